@@ -22,8 +22,8 @@ from ..charts.bar import draw_bars, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import PROFILES, Result, own_profile
 from ..report.all import merge_all, tabulate_all
-from ..report.compared.glance import glance_pair
-from ..report.compared.leader import glance_several
+from ..report.compared.glance.leader import glance_several
+from ..report.compared.glance.two import glance_pair
 from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found

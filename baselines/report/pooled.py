@@ -1,6 +1,6 @@
 """A metric of one run over all splits of its config together: a question of several splits counts once.
 
-Two runs are compared so, too (`compared/overall.py`).
+Two runs are compared so, too (`compared/paired/overall.py`).
 """
 
 from collections import Counter

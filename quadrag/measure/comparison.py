@@ -10,11 +10,12 @@ from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_runs, compare_two
 from quadrag.baselines.report.compared.names import Place, lift_place, name_columns
-from quadrag.baselines.report.compared.overall import pool_splits
-from quadrag.baselines.report.compared.pairs import compare_each, pick_places
+from quadrag.baselines.report.compared.paired.counts import Changes, count_changes
+from quadrag.baselines.report.compared.paired.overall import pool_splits
+from quadrag.baselines.report.compared.paired.pairs import compare_each, pick_places
+from quadrag.baselines.report.compared.paired.shared import is_same
+from quadrag.baselines.report.compared.said.words import say_missing
 from quadrag.baselines.report.compared.several import refuse_same
-from quadrag.baselines.report.compared.shared import is_same
-from quadrag.baselines.report.compared.words import Changes, count_changes, say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.report.pooled import is_whole

@@ -1,7 +1,7 @@
 """A difference of two evaluations that knows of which score it is."""
 
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.verdict import find_verdict, write_pair
+from quadrag.baselines.report.compared.said.verdict import find_verdict, write_pair
 from quadrag.stats import Pair
 
 

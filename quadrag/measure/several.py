@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from quadrag.baselines.report.compared.lined import find_sides
+from quadrag.baselines.report.compared.glance.lined import find_sides
 from quadrag.baselines.report.compared.names import lift_place, tell_under
+from quadrag.baselines.report.compared.said.verdict import find_verdict
 from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
-from quadrag.baselines.report.compared.verdict import find_verdict
 from quadrag.baselines.tables.grid import Grid, print_grids
 from quadrag.errors import QuadragError
 from quadrag.labels import LANGUAGES

@@ -13,10 +13,10 @@ from ..items.reader import RunReader, Which
 from ..items.scored import ScoredItems
 from ..items.verdicts import look_up_verdicts
 from .names import name_columns
-from .pairs import count_failed, list_differences
-from .shared import tell_judges
-from .verdict import tell_failed
-from .words import tell_missing
+from .paired.pairs import count_failed, list_differences
+from .paired.shared import tell_judges
+from .said.verdict import tell_failed
+from .said.words import tell_missing
 
 
 def offer_changes(first: Result, second: Result, profile: str) -> str:

@@ -22,8 +22,6 @@ from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_
 from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
 from ..run import name_run
-from .errors import tell_errors
-from .family import adjust
 from .names import (
     CORNER,
     FEW_RUNS,
@@ -37,12 +35,14 @@ from .names import (
     name_places,
     tell_apart,
 )
-from .overall import pool_splits
-from .pairs import compare_each, pair_results, pick_places, place_of, shape_of
-from .shared import tell_judges
-from .slices import tell_slices
-from .verdict import tell_headline, verdict_cells
-from .words import tell_beside, tell_changes, tell_length, tell_missing, tell_over, tell_rule, tell_same
+from .paired.family import adjust
+from .paired.overall import pool_splits
+from .paired.pairs import compare_each, pair_results, pick_places, place_of, shape_of
+from .paired.shared import tell_judges
+from .said.errors import tell_errors
+from .said.slices import tell_slices
+from .said.verdict import tell_headline, verdict_cells
+from .said.words import tell_beside, tell_changes, tell_length, tell_missing, tell_over, tell_rule, tell_same
 
 
 class _Rows(NamedTuple):

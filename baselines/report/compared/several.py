@@ -16,16 +16,16 @@ from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
-from .errors import tell_errors
-from .lined import difference_cells, line_up
+from .glance.lined import difference_cells, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, FEW_RUNS, label_place, name_columns, name_difference, name_places, tell_under
-from .overall import pool_splits
-from .pairs import compare_each, list_places, pick_places
-from .rankings import tell_rankings
-from .shared import tell_judges
-from .verdict import tell_headline, tell_turned
-from .words import tell_beside, tell_length, tell_missing, tell_over, tell_rule
+from .paired.overall import pool_splits
+from .paired.pairs import compare_each, list_places, pick_places
+from .paired.shared import tell_judges
+from .said.errors import tell_errors
+from .said.rankings import tell_rankings
+from .said.verdict import tell_headline, tell_turned
+from .said.words import tell_beside, tell_length, tell_missing, tell_over, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:

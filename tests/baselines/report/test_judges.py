@@ -15,9 +15,9 @@ import quadrag
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.rankings import tell_rankings
+from quadrag.baselines.report.compared.paired.shared import doubt_verdicts, tell_judges
+from quadrag.baselines.report.compared.said.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
-from quadrag.baselines.report.compared.shared import doubt_verdicts, tell_judges
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.tables.language import speak
 from quadrag.measure.comparison import Comparison

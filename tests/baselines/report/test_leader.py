@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from quadrag.baselines.charts.bar import draw_bars
-from quadrag.baselines.report.compared.leader import glance_several
+from quadrag.baselines.report.compared.glance.leader import glance_several
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Verdict
 

@@ -12,7 +12,7 @@ import pytest
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.glance import glance_pair
+from quadrag.baselines.report.compared.glance.two import glance_pair
 from quadrag.baselines.report.compared.matrix_change import tabulate_changes
 from quadrag.baselines.report.found import tabulate_found
 from quadrag.baselines.runs.finished import read_runs

@@ -7,7 +7,7 @@ import pytest
 from compared_runs import ROUGE, ask, run
 
 from quadrag.baselines.report.compared.comparison import compare_runs, merge_runs
-from quadrag.baselines.report.compared.pairs import list_differences, pair_results
+from quadrag.baselines.report.compared.paired.pairs import list_differences, pair_results
 
 
 def test_a_mean_over_groups_and_a_weighted_one_are_paired_as_such() -> None:

@@ -10,8 +10,8 @@ from compared_runs import ROUGE, ask, fail, run, together, words
 
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.pairs import pair_results
-from quadrag.baselines.report.compared.rankings import tell_rankings
+from quadrag.baselines.report.compared.paired.pairs import pair_results
+from quadrag.baselines.report.compared.said.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.tables.language import speak
 

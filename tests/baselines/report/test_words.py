@@ -11,7 +11,7 @@ from compared_runs import ROUGE, ask, fail, run, span, together, words
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.pairs import pair_results, pair_slices
+from quadrag.baselines.report.compared.paired.pairs import pair_results, pair_slices
 from quadrag.baselines.tables.language import speak
 from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.stats import items_needed

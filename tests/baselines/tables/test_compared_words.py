@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 from quadrag.baselines.report.compared.names import name_places
-from quadrag.baselines.report.compared.pairs import Compared
-from quadrag.baselines.report.compared.verdict import tell_headline
-from quadrag.baselines.report.compared.words import tell_beside, tell_rule
+from quadrag.baselines.report.compared.paired.pairs import Compared
+from quadrag.baselines.report.compared.said.verdict import tell_headline
+from quadrag.baselines.report.compared.said.words import tell_beside, tell_rule
 from quadrag.baselines.tables.language import _LEAD, speak_line
 from quadrag.stats import Pair
 

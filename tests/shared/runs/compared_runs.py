@@ -10,7 +10,7 @@ import numpy as np
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.pairs import pair_results
+from quadrag.baselines.report.compared.paired.pairs import pair_results
 from quadrag.run_record import Inputs, RunRecord
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")

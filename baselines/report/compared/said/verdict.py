@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ...core.result import PROFILES
-from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
-from ...tables.grid import Cell
-from ...tables.names import keep_name
-from .names import Place, join_labels
-from .pairs import Compared, has_better, pair_cell
+from ....core.result import PROFILES
+from ....tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
+from ....tables.grid import Cell
+from ....tables.names import keep_name
+from ..names import Place, join_labels
+from ..paired.pairs import Compared, has_better, pair_cell
 
 BETTER, WORSE, EQUAL = "better", "worse", "all equal"
 UNDECIDED, TOO_FEW = "not decided", "too few questions"

@@ -1,19 +1,19 @@
 """What a table of differences cannot say, in words: on which questions, what failed, p, what would decide, why none."""
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import items_needed
 
-from ...core.result import Result
-from ...scoring.validity import is_invalid
-from ...tables.cells import ALPHA, FEW
-from ...tables.grid import Alarm
-from ...tables.slices import select_whole
-from .names import Place, join_labels, name_places
-from .pairs import Compared, has_better, list_differences, place_of, say_unpaired
-from .shared import is_judged, is_same, match_answers
+from ....core.result import Result
+from ....scoring.validity import is_invalid
+from ....tables.cells import ALPHA, FEW
+from ....tables.grid import Alarm
+from ....tables.slices import select_whole
+from ..names import Place, join_labels, name_places
+from ..paired.counts import count_changes
+from ..paired.pairs import Compared, place_of, say_unpaired
+from ..paired.shared import is_judged, is_same, match_answers
 from .verdict import BETTER, UNDECIDED, WORSE, drop_splits, find_verdict, list_told, tell_facts, tell_other
 
 _HUGE = 1_000_000  # questions that nobody has
@@ -114,26 +114,6 @@ def say_missing(first: Result, second: Result, place: Place, profile: str, names
     if len(there) == 1:
         return f"only {there[0]} {'was judged' if is_judged(*place[2:]) else 'has it'}"
     return say_unpaired(first, second, place, profile) if there else ""
-
-
-class Changes(NamedTuple):
-    """On how many questions the second of two runs is better, worse and equal by a metric."""
-
-    better: int
-    worse: int
-    equal: int
-
-
-def count_changes(first: Result, second: Result, place: Place, profile: str) -> Changes | None:
-    """Count on how many questions the second is better, worse and equal; None where nothing says which is better."""
-    gained = list_differences(first, second, place, profile).values() if has_better(place) else ()
-    return count_gains(gained) if gained else None
-
-
-def count_gains(gained: Collection[float]) -> Changes:
-    """Count the questions by what each gained."""
-    better, worse = sum(one > 0 for one in gained), sum(one < 0 for one in gained)
-    return Changes(better, worse, len(gained) - better - worse)
 
 
 def tell_changes(

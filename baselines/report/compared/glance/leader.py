@@ -8,17 +8,17 @@ from typing import NamedTuple
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
-from ...core.result import Result
-from ...scoring.validity import is_alike
-from ...tables.cells import NOTHING, Row, mark_cell, value_cell
-from ...tables.grid import Cell, Grid, Line, Verdict
-from ...tables.notes import name_units, note_directions
-from ..pooled import pool_rows
-from ..summary import headline_cells, pick_headlines
-from .names import Place, name_columns, name_lines
-from .overall import pool_splits
-from .pairs import compare_each, has_better, pair_cell, place_of
-from .verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
+from ....core.result import Result
+from ....scoring.validity import is_alike
+from ....tables.cells import NOTHING, Row, mark_cell, value_cell
+from ....tables.grid import Cell, Grid, Line, Verdict
+from ....tables.notes import name_units, note_directions
+from ...pooled import pool_rows
+from ...summary import headline_cells, pick_headlines
+from ..names import Place, name_columns, name_lines
+from ..paired.overall import pool_splits
+from ..paired.pairs import compare_each, has_better, pair_cell, place_of
+from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
 _SAID = {

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from quadrag.stats import Pair
 
-from ...core.result import Result
-from ...tables.cells import ALPHA, FEW
-from .family import adjust, shape
-from .names import Place, name_places
-from .pairs import has_better, list_differences, pair_cell, pair_slices
+from ....core.result import Result
+from ....tables.cells import ALPHA, FEW
+from ..names import Place, name_places
+from ..paired.family import adjust, shape
+from ..paired.pairs import has_better, list_differences, pair_cell, pair_slices
 from .verdict import find_verdict
 
 _MANY = 20  # slices of a grouping beyond which nothing is told of them

@@ -7,12 +7,12 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Key
 
-from ...core.result import Result
-from ...tables.answers import find_errors
-from ...tables.cells import ALPHA, format_difference
-from ...tables.grid import Alarm
-from .names import Place
-from .pairs import Compared, has_better, pair_results
+from ....core.result import Result
+from ....tables.answers import find_errors
+from ....tables.cells import ALPHA, format_difference
+from ....tables.grid import Alarm
+from ..names import Place
+from ..paired.pairs import Compared, has_better, pair_results
 
 
 def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], profile: str) -> list[Alarm]:

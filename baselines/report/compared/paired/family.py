@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from quadrag.stats import Pair, holm
 
-from ...tables.cells import FEW
+from ....tables.cells import FEW
 
 Where = TypeVar("Where")
 

@@ -9,18 +9,18 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import NOT_APPLICABLE, Item, Pair, paired_difference, paired_macro
 from quadrag.stats.items import choose_fill, counted
 
-from ...core.result import PROFILES, Asked, Result
-from ...scoring.faults import FAILED
-from ...scoring.groups import counts, stratify
-from ...scoring.rows import items_of
-from ...scoring.validity import is_invalid
-from ...tables.cells import Row, difference_cell
-from ...tables.grid import Cell
-from ...tables.slices import select_whole
-from ..pooled import WEIGHTED, average_samples
-from ..summary import pick_headlines
+from ....core.result import PROFILES, Asked, Result
+from ....scoring.faults import FAILED
+from ....scoring.groups import counts, stratify
+from ....scoring.rows import items_of
+from ....scoring.validity import is_invalid
+from ....tables.cells import Row, difference_cell
+from ....tables.grid import Cell
+from ....tables.slices import select_whole
+from ...pooled import WEIGHTED, average_samples
+from ...summary import pick_headlines
+from ..names import Place
 from .family import adjust, shape
-from .names import Place
 from .shared import doubt_verdicts, is_same
 
 _NOT_AUTHORS = (SAMPLE_SOURCE, OWN_SOURCE)

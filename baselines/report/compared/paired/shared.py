@@ -8,10 +8,10 @@ from typing import Any
 from quadrag.metric_record import find_verdict, metric_record
 from quadrag.run_record import Inputs
 
-from ...certify.beside import is_by_chance
-from ...core.result import Result
-from ...tables.grid import Alarm
-from ...tables.names import keep_name, keep_names
+from ....certify.beside import is_by_chance
+from ....core.result import Result
+from ....tables.grid import Alarm
+from ....tables.names import keep_name, keep_names
 
 
 def is_same(first: Result, second: Result, question: Any) -> bool:

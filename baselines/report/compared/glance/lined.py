@@ -10,16 +10,16 @@ from typing import NamedTuple
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
-from ...core.result import Result
-from ...tables.cells import NOTHING, Row, mark_cell, value_cell
-from ...tables.grid import Cell, Grid, Line, Verdict
-from ...tables.slices import select_whole
-from ..pooled import pool_rows
-from ..summary import pick_headlines
-from .names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
-from .overall import pool_splits
-from .pairs import compare_each, has_better, list_places, pick_places, place_of
-from .verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
+from ....core.result import Result
+from ....tables.cells import NOTHING, Row, mark_cell, value_cell
+from ....tables.grid import Cell, Grid, Line, Verdict
+from ....tables.slices import select_whole
+from ...pooled import pool_rows
+from ...summary import pick_headlines
+from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
+from ..paired.overall import pool_splits
+from ..paired.pairs import compare_each, has_better, list_places, pick_places, place_of
+from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
 
 _MOST = 60  # lines of a terminal
 _NAMED = 6  # runs that a sentence names of one verdict

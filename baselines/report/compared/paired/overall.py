@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from quadrag.metric_record import metric_record
 from quadrag.stats import Interval, Item, Pair, paired_difference, share_difference, wilson
 
-from ...core.result import PROFILES, Result
-from ...tables.cells import format_value
-from ..pooled import WEIGHTED, name_question, name_whole
+from ....core.result import PROFILES, Result
+from ....tables.cells import format_value
+from ...pooled import WEIGHTED, name_question, name_whole
+from ..names import Place
+from .counts import Changes, count_gains
 from .family import adjust, shape
-from .names import Place
 from .pairs import Compared, has_better, list_values
-from .words import Changes, count_gains
 
 _Sides = tuple[dict[Any, float], dict[Any, float]]  # what a question counts as in either run, its splits' mean
 

@@ -4,18 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from quadrag.stats import Pair
 
-from ...core.result import Result
-from ...scoring.validity import is_invalid
-from ...tables.cells import NOTHING, Row, format_value, mark_cell, unit_of
-from ...tables.grid import Cell, Grid, Line
-from ...tables.notes import name_units, note_directions
-from ...tables.slices import select_whole
-from ..summary import MOST, pick_headlines
-from .names import Place, name_columns, name_difference, name_places
-from .overall import pool_splits
-from .pairs import compare_each, has_better, pick_places, place_of
-from .verdict import BETTER, WORSE, verdict_cells
-from .words import say_missing
+from ....core.result import Result
+from ....scoring.validity import is_invalid
+from ....tables.cells import NOTHING, Row, format_value, mark_cell, unit_of
+from ....tables.grid import Cell, Grid, Line
+from ....tables.notes import name_units, note_directions
+from ....tables.slices import select_whole
+from ...summary import MOST, pick_headlines
+from ..names import Place, name_columns, name_difference, name_places
+from ..paired.overall import pool_splits
+from ..paired.pairs import compare_each, has_better, pick_places, place_of
+from ..said.verdict import BETTER, WORSE, verdict_cells
+from ..said.words import say_missing
 
 
 def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:

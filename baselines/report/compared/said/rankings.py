@@ -6,13 +6,13 @@ from itertools import combinations
 from quadrag.metric_record import metric_record
 from quadrag.stats import rank_agreement
 
-from ...core.result import PROFILES, Result
-from ...tables.cells import FEW
-from ...tables.names import keep_names
-from ...tables.slices import select_whole
-from .names import Place, name_places
-from .pairs import place_of
-from .shared import doubt_verdicts
+from ....core.result import PROFILES, Result
+from ....tables.cells import FEW
+from ....tables.names import keep_names
+from ....tables.slices import select_whole
+from ..names import Place, name_places
+from ..paired.pairs import place_of
+from ..paired.shared import doubt_verdicts
 
 _LEAST = 3  # things that have a ranking
 _MOST = 3  # pairs that are told, the least alike first
