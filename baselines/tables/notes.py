@@ -166,7 +166,8 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     Of a metric that applies to no item it is said why.
     """
     found: dict[str, dict[str, list[str]]] = {}
-    lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
+    # Of an invalid metric a line on top says it, but for one of a profile that is not the run's.
+    lacking = [row for row in rows if row.get("unscored") and (list_untold(row) or not is_invalid(row))]
     for row in filter(list_untold, lacking):
         counts = ", ".join(f"{reason} {count}" for reason, count in list_untold(row).items())
         place = f"{name_place(row)}: {counts}"
