@@ -1,5 +1,6 @@
 """What is said under a table of its values: their units and intervals, what did not run, what could not be scored."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
@@ -45,7 +46,10 @@ def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
 
 
 def tell_differing(one: Row, other: Row) -> list[str]:
-    """Say why a value differs between the two profiles, in sentences; [] where it does not or nobody knows."""
+    """Say why a value differs between the two profiles, in sentences; [] where it does not or nobody knows.
+
+    Where what both could score is worth the same, it is what failed that moved the value.
+    """
     official, corrected = sorted((one, other), key=lambda row: PROFILES.index(row["profile"]))
     low, high = official.get("value"), corrected.get("value")
     if low is None or high is None or abs(high - low) < _SHOWN:
@@ -55,7 +59,9 @@ def tell_differing(one: Row, other: Row) -> list[str]:
     reason = (chinese and known.differs_zh) or known.differs
     plain = one["metric"] not in load_tables(one["benchmark"]).unscored
     unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
-    return [f"{reason}."] * bool(reason) + [LEFT_OUT] * unscored
+    scored = official.get("over_scored"), corrected.get("over_scored")
+    moved = None in scored or not math.isclose(*scored, abs_tol=1e-9)
+    return [f"{reason}."] * bool(reason and moved) + [LEFT_OUT] * unscored
 
 
 def note_keys(rows: Iterable[Row]) -> list[str]:
