@@ -217,7 +217,7 @@ def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(address, name, cl
     unjudged = f"INVALID, task_1_2 public: not judged: truthfulness, accuracy, hallucination; {told}"
     dead[dead.index("--out") + 1 :] = ["j"]
     piped = cli(*dead, "--json")
-    assert piped.err.startswith(f"quadrag: {told}")
+    assert f"\nquadrag: {told}" in piped.err, "stdout is for a program"
     as_json = json.loads(piped.out)
     shown = [ran.out, cli("report", "r").out, Path("r/report.html").read_text(encoding="utf-8")]
     for text in (*shown, f"INVALID, {as_json['invalid'][0]}", f"INVALID, {quadrag.result('r').invalid[0]}"):
