@@ -161,7 +161,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         each over all questions of its run, and over all splits those of both; then over the ``n`` questions scored in
         both ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
         ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores;
-        the ``verdict``, and ``reason``, why a score is not compared.
+        the ``verdict``; ``reason``, why a score is not compared; and ``folder_before`` and ``folder_after``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -196,6 +196,8 @@ class Comparison(Sides, Mapping[str, Difference]):
             "p_holm": pair and pair.p_holm,
             "verdict": pair.verdict if pair else "",
             "reason": "" if pair else in_python(self._tell_why(name)),
+            "folder_before": str(self.before.folder),
+            "folder_after": str(self.after.folder),
         }
 
     def _both(self, name: str) -> list[Score | None]:

@@ -14,6 +14,7 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
+from quadrag.baselines.tables.names import number_of
 from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.labels import LANGUAGES
@@ -104,8 +105,8 @@ class Scores(Mapping[str, Score]):
 
     @property
     def name(self) -> str:
-        """What was measured."""
-        return str(self.result.run.inputs.llm)
+        """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
+        return f"{self.result.run.inputs.llm}{number_of(self.result)}"
 
     @property
     @entrance
@@ -134,7 +135,7 @@ class Scores(Mapping[str, Score]):
         the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why one
         has none of its own: ``corrected`` counts what failed as wrong. Of scores they are ``score``, its name;
         ``system``, ``config``, ``split`` and ``metric``; ``value``, the interval's ``low`` and ``high``, ``n``,
-        ``n_total`` and ``valid``; and ``reason``, why there is no value.
+        ``n_total`` and ``valid``; ``reason``, why there is no value; and the run's ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -145,10 +146,10 @@ class Scores(Mapping[str, Score]):
         """
         check_rows(by)
         if by == "metric":
-            names = ("value", "low", "high", "n", "n_total", "valid", "reason")
+            names = ("value", "low", "high", "n", "n_total", "valid", "reason", "folder")
             rows = []
             for name, one in self.scores.items():
-                told = one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid, one.reason
+                told = one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid, one.reason, str(self.folder)
                 place = {"score": name, "system": self.name, **spell_place(name, self.places[name])}
                 rows.append(place | dict(zip(names, told, strict=True)))
             return score_frame(rows)

@@ -47,8 +47,9 @@ class Sides(ABC):
     @property
     def _names(self) -> list[str]:
         """What the runs are called: by their systems or, where two of these have one name, by their folders."""
-        names = [one.name for one in self.runs]
-        return names if len(set(names)) == len(names) else [str(one.folder) for one in self.runs]
+        systems, folders = [one.name for one in self.runs], [one.folder.resolve().name for one in self.runs]
+        paths = [str(one.folder) for one in self.runs]
+        return next(names for names in (systems, folders, paths) if names is paths or len({*names}) == len(names))
 
     @property
     def _runs(self) -> list[tuple[str, Result]]:
