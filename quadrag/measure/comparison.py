@@ -56,6 +56,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         rest = [place for place in before.places.values() if not is_whole(place[1]) and place not in heads]
         compared, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (heads, rest))
         self._overall = pool_splits(*both, heads, compared, self.profile)
+        self._overall |= pool_splits(*both, rest, others, self.profile)
         found = {at: one.compared for at, one in self._overall.items()} | compared | others
         names: dict[Place, str] = {}
         for one in (before, after):
@@ -151,7 +152,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         print_grids([self._mark(grid)], verbose=verbose)
 
     @entrance
-    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
         Of questions its columns are ``config``, ``split`` and ``id``; ``query``, ``gold``, ``answer_before`` and
@@ -172,7 +173,7 @@ class Comparison(Sides, Mapping[str, Difference]):
             counts = self.counts
             return score_frame([self._row(name, counts.get(name)) for name in self.places])
         first, second = self.before, self.after
-        frames = first.to_pandas(texts), second.to_pandas(texts)
+        frames = first.to_pandas(texts=texts), second.to_pandas(texts=texts)
         return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
 
     def _row(self, name: str, counts: Changes | None) -> dict[str, Any]:
