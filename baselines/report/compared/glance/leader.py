@@ -149,5 +149,5 @@ def _pair_all(
         found = (pairs[place].compared.pair if place in pairs else None for pairs in overall)
     family = comb(len(ranked), 2)
     return {
-        at: pair._replace(p_holm=min(1.0, family * pair.p)) for at, pair in zip(ranked[1:], found, strict=True) if pair
+        at: replace(pair, p_holm=min(1.0, family * pair.p)) for at, pair in zip(ranked[1:], found, strict=True) if pair
     }
