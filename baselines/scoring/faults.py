@@ -1,5 +1,6 @@
 """Items of metrics that failed: how many of which, why most likely, and what to do, a line for each cause."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ class Fault(NamedTuple):
         total: of how many that the metrics apply to, and no rule decided; of empty replies alone, of all replies.
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
+        every: whether these are all metrics that ran.
     """
 
     places: tuple[Place, ...]
@@ -52,6 +54,7 @@ class Fault(NamedTuple):
     total: int
     reasons: dict[str, int]
     counts: str
+    every: bool = False
 
     def tell(self, run: RunRecord, alike: Sequence["Fault"]) -> str:
         """Say in one line what failed, here and in others of the same cause, with a reply of the judge's, and why."""
@@ -106,12 +109,14 @@ class Fault(NamedTuple):
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
         elif self._all_empty:
             what, counts = "replies of the model are empty", "they are scored as such"
-        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {list_keys(self.places, run)}"
+        keys = "all metrics" if self.every and len(self.places) > _SHOWN else list_keys(self.places, run)
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {keys}"
 
 
 def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
     """Find the metrics of which any item failed."""
     found: dict[tuple[Any, ...], Fault] = {}
+    ran: Counter[tuple[str, str]] = Counter()
     official = {
         place_of(row): (row.get("n_filled", 0), row.get("n_scored", 0))
         for row in scores
@@ -120,6 +125,7 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fau
     for row in scores:
         if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
             continue
+        ran[row["config"], row["split"]] += 1
         reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
         if empty := run.empty.get(f"{row['config']}/{row['split']}", 0):
             reasons[_EMPTY] = empty
@@ -133,7 +139,12 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fau
             alike = (row["config"], row["split"], total, counts, *reasons.items())
             before = found[alike].places if alike in found else ()
             found[alike] = Fault((*before, place_of(row)), failed, total, reasons, counts)
-    return list(found.values())
+    return [fault._replace(every=len(fault.places) == ran[fault.places[0][:2]]) for fault in found.values()]
+
+
+def count_failed(row: Mapping[str, Any]) -> int:
+    """Count the items of which a metric has no value because they failed."""
+    return sum(count for reason, count in (row.get("unscored") or {}).items() if reason in FAILED)
 
 
 def count_tried(row: Mapping[str, Any]) -> int:

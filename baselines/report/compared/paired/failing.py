@@ -4,15 +4,14 @@ from collections.abc import Mapping
 
 from quadrag.metric_record import metric_record
 
-from ....scoring.faults import FAILED
+from ....scoring.faults import count_failed
 from ....tables.cells import Row, count_items, format_value, unit_of
 from ....tables.grid import Verdict
 
 
 def count_left_out(row: Row) -> int:
     """Count the items that failed and that a row's value leaves out."""
-    failed = sum(count for reason, count in (row.get("unscored") or {}).items() if reason in FAILED)
-    return min(failed, row["n_total"] - row.get("n_not_applicable", 0) - (count_items(row) or 0))
+    return min(count_failed(row), row["n_total"] - row.get("n_not_applicable", 0) - (count_items(row) or 0))
 
 
 def count_wrong(row: Row) -> float:
