@@ -1,5 +1,6 @@
 """Items of metrics that failed: how many of which, why most likely, and what to do, a line for each cause."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -48,6 +49,7 @@ class Fault(NamedTuple):
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
         profile: under which they failed; "" under both alike.
+        every: whether these are all metrics that ran.
     """
 
     places: tuple[Place, ...]
@@ -56,6 +58,7 @@ class Fault(NamedTuple):
     reasons: dict[str, int]
     counts: str
     profile: str = ""
+    every: bool = False
 
     @property
     def profiles(self) -> tuple[str, ...]:
@@ -120,7 +123,8 @@ class Fault(NamedTuple):
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
         elif self._all_empty:
             what, counts = "replies of the model are empty", "they are scored as such"
-        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {list_keys(self.places, run)}"
+        keys = "all metrics" if self.every and len(self.places) > _SHOWN else list_keys(self.places, run)
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {keys}"
 
 
 def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
@@ -142,12 +146,18 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fau
                 before = found[key].places if key in found else ()
                 count = min(sum(reasons.values()), total)
                 found[key] = Fault((*before, place), count, total, reasons, counts, profile)
-    return list(found.values())
+    ran = Counter(place[:2] for place in by_place)
+    return [fault._replace(every=len(fault.places) == ran[fault.places[0][:2]]) for fault in found.values()]
+
+
+def count_failed(row: Mapping[str, Any]) -> int:
+    """Count the items of which a metric has no value because they failed."""
+    return sum(_list_failed(row).values())
 
 
 def pick_read(row: Mapping[str, Any], corrected: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the row that tells what failed of a row's items: itself, or that of `corrected` where it reads fewer."""
-    failed = [sum(_list_failed(one).values()) if one else 0 for one in (row, corrected)]
+    failed = [count_failed(one) if one else 0 for one in (row, corrected)]
     return corrected if corrected and failed[1] > failed[0] else row
 
 

@@ -20,7 +20,7 @@ TESTS = (
     "else 10,000 random swaps, with the bootstrap's interval."
 )
 LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
-_SHOWN = 0.0005  # a difference of rates that tables show
+SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
@@ -52,7 +52,7 @@ def tell_differing(one: Row, other: Row) -> list[str]:
     """
     official, corrected = sorted((one, other), key=lambda row: PROFILES.index(row["profile"]))
     low, high = official.get("value"), corrected.get("value")
-    if low is None or high is None or abs(high - low) < _SHOWN:
+    if low is None or high is None or abs(high - low) < SHOWN:
         return []
     known = metric_record(one["metric"]).key(one["key"])
     chinese = "language:zh" in one["signature"] and (high > low or not known.differs)

@@ -17,6 +17,7 @@ from ....tables.slices import select_whole
 from ...pooled import pool_rows
 from ...summary import pick_headlines
 from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
+from ..paired.failing import count_left_out, count_wrong, tell_failing
 from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, list_places, pick_places, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
@@ -28,12 +29,21 @@ _MORE = "More of them: --verbose, and the page"
 
 
 class Side(NamedTuple):
-    """What a run came to by a metric, over how many questions, and what it differs by from the first one."""
+    """What a run came to by a metric, its row and what is shown of it, and what it differs by from the first one."""
 
-    value: float | None
-    n: int
+    row: Row | None
     shown: Cell
     pair: Pair | None
+
+    @property
+    def value(self) -> float | None:
+        """None where there is none."""
+        return self.row["value"] if self.row else None
+
+    @property
+    def n(self) -> int:
+        """Over how many questions."""
+        return (self.row and count_items(self.row)) or 0
 
 
 def difference_cells(place: Place, pair: Pair | None, n: int = 0) -> list[Cell]:
@@ -90,6 +100,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     notes: list[str] = []
     if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
         notes.append(Verdict(f"Compared with {name_columns(names)[0]} on {labels[lead]}: {told}."))
+    valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
+    notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
     columns = ["value", "difference", "its interval", "n", "p", "verdict"]
@@ -119,7 +131,7 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
             elif len(results) > FEW_RUNS:
                 cell = replace(cell, sub="")
             pair = own[place].pair if row and place in own else None
-            found[place].append(Side(row["value"] if row else None, (row and count_items(row)) or 0, cell, pair))
+            found[place].append(Side(row, cell, pair))
     return found
 
 
@@ -140,13 +152,20 @@ def _is_shown(side: Side) -> bool:
 
 
 def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
-    """Rank runs, the best first, by their differences from the first one: their values may be over other questions."""
+    """Rank runs, the best first, by their differences from the first one: their values may be over other questions.
+
+    Where either failed on some it is the difference of their values with these as wrong ones.
+    """
     sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
-    own = sides[0].value or 0.0
+    known = [side.row if side.value is not None else None for side in sides]
+    wrong = [count_wrong(row) if row else None for row in known]
+    failed = [bool(row and count_left_out(row)) for row in known]
 
     def gain(at: int) -> float:
-        value, _, _, pair = sides[at]
-        return sign * (pair.difference if pair else float("-inf") if value is None else value - own)
+        mine, pair = wrong[at], sides[at].pair
+        if pair and not (failed[0] or failed[at]):
+            return sign * pair.difference
+        return float("-inf") if mine is None else sign * (mine - (wrong[0] or 0.0))
 
     return sorted(range(len(sides)), key=gain, reverse=True)
 
