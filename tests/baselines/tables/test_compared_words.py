@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 from quadrag.baselines.report.compared.names import name_places
@@ -25,7 +26,7 @@ def pair(difference, p, low, high, n=40, spread=0.5):
 PAIRS = [pair(0.1, 0.01, 0.02, 0.2), pair(-0.1, 0.01, -0.2, -0.02), pair(0.1, 0.5, -0.1, 0.3), pair(0, 1, -0.1, 0.1)]
 PAIRS += [pair(0, 1, 0, 0, spread=0), pair(0.1, 0.2, 0.01, 0.3), pair(0.1, 0.01, -0.01, 0.3)]
 PAIRS += [pair(0.001, 0.9, -0.1, 0.1), pair(0.1, 0.01, 0.02, 0.2, n=3)]
-PAIRS += [one._replace(p_holm=min(1.0, 3 * one.p)) for one in PAIRS]
+PAIRS += [replace(one, p_holm=min(1.0, 3 * one.p)) for one in PAIRS]
 
 
 def tell_all():
@@ -49,7 +50,7 @@ def test_every_sentence_of_a_comparison_is_in_chinese():
 
 
 def test_what_another_profile_says_follows_what_the_shown_one_says():
-    mine, other = PAIRS[3]._replace(n=34), pair(-0.15, 0.01, -0.268, -0.018)
+    mine, other = replace(PAIRS[3], n=34), pair(-0.15, 0.01, -0.268, -0.018)
     [line] = tell_headline({ACCURACY: Compared(mine, other, 40, (0, 6))}, "official", NAMES, name_places([ACCURACY]))
     assert speak_line(line, "zh") == (
         "accuracy 上未分高下：0.0 个百分点，可能出于偶然（95% 区间 -10.0 至 10.0；p 1.000；在两次都有分的 34 题上；"

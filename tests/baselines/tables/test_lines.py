@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,7 +162,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
         ("+12.3", "10.0 to 20.0"),
         ("+12.35", "10.0 to 20.0"),
     ]
-    adjusted = difference_cell(pairs[1]._replace(p=0.098), "characters")
+    adjusted = difference_cell(replace(pairs[1], p=0.098), "characters")
     assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
     assert (adjusted.text, adjusted.sub) == ("+0.1", "0 to 0")
 
