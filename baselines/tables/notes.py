@@ -59,8 +59,8 @@ def tell_differing(one: Row, other: Row) -> list[str]:
     reason = (chinese and known.differs_zh) or known.differs
     plain = one["metric"] not in load_tables(one["benchmark"]).unscored
     unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
-    scored = official.get("over_scored"), corrected.get("over_scored")
-    moved = None in scored or not math.isclose(*scored, abs_tol=1e-9)
+    ours, theirs = official.get("over_scored"), corrected.get("over_scored")
+    moved = ours is None or theirs is None or not math.isclose(ours, theirs, abs_tol=1e-9)
     return [f"{reason}."] * bool(reason and moved) + [LEFT_OUT] * unscored
 
 
