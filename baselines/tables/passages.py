@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..scoring.served import LEAST
+from ..scoring.pieces import LEAST
 from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 
@@ -32,7 +32,9 @@ def tell_passages(result: Result) -> Iterator[str]:
         why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
         yield f"none of the {gave['passages']} passages is a gold document; {why}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
-        strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
+        strange = (
+            f"; {gave['strange']} of their texts are part of no document of `quadrag.corpus`" if gave["strange"] else ""
+        )
         yield f"none of the {gave['passages']} passages is a gold document{strange}"
     elif gave.get("by") == "none":
         yield "the search found no passage for any question"

@@ -222,7 +222,7 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         note += f"; known {known[gave['by']]}" if gave["by"] in known else ""
         if gave["by"] == "text" and "gold" in gave:
             note += f": {gave['gold']} are of gold documents"
-            note += f", {strange} are no document of the corpus" if strange else ""
+            note += f", {strange} are part of no document of the corpus" if strange else ""
         notes.append(f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:
             notes.append(lacking)
