@@ -209,3 +209,19 @@ def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
     assert "2 个回答含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
     plain = quadrag.evaluate(*place, lambda question: "信息不足", data_dir="sample", split="noise_0")
     assert "refusal phrase" not in repr(plain), "who refuses has no right answer"
+
+
+@pytest.mark.parametrize(
+    ("place", "phrase"), [("negative_rejection_zh", "信息不足"), ("counterfactual_robustness_en", "factual errors")]
+)
+def test_a_phrase_that_hardly_an_answer_holds_is_named(place, phrase, cli):
+    def measure(answer, **more):
+        return " ".join(repr(quadrag.evaluate("rgb", place, answer, data_dir="sample", **more)).split())
+
+    told = f"0 of 12 answers hold the phrase that is looked for, `{phrase}`: let your system say it, or name a judge."
+    assert told in measure(lambda question: f"没有 {question.id}", out="run")
+    assert f"0/12 个回答含有所查找的用语 `{phrase}`：让系统" in "".join(
+        cli("report", "run", "--labels", "zh").out.split("\n")
+    )
+    assert "is looked for" not in measure(lambda question: phrase if question.id == "1" else "")
+    assert "is looked for" not in cli("run", "rgb", place, "--data-dir", "sample").out, "no sentence of a passage can"
