@@ -20,7 +20,7 @@ def tell_passages(result: Result) -> Iterator[str]:
         place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
         then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
         if load(run.inputs.benchmark).supplied is not None:
-            then = ", and here those of the question stand"
+            then = "" if run.service else ", and here those of the question stand"  # a service is shown none
         yield f"the answers have {_list_keys(unread)} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
