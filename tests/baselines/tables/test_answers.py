@@ -178,6 +178,8 @@ def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies
         for folder in ("a", "b"):
             out = cli("run", *PLACE, "--data-dir", "sample", "--rag", server.url, "--out", folder).out
             assert UNREAD in " ".join(out.split())
+        out = cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--rag", server.url).out
+        assert "passages belong under `passages`. metric" in " ".join(out.split()), "none of RGB's were shown"
 
 
 @pytest.mark.parametrize(
