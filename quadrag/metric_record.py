@@ -38,7 +38,7 @@ class KeyRecord:
         by_rule: what a rule says in place of a judge's reply, by grade.
         among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
         none: why, then, no item has it.
-        phrase: whether 1 says that an answer holds a phrase that its prompt asks for.
+        phrase: by language, what an answer holds of which the value is 1, as its prompt asks for; {} of other keys.
         refused: whether an answer that holds RGB's phrase of refusal has the worst value, whatever else it says.
         grows: whether more text in an answer can only raise it.
         words: of a judge's verdict, the metrics that say by words alone whether the same answer is right.
@@ -59,7 +59,7 @@ class KeyRecord:
     by_rule: Mapping[str, str] = field(default_factory=dict)
     among: str = ""
     none: str = ""
-    phrase: bool = False
+    phrase: Mapping[str, str] = field(default_factory=dict)
     refused: bool = False
     grows: bool = False
     words: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 Two ways lead from a service's passages to the benchmark's documents, one for the whole run: by id, where at least one
 passage bears the id of a gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text. A passage is
 known by its text where it is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST`
-characters or more; else where it is a document of the corpus, whole, which then was found in vain. Where no passage is
+characters or more; else where it is part of a document of the corpus, which then was found in vain. Where no passage is
 known so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing
 was found. Of ids of another form that cannot be told: nothing is ranked, and the table says so.
 """
@@ -26,9 +26,9 @@ from ..core.task import Task, load_rows, open_whole_corpus, script_options
 from ..systems.rag.reply import UNNAMED
 from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
+from .pieces import LEAST, find_pieces, squeeze
 from .score import score
 
-LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
 _LONGEST = 16  # characters of an id that is shown
 _HEX = re.compile("[0-9a-f]")
 
@@ -117,7 +117,7 @@ def find_documents(
         return replace(evidence, by="text", gold=gold_found, strange=strange, short=_count_short(unknown)), ids
     if formed:
         every = [document for found in own.values() for document in found]
-        corpus = _find_in_corpus(inner, task, questions[0].split, {*every}, lambda one: one.id)
+        corpus = _find_in_corpus(inner, task, questions[0].split, {*every}, _find_ids)
         strange = None if corpus is None else sum(document not in corpus for document in every)
         return replace(evidence, by="form", strange=strange), own
     why = "the system gave no id and no text of a gold document"
@@ -131,7 +131,7 @@ def find_documents(
 
 
 def _count_short(passages: Iterable[Passage]) -> int:
-    return sum(0 < len(_squeeze(one.text)) < LEAST for one in passages)
+    return sum(0 < len(squeeze(one.text)) < LEAST for one in passages)
 
 
 def _find_form(ident: str) -> str:
@@ -156,8 +156,8 @@ def _find_by_text(
         lookup: look into the corpus too where no passage is of a gold document.
 
     Returns:
-        Of each passage the document's id or None; how many are of gold documents, and of how many the text is neither
-        there nor in the corpus, None where that is not here.
+        Of each passage the document's id or None; how many are of gold documents, and of how many the text, long
+        enough for it, is part of none and of no document of the corpus, None where that is not here.
     """
     golds = _read_gold_texts(inner, task, questions)
     known = _match_each(passages, golds)
@@ -165,16 +165,17 @@ def _find_by_text(
     hits = sum(map(len, known.values())) - len(missed)
     if not hits and not lookup:
         return None
-    texts = {(key, at): _squeeze(passages[key][at].text) for key, at in missed}
+    texts = {(key, at): squeeze(passages[key][at].text) for key, at in missed}
     wanted = {*texts.values()} - {""}
-    corpus = _find_in_corpus(inner, task, questions[0].split, wanted, lambda one: _squeeze(one.text))
+    corpus = _find_in_corpus(inner, task, questions[0].split, wanted, find_pieces)
     for (key, at), text in texts.items():
         known[key][at] = (corpus or {}).get(text)
     strange = [passages[key][at] for key, at in missed if known[key][at] is None]
     nameless = bool(golds) and any(one.text and one.id.startswith(UNNAMED) for one in strange)
     if not hits and len(strange) == len(missed) and not nameless:
         return None
-    return known, hits, None if corpus is None else len(strange)
+    long = sum(len(text) >= LEAST for (key, at), text in texts.items() if known[key][at] is None)
+    return known, hits, None if corpus is None else long
 
 
 def match_gold(
@@ -190,14 +191,18 @@ def _match_each(
     return {key: [_match(one, golds.get(key, ())) for one in found] for key, found in passages.items()}
 
 
-def _squeeze(text: str) -> str:
-    return "".join(text.split())
+def _find_ids(wanted: Collection[str], documents: Iterable[Document]) -> dict[str, str]:
+    return {one.id: one.id for one in documents if one.id in wanted}
 
 
 def _find_in_corpus(
-    inner: Benchmark, task: Task, split: str, wanted: Collection[str], read: Callable[[Document], str]
+    inner: Benchmark,
+    task: Task,
+    split: str,
+    wanted: Collection[str],
+    find: Callable[[Collection[str], Iterable[Document]], dict[str, str]],
 ) -> dict[str, str] | None:
-    """Return the ids of the corpus' documents that read as wanted, by that; None where it is not here to be read.
+    """Return the ids of the corpus' documents that are wanted, as `find` knows them; None where it is not here.
 
     The gold documents of a split are looked at too, where the corpus takes them.
     """
@@ -207,15 +212,14 @@ def _find_in_corpus(
         return None  # which is not worth fetching it
     gold = {"gold": split} if "gold" in inner.corpus.options else {}
     try:
-        documents = open_whole_corpus(inner, task.data_dir, gold).documents()
-        return {found: one.id for one in documents if (found := read(one)) in wanted}
+        return find(wanted, open_whole_corpus(inner, task.data_dir, gold).documents())
     except QuadragError:  # a folder with the questions alone
         return None
 
 
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
     """Return the first gold document that a passage is a part of, or holds; None where there is none."""
-    text = _squeeze(passage.text)
+    text = squeeze(passage.text)
     for ident, gold in golds:
         if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
             return ident
@@ -236,5 +240,5 @@ def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]
             # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
             if key in wanted and len(row[ids]) == len(row[texts]):
                 pairs = zip(row[ids], row[texts], strict=True)
-                found[key] = [(ident, _squeeze(text)) for ident, text in pairs]
+                found[key] = [(ident, squeeze(text)) for ident, text in pairs]
     return found

@@ -59,18 +59,19 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     """
     bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * (len(results) > 1)
+    named = list(zip(name_apart(results), results, strict=True))
     told = [
-        (name, line)
-        for name, one in zip(name_apart(results), results, strict=True)
-        for line in (*_tell_texts(one), *_tell_refused(one), *tell_passages(one))
+        (name, line) for name, one in named for line in (*_tell_texts(one), *_tell_refused(one), *tell_passages(one))
     ]
     folded = fold_lines(told, len(told) > _MOST_LINES)
+    unsaid = fold_lines([(name, line) for name, one in named for line in _tell_unsaid(one)], numbers=False)
     return [
         *(
             Alarm(f"{join_runs(of, results)}: {line}." if any(of) else f"{_begin(line)}.")
             for line, of in folded.items()
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
+        *(f"{join_runs(of, results)}: {line}" if any(of) else line for line, of in unsaid.items()),
     ]
 
 
@@ -139,6 +140,25 @@ def _tell_refused(result: Result) -> Iterator[str]:
             f"{refused} answers hold the refusal phrase: the authors' code counts them wrong; {right} of them hold the "
             "gold"
         )
+
+
+def _tell_unsaid(result: Result) -> Iterator[str]:
+    """Say which phrase a metric looks for where hardly an answer holds it, and no judge looks for its meaning."""
+    if result.run.inputs.llm == EXTRACTIVE:
+        return
+    ran = [row for row in result.scores if "not_run" not in row]
+    languages = {f"{row['metric']}.{row['key']}": "zh" if "language:zh" in row["signature"] else "en" for row in ran}
+    records = {name: metric_record(name.partition(".")[0]).key(name.partition(".")[2]) for name in languages}
+    judged = {word for record in records.values() for word in record.words}
+    for name, record in records.items():
+        values = [row[name] for row in result.items if name in row and row[name]["official"] is not None]
+        held = sum(entry["corrected"] == 1 for entry in values)  # official may count right answers too
+        if record.phrase and record.direction == "higher" and name not in judged and held <= _LITTLE * len(values):
+            yield (
+                f"{held} of {len(values)} answers hold the phrase that is looked for, "
+                f"`{record.phrase[languages[name]]}`: {'let your system say it, or ' * bool(_find_way(result.run))}"
+                "name a judge."
+            )
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:
@@ -212,12 +232,15 @@ def _find_error(text: str) -> str | None:
 
 def _advise(run: RunRecord, what: str) -> str:
     """Say what to do where answers are errors or failures; nothing where a model replied so."""
-    inputs = run.inputs
-    if run.log:
-        return ""
-    by_file = "file" if not ("llm" in inputs.services or inputs.parameters) else ""
-    way = _INSTEAD.get(inputs.parameters.get("contract", by_file))
+    way = _INSTEAD.get(_find_way(run))
     return f"; if these are {what}, {way}" if way else ""
+
+
+def _find_way(run: RunRecord) -> str:
+    """Return the way in which the answers of a user's own system came; "" of a model's."""
+    inputs = run.inputs
+    by_file = "file" if not ("llm" in inputs.services or inputs.parameters) else ""
+    return "" if run.log else str(inputs.parameters.get("contract", by_file))
 
 
 def _count_questions(result: Result, places: Collection[_Place]) -> int:
@@ -239,7 +262,7 @@ def _list_looking(row: Mapping[str, Any]) -> list[str]:
     def looks(name: str) -> bool:
         metric, _, key = name.partition(".")
         record = metric_record(metric).key(key)
-        return record.phrase or any(map(looks, record.words))
+        return bool(record.phrase) or any(map(looks, record.words))
 
     return [name for name, entry in row.items() if isinstance(entry, Mapping) and looks(name)]
 

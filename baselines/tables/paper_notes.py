@@ -6,7 +6,10 @@ from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
+from ..core.prompts import are_own
 from ..core.settings import UNKNOWN
+from ..systems.extractive import EXTRACTIVE
+from ..systems.rag.system import RAG
 from .grid import Detail
 from .paper import load_tables
 from .published import Published, find_beside
@@ -30,7 +33,7 @@ def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
 def note_beside(runs: Sequence[RunRecord]) -> list[str]:
     """Say why no printed row stands beside answers of which nobody said how their passages were found.
 
-    Where one does, say of answers from a file that nobody knows how the model was asked.
+    Where one does, say whose prompts the answers are by, and of a file's that nobody knows.
     """
     notes = []
     real = [run for run in runs if SAMPLE_SOURCE not in run.source]  # of the sample another line says it
@@ -41,7 +44,17 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
     unsaid = [run for run in real if run.command[1:2] == ["score"] and not run.log]
     if any(find_beside(run) for run in unsaid):
         notes.append("With which prompts these answers were made is not known; the published ones are by the paper's.")
+    if any(_is_prompted(run) and find_beside(run) for run in real):
+        notes.append("The prompts are quadrag's, those of the published rows the authors'.")
     return notes
+
+
+def _is_prompted(run: RunRecord) -> bool:
+    """Whether a model was asked with quadrag's prompts, and not by a recipe, which says so itself."""
+    inputs = run.inputs
+    by_model = run.command[1:2] == ["run"] and inputs.llm != EXTRACTIVE and inputs.retriever != RAG
+    handed = load(inputs.benchmark).handed_over
+    return by_model and not (run.row or are_own(inputs.benchmark, inputs.prompts) or inputs.retriever == handed)
 
 
 def note_corpus(runs: Sequence[RunRecord]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..scoring.served import LEAST
+from ..scoring.pieces import LEAST
 from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 
@@ -20,7 +20,7 @@ def tell_passages(result: Result) -> Iterator[str]:
         place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
         then = "" if gave.get("passages") or gave.get("by") else "; retrieval is not measured"
         if load(run.inputs.benchmark).supplied is not None:
-            then = ", and here those of the question stand"
+            then = "" if run.service else ", and here those of the question stand"  # a service is shown none
         yield f"the answers have {_list_keys(unread)} not read: passages belong under `{place}`{then}"
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"retrieval is not measured: {gave['why']}"
@@ -32,7 +32,9 @@ def tell_passages(result: Result) -> Iterator[str]:
         why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
         yield f"none of the {gave['passages']} passages is a gold document; {why}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
-        strange = f"; {gave['strange']} of their texts are no document of `quadrag.corpus`" if gave["strange"] else ""
+        strange = (
+            f"; {gave['strange']} of their texts are part of no document of `quadrag.corpus`" if gave["strange"] else ""
+        )
         yield f"none of the {gave['passages']} passages is a gold document{strange}"
     elif gave.get("by") == "none":
         yield "the search found no passage for any question"

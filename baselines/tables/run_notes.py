@@ -26,6 +26,7 @@ from .paper import load_tables
 from .paper_notes import note_beside
 from .replicas import note_recipes
 
+_ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after the paper)"
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
@@ -174,8 +175,9 @@ def _note_data(runs: Sequence[RunRecord]) -> str:
     for run in runs:
         config, known = run.inputs.config, configs(run.inputs.benchmark)
         if config.endswith("_original") or f"{config}_original" in known:
-            parts.append("original data" if config.endswith("_original") else "revised data")
-    return f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
+            parts.append(_ORIGINAL if config.endswith("_original") else _REVISED)
+    said = f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
+    return Detail(said) if all(run.source == SAMPLE_SOURCE for run in runs) else said  # an alarm says that
 
 
 def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
@@ -220,9 +222,9 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         strange = gave.get("strange")
         known = {"id": "by their ids", "text": "by their text"}
         note += f"; known {known[gave['by']]}" if gave["by"] in known else ""
-        if gave["by"] == "text" and "gold" in gave:
+        if gave["by"] == "text" and gave.get("gold"):  # else an alarm says what they are
             note += f": {gave['gold']} are of gold documents"
-            note += f", {strange} are no document of the corpus" if strange else ""
+            note += f", {strange} are part of no document of the corpus" if strange else ""
         notes.append(f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:
             notes.append(lacking)

@@ -1,8 +1,9 @@
 """Write a benchmark's questions, without their gold, as JSON Lines to answer.
 
 Every line says benchmark, config and split. Add `answer` to each, and
-`passages` where the system found some (ids, or objects with `id` and `text`),
-and `quadrag score FILE` needs nothing else.
+`passages` where the system found some (ids, or objects with `id` and `text`).
+`quadrag score FILE` then needs only the --data-dir and --option that were given
+here.
 """
 
 import argparse
@@ -47,7 +48,9 @@ def run(arguments: argparse.Namespace) -> None:
     rows = list(_list_rows(arguments))
     write_jsonl(out, rows)
     tell(arguments, f"{out}: {len(rows)} questions; add `answer` to each line")
-    tell_next(arguments, f"quadrag score {shlex.quote(str(out))}")
+    again = ["--data-dir", arguments.data_dir] if arguments.data_dir else []  # the lines say all but these
+    again += [word for option in arguments.option for word in ("--option", option)]
+    tell_next(arguments, shlex.join(["quadrag", "score", str(out), *again]))
 
 
 def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:

@@ -118,6 +118,24 @@ def test_the_card_says_what_the_record_does(name: str) -> None:
         )
 
 
+PHRASES = [
+    (name, key, *phrase)
+    for name in NAMES
+    for key, record in metric_record(name).keys.items()
+    for phrase in record.phrase.items()
+]
+
+
+@pytest.mark.parametrize(("name", "key", "language", "phrase"), PHRASES)
+def test_an_answer_with_the_record_s_phrase_has_the_value(
+    load_metric: Callable[[str], Any], name: str, key: str, language: str, phrase: str
+) -> None:
+    options = {"language": language} if language == "zh" else {}
+    answers = [phrase, phrase[:-1]]
+    got = load_metric(name).compute(predictions=answers, references=["no", "no"], **options)["per_item"]
+    assert [row[key] == 1 for row in got] == [True, False]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_configs_and_schemas_are_the_module_s(name: str, metrics_root: Path) -> None:
     import evaluate

@@ -38,8 +38,8 @@ class Evidence:
         why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
         bare: how many answers came without passages.
         gold: how many passages are gold documents of their questions, where texts are the way.
-        strange: how many of the others are no document of the corpus by their text, or their id where ``form`` is the
-            way; None where nobody looked.
+        strange: how many of the others are part of no document of the corpus by their text, or none of it by their id
+            where ``form`` is the way; None where nobody looked.
         short: how many that are not known have a text that is too short for it.
     """
 

@@ -93,6 +93,20 @@ def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answer
     assert "best published" not in cli("score", answers_of_crag, *asked, "--profile", "corrected").out
 
 
+def test_it_is_said_whose_prompts_the_printed_rows_are_by(cli):
+    from chat_server import ChatServer
+
+    said = "The prompts are quadrag's, those of the published rows the authors'."
+    data = ("--data-dir", copy_sample("rgb", Path("RGB")))
+    one = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
+    with ChatServer(text="Oslo", models=["m"]) as server:
+        asked = ("--llm", server.url, "--limit", "2")
+        assert said in cli(*one, *data, *asked).out and said in cli("run", "rgb", "--all", *data, *asked).out
+        assert said not in cli(*one, *SAMPLE, *asked, "--out", "s").out, "no row stands beside"
+        assert said not in cli("run", "--recipe", "rgb-table1-chatgpt-en", *data, *asked).out, "it says so itself"
+    assert said not in cli(*one, *data).out, "no prompt is used"
+
+
 @pytest.fixture
 def answers_of_crag(cli):
     found = quadrag.questions("crag", "task_1_2", data_dir="sample")

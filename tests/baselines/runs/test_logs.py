@@ -232,7 +232,7 @@ def test_logs_of_one_model_are_one_system_and_name_what_they_answer(
     starts = ("noise_robustness_en noise_0: accuracy ", "noise_robustness_en noise_20: accuracy ")
     text = " ".join(ran.out.split())
     assert all(f"{start}0.0 0.0–43.4 5 of 5" in text for start in starts) and "negative_rejection_en: " in ran.out
-    assert ran.out.count("Ours on: revised data; bundled sample.") == 1 and "– " not in ran.out
+    assert ran.out.count("The data are the bundled sample, which is made up.") == 1 and "– " not in ran.out
     assert "\nOf unsupported_correct lower is better." in ran.out and "\n\nnoise_robustness_en noise_20" not in ran.out
     assert "next: quadrag report scores ANOTHER" in ran.out
     assert cli("score", *sorted(files), "--data-dir", "sample").out.startswith(ran.out.split("\n\nscores/")[0])
@@ -255,7 +255,7 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert head.split()[-4:] == ["m", "n", "difference", "verdict"]
     rows = [line for line in ran.out.splitlines() if line.startswith(" noise_20/accuracy ")]
     assert sum(row.endswith(" all equal") for row in rows) == 1
-    assert ran.out.count("on: revised data; bundled sample.") == 1, "what is of both is said once"
+    assert ran.out.count("The data are the bundled sample, which is made up.") == 1, "what is of both is said once"
     task = "rgb_negative_rejection_en"
     assert ran.out.endswith(f"\nnext: quadrag show scores/m/{task} scores/n/{task} --better\n")
     told = json.loads(cli("score", "out", "--data-dir", "sample", "--json").out)["notes"]
@@ -331,7 +331,7 @@ def test_a_log_is_scored_on_the_data_that_its_harness_names(
     told = cli("score", "out").err
     assert told.startswith(f"quadrag: {log} does not say on which data it was made; name them with --data-dir, or get")
     summary(log, data_dir="sample")
-    assert "Ours on: revised data; bundled sample." in cli("score", "out").out
+    assert "The data are the bundled sample, which is made up." in cli("score", "out").out
     summary(log, data_dir="sample", profile="corrected")
     assert "Percent; corrected profile." in cli("score", "out").out
     assert "Percent; official profile." in cli("score", "out", "--profile", "official").out

@@ -46,10 +46,10 @@ def test_a_rejection_is_right_only_where_all_documents_are_noise(cli):
 @pytest.mark.slow
 def test_refined_and_original_data_never_share_a_table(cli):
     asked = ("run", "rgb", "--all", "--data-dir", "sample", "--out", "b")
-    refined = cli(*asked)
-    assert "revised data; bundled sample" in " ".join(refined.out.split())
-    ran = cli(*asked, "--original")
-    assert "original data; bundled sample" in " ".join(ran.out.split())
+    refined = cli(*asked, "-v")
+    assert "revised data (made after the paper); bundled sample" in " ".join(refined.out.split())
+    ran = cli(*asked, "--original", "-v")
+    assert "original data (the paper's); bundled sample" in " ".join(ran.out.split())
     ran = cli("report", "b")
     assert ran.code == 2 and "was run twice (once on revised and once on original data)" in ran.err
     assert "runs/rgb-all-original" in cli(*asked[:-2], "--original").out

@@ -68,6 +68,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
     given = {
         "hit": [{"text": gold.text}],
         "others": [{"text": one.text.replace("。", "。\n")} for one in corpus[48:52]],
+        "pieces": [{"text": one.text[at : at + 40]} for at, one in enumerate(corpus[48:52])],
         "strange": [{"text": corpus[48].text}, {"text": "春风又绿江南岸，" * 9}],
         "cut": [{"id": "a-1", "text": corpus[48].text}],
         "short": [{"text": corpus[48].text[:20]}],
@@ -79,13 +80,14 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         return quadrag.evaluate(*PLACE, answer, data_dir="sample", out=name)
 
     found = {name: measure(name, lambda question, each=each: (question.query, each)) for name, each in given.items()}
-    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, 0.0, None, None]
+    assert [found[name]["recall@8"].value for name in given] == [0.125, 0.0, 0.0, 0.0, 0.0, 0.0, None, None]
     told = {name: " ".join(repr(one).split()) for name, one in found.items()}
     missed, strange = (
         "None of the {} passages is a gold document",
-        "8 of their texts are no document of `quadrag.corpus`",
+        "8 of their texts are part of no document of `quadrag.corpus`",
     )
-    assert f"{missed.format(32)}." in told["others"] and f"{missed.format(16)}; {strange}." in told["strange"]
+    assert all(f"{missed.format(32)}." in told[name] for name in ("others", "pieces"))
+    assert f"{missed.format(16)}; {strange}." in told["strange"]
     assert (
         f"{missed.format(8)}." in told["cut"] and "is a gold document" not in told["hit"] and UNKNOWN in told["unlike"]
     )
@@ -176,6 +178,8 @@ def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies
         for folder in ("a", "b"):
             out = cli("run", *PLACE, "--data-dir", "sample", "--rag", server.url, "--out", folder).out
             assert UNREAD in " ".join(out.split())
+        out = cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--rag", server.url).out
+        assert "passages belong under `passages`. metric" in " ".join(out.split()), "none of RGB's were shown"
 
 
 @pytest.mark.parametrize(
@@ -207,3 +211,19 @@ def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
     assert "2 个回答含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
     plain = quadrag.evaluate(*place, lambda question: "信息不足", data_dir="sample", split="noise_0")
     assert "refusal phrase" not in repr(plain), "who refuses has no right answer"
+
+
+@pytest.mark.parametrize(
+    ("place", "phrase"), [("negative_rejection_zh", "信息不足"), ("counterfactual_robustness_en", "factual errors")]
+)
+def test_a_phrase_that_hardly_an_answer_holds_is_named(place, phrase, cli):
+    def measure(answer, **more):
+        return " ".join(repr(quadrag.evaluate("rgb", place, answer, data_dir="sample", **more)).split())
+
+    told = f"0 of 12 answers hold the phrase that is looked for, `{phrase}`: let your system say it, or name a judge."
+    assert told in measure(lambda question: f"没有 {question.id}", out="run")
+    assert f"0/12 个回答含有所查找的用语 `{phrase}`：让系统" in "".join(
+        cli("report", "run", "--labels", "zh").out.split("\n")
+    )
+    assert "is looked for" not in measure(lambda question: phrase if question.id == "1" else "")
+    assert "is looked for" not in cli("run", "rgb", place, "--data-dir", "sample").out, "no sentence of a passage can"

@@ -234,9 +234,10 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
             "不完整：回答了 200 题中的 50 题；所读文件只有 300 题中的 200 题。",
         ),
         (
-            "Ours on: revised data; /RGB (zh_refine.json: not the authors' own file, 200 of 300 questions), as "
-            "prepared.",
-            "本次数据：修订数据；/RGB（zh_refine.json：不是作者发布的原文件，300 题中只有 200 题），用已准备好的。",
+            "Ours on: revised data (made after the paper); /RGB (zh_refine.json: not the authors' own file, 200 of 300 "
+            "questions), as prepared.",
+            "本次数据：论文之后的修订数据；/RGB（zh_refine.json：不是作者发布的原文件，300 题中只有 200 题），"
+            "用已准备好的。",
         ),
         (
             "Ours on: /d (split_merged.json: not the authors' own file); corpus: /d (36 of 48 files, lacking "

@@ -239,9 +239,11 @@ def test_a_place_that_cannot_be_made_is_told_before_any_work(refused, command):
 
 
 def test_questions_are_not_written_over_a_file_that_may_hold_answers(cli, refused):
-    ask = ("questions", *CONFIG[1:], "--data-dir", "sample", "--limit", "2")
+    given = ("--data-dir", "sample", "--option", "noise_ratio=1")
+    ask = ("questions", *CONFIG[1:], *given, "--limit", "2")
     code, out, _ = cli(*ask)
-    told = "new/q.jsonl: 2 questions; add `answer` to each line\nnext: quadrag score new/q.jsonl\n"
+    again = f"quadrag score new/q.jsonl {' '.join(given)}"
+    told = f"new/q.jsonl: 2 questions; add `answer` to each line\nnext: {again}\n"
     assert cli(*ask, "--out", "new/q.jsonl") == (code, told, "") == (0, told, "")
     assert Path("new/q.jsonl").read_text(encoding="utf-8") == out and out.count("\n") == 2
     assert refused(*ask, "--out", "new/q.jsonl") == "quadrag: new/q.jsonl is there already; name another file\n"

@@ -1,0 +1,38 @@
+"""Texts that are documents of a corpus, or pieces of them, found while the corpus is read once."""
+
+from collections.abc import Collection, Iterable
+
+from ..core.document import Document
+
+LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
+# Each piece holds one of the windows that follow each other in its document, in one of this many places.
+_WINDOW = LEAST // 2
+
+
+def squeeze(text: str) -> str:
+    """Return a text without its blanks."""
+    return "".join(text.split())
+
+
+def find_pieces(texts: Collection[str], documents: Iterable[Document]) -> dict[str, str]:
+    """Return the first document that each text is, or is a piece of, by its id; what is found nowhere is left out.
+
+    Args:
+        texts: without blanks; one with fewer than `LEAST` characters is looked for as a whole document alone.
+        documents: read once.
+    """
+    whole = {*texts}
+    pieces: dict[str, list[tuple[str, int]]] = {}
+    for text in whole:
+        for at in range(_WINDOW if len(text) >= LEAST else 0):
+            pieces.setdefault(text[at : at + _WINDOW], []).append((text, at))
+    found: dict[str, str] = {}
+    for document in documents:
+        bare = squeeze(document.text)
+        if bare in whole:
+            found.setdefault(bare, document.id)
+        for start in range(0, len(bare) - _WINDOW + 1, _WINDOW):
+            for text, at in pieces.get(bare[start : start + _WINDOW], ()):
+                if text not in found and at <= start and bare.startswith(text, start - at):
+                    found[text] = document.id
+    return found
