@@ -224,6 +224,14 @@ def test_a_side_that_is_invalid_is_named_with_its_reason():
         quadrag.compare(bad, worse)
 
 
+def test_one_result_alone_is_not_compared():
+    one = measure(first, "mine")
+    with pytest.raises(quadrag.QuadragError, match=r"^compare takes two evaluations or more, here is one$"):
+        quadrag.compare(one)
+    with pytest.raises(quadrag.QuadragError, match=r"^compare 比较两次或更多的评测，这里只有一次$"):
+        quadrag.compare(one, labels="zh")
+
+
 def test_a_metric_by_which_no_question_is_shown_is_refused():
     sides = [measure(first, name) for name in ("mine", "yours")]
     with pytest.raises(quadrag.QuadragError, match=r"'zzz' says which questions .* worse=True or better=True with it"):
