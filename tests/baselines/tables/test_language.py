@@ -186,7 +186,7 @@ def test_a_comparison_is_in_chinese(cli):
         (
             "judge not certified: j (acc, hal), nor checked by words, which find 1 of 8 answers right; to begin with, "
             "label what it judged: `quadrag label a --out s.csv`.",
-            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中只有 1 个按字面正确；第一步，标注它评过的回答："
+            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中按字面正确的有 1 个；第一步，标注它评过的回答："
             "`quadrag label a --out s.csv`。",
         ),
         (

@@ -280,4 +280,4 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
         found = quadrag.evaluate(*place, lambda question: "new", **judge, **part)
     assert set(found.to_pandas()["answer"]) == {"old"}
-    assert "\n3 of 3 answers are kept ones, from 20" in repr(found)
+    assert "\nAll 3 answers are kept ones, from 20" in repr(found)
