@@ -113,6 +113,11 @@ def list_requests(labels: LabelSet) -> list[list[dict[str, str]]]:
     return recorder.requests
 
 
+def count_asked(labels: LabelSet) -> int:
+    """Count the items that a judge is asked about; rules decide the others."""
+    return sum(bool(list_requests(replace(labels, items=[item]))) for item in labels.items)
+
+
 def read_signature(signature: str) -> dict[str, str]:
     """Return the fields of a metric's signature."""
     fields = (part.partition(":") for part in signature.split("|")[1:])

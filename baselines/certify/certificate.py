@@ -95,17 +95,19 @@ class Certificate:
     def sentence(self) -> str:
         """What a reader of a score is told."""
         found, name = self.figures, self.labels["name"]
-        if (n := self.labels["n"]) < (whole := self.labels.get("of", n)):
+        n = self.labels["n"]
+        if n < (whole := self.labels.get("of", n)):
             name = f"{n} of {whole} labels of {name}"
         if "spearman" in found:
             return f"agrees with people on {name} by a rank correlation of {found['spearman']:.2f}"
         between = found["agreement_interval"]
-        low_high = f" ({write_percent(between[0])}\u2013{write_percent(between[1])})" if between else ""
+        low_high = f" (95% {write_percent(between[0])}\u2013{write_percent(between[1])})" if between else ""
         said = f"{write_percent(found['agreement'])}%{low_high} on {name}, kappa {round_two(found['kappa'])}"
         if self._may_be_chance:
             if self.is_chance:
                 return f"agrees with people no better than chance, {said}; do not use it"
-            return f"agrees with people {said}; this may be chance alone, so label more items"
+            more = "label more items" if n == whole else f"ask it about all {whole} labels, without --limit"
+            return f"agrees with people {said}{self._beside_free}; this may be chance alone, so {more}"
         return f"agrees with people {said}{self._beside_free}"
 
     @property

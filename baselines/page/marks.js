@@ -5,6 +5,8 @@ const MARKED = 1500; // words of a text above which nothing is marked
 // A Chinese character; a word, in which a number has its point and its thousands; what is between words.
 const PIECE = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}]|(?<=\p{N})(?:[.．]|,(?=\p{N}{3}(?!\p{N})))(?=\p{N}))+|[^\p{L}\p{N}]+/gu;
 
+const LONE = /^\s*\p{Script=Han}\s*$/u; // one Chinese character, which many texts share by chance
+
 /** Cut a text into words, single Chinese characters, and what is between them. */
 const cut = (text) => text.match(PIECE) ?? [];
 
@@ -43,7 +45,8 @@ function marked(text, other, kind, told) {
       else parts.push(token);
     }
   });
-  return parts;
+  const stray = (part) => kind === "shared" && theirs.length > 1 && LONE.test(part.textContent);
+  return parts.map((part) => (stray(part) ? part.textContent : part));
 }
 
 /** Return the places in `a` of a longest common subsequence with `b`. */

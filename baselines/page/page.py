@@ -129,7 +129,8 @@ def _glance(runs: Runs, profile: str) -> Grid | None:
         return glance_several(merge_all(runs), profile)
     grid = glance_pair(merge_all(runs), profile)
     names = [name for name, _ in runs]
-    grid.notes[:0] = [f"{each}." for each in name_fully(names)] if name_columns(names) != names else []
+    if name_columns(names) != names:
+        grid.notes.insert(0, f"Runs: {'; '.join(name_fully(names))}.")
     return grid
 
 

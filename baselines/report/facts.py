@@ -137,7 +137,8 @@ def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:
     times = [one["oldest"] for one in spent if one.get("oldest")]
     since = f", from {show_time(min(times))} on" if times else ""
     total = known + sum(one.get("calls", 0) for one in spent)
-    return f"{known} of {total} {what} are kept ones{since}" if known else ""
+    count = f"{known} of {total}" if known < total else f"All {total}"
+    return f"{count} {what} are kept ones{since}" if known else ""
 
 
 def _count_kept(spent: Mapping[str, Any]) -> int:

@@ -188,6 +188,8 @@ def _look_up(text: str) -> str:
         return begin + ours
     if " " in plain and not plain.endswith(".") and (ours := _find(f"{plain}.")) is not None:
         return begin + ours.removesuffix("。")  # a sentence may stand without its point
+    if plain.endswith(".") and (ours := _find(plain[:-1])) is not None:
+        return f"{begin}{ours}."  # what has no point in the list may end a sentence
     if found := _A_TYPE.fullmatch(plain):
         return begin + _look_up(found[1])
     if found := _BOTH.fullmatch(plain):
@@ -208,8 +210,6 @@ def _look_up(text: str) -> str:
         parts = [found[1], found[2]]
         spoken = [_translate(part) for part in parts]
         return text if spoken == parts else f"{begin}{spoken[0]}（{spoken[1]}）"
-    if plain.endswith(".") and (ours := _find(plain[:-1])) is not None:
-        return f"{begin}{ours}."  # what has no point in the list may end a sentence
     return text
 
 

@@ -278,6 +278,7 @@ def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: st
 
 def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:
     """Say of which live judge too many verdicts are lacking; None of none."""
+    from quadrag.baselines.certify.asking import count_asked
     from quadrag.run_record import MOST_FAILED
 
     total = len(labels.items)
@@ -285,5 +286,7 @@ def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:
         lacking = sum(one.given.get(item.id) is None for item in labels.items)
         if one.usage and lacking > total * (MOST_FAILED if most is None else most):
             why = one.explain_unread(labels.graded)
-            return f"{one.judge} gave no readable verdict on {lacking} of {total} items; no certificate{why}"
+            asked = count_asked(labels)
+            ruled = f"; {total - asked} more are decided by rule" if asked < total else ""
+            return f"{one.judge} gave no readable verdict on {lacking} of {asked} items{ruled}; no certificate{why}"
     return None

@@ -52,8 +52,9 @@ def run(arguments: argparse.Namespace) -> None:
         if out.exists():  # it may hold a person's work
             raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
+        grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
         said = "; ".join(
-            f"{count} without a verdict" if name == NOTHING else f"{count} that the judge gave {name}"
+            f"{count} without a verdict" if name == NOTHING else f"{count} that the judge gave {grades.get(name, name)}"
             for name, count in given.items()
         )
         then = f"Fill in the column label: {graded.spelled}."

@@ -230,7 +230,7 @@ def compare(
 
 @entrance
 def compare(
-    before: _Run, after: _Run, *others: _Run, profile: str | None = None, labels: str | None = None
+    before: _Run, after: _Run | None = None, *others: _Run, profile: str | None = None, labels: str | None = None
 ) -> Comparison | Comparisons:
     """Compare two evaluations on the questions that both answered, or of more each with the first.
 
@@ -243,9 +243,11 @@ def compare(
         labels: ``en`` or ``zh``, the language in which it is shown; that of the evaluations when None.
 
     Raises:
-        QuadragError: they are of other benchmarks or profiles, or share no split; two are of other configs, or share no
-            scored question.
+        QuadragError: one alone is given; they are of other benchmarks or profiles, or share no split; two are of other
+            configs, or share no scored question.
     """
+    if after is None:
+        raise QuadragError("compare takes two evaluations or more, here is one")
     for one in others:
         if one in PROFILES:
             raise QuadragError(f"{one!r} is no run; a profile is given by its name: profile={one!r}")

@@ -25,7 +25,7 @@ from .paired.shared import tell_judges
 from .said.errors import tell_errors
 from .said.rankings import tell_rankings
 from .said.verdict import tell_headline, tell_turned
-from .said.words import tell_beside, tell_length, tell_missing, tell_over, tell_rule
+from .said.words import tell_beside, tell_length, tell_missing, tell_odd, tell_over, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -134,6 +134,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
             told = [*tell_beside(shown, profile, two, labels), *told]
         else:
             notes += map(Verdict, tell_turned(shown, profile, two, labels))
+            told = [*tell_odd(shown, labels), *told]
         below += [f"{name_difference(two)}: {one}" for one in told]
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)
     notes += [Alarm(f"{name_difference((base, ', '.join(of)))}: {one}") for one, of in folded.items()]

@@ -7,7 +7,7 @@ from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.errors import one_line
-from quadrag.metric_record import metric_record, name_together, show_key
+from quadrag.metric_record import metric_record, name_together
 from quadrag.records import document_id
 
 from ...core.result import PROFILES
@@ -84,8 +84,9 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     for item in shown:
         yield from write_item([("", item)], manner, which.unscored and not manner.every)
         yield ""
-    by = f", the worst by {show_key(*reader.find_metric(which.metric)[0].split('.', 1))} first" if which.wrong else ""
-    yield manner.spell(f"{len(shown)} of {len(found)} items{by}")
+    noun = "answers" if which.unscored and len({item.called for item in found}) < len(found) else "items"
+    count = reader.tell_order(which) if which.wrong else f"{{shown}} of {{found}} {noun}"
+    yield manner.spell(count.format(shown=len(shown), found=len(found)))
     yield from manner.tell_cut()
     if which.unscored and (idle := reader.count_idle(which)):
         yield manner.spell(f"Not shown: {idle} without a value only where a metric does not apply")
@@ -93,13 +94,17 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
 
 def _count_failed(found: Sequence[ShownItem]) -> Iterator[str]:
     """Say of each reason why items failed how many there are, and which the first are; not of one item alone."""
-    failed: dict[str, dict[str, None]] = {}
+    failed: dict[str, list[str]] = {}
     for item in found:
         for why in {why for entry in item.values.values() for why in (entry.get("reason") or {}).values()}:
             if why.partition(":")[0] in FAILED:
-                failed.setdefault(why, {})[item.called] = None
+                failed.setdefault(why, []).append(item.called)
     for why, ids in failed.items() if len(found) > 1 else ():
-        yield f"{len(ids)} items ({shorten_list([*ids])}): {why}"
+        own = [*dict.fromkeys(ids)]  # of which each may stand in several splits, or be answered several times
+        count = (
+            f"{len(ids)} items ({shorten_list(own)})" if own == ids else f"{len(ids)} answers ({len(own)} questions)"
+        )
+        yield f"{count}: {why}"
 
 
 def write_ids(ids: Iterable[str]) -> Iterator[str]:

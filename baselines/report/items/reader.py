@@ -229,6 +229,18 @@ class RunReader(ScoredItems):
         right = f"No item is wrong: all {scored} have the best {show_key(*name.split('.', 1))}" if scored else ""
         return "; ".join(filter(None, (right, lacking)))
 
+    def tell_order(self, which: Which) -> str:
+        """Say by which metric the worst of several items are, and whether it tells right from wrong, as overlap cannot.
+
+        `{shown}` and `{found}` stand where the numbers of items do.
+        """
+        name, _, best = self.find_metric(which.metric)
+        module, _, key = name.partition(".")
+        values = {self._value(row, name, which) for row in self._items_in(which.split)}
+        if best is not None and values - {None, *metric_record(module).key(key).range}:
+            return f"below full marks by {show_key(module, key)}: the lowest {{shown}} of {{found}}"
+        return f"{{shown}} of {{found}} items, the worst by {show_key(module, key)} first"
+
     def count_idle(self, which: Which) -> int:
         """Count the items that lack no values but those of metrics that do not apply to them."""
         return sum(_reasons(row) == {NOT_APPLICABLE} for row in self._items_in(which.split))

@@ -59,7 +59,8 @@ class _Parser(argparse.ArgumentParser):
         return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"quadrag: {spell(f'{message}; see {self.prog} --help')}\n")
+        said = spell(f"{message}; see {self.prog} --help")
+        self.exit(2, f"quadrag: {said.removesuffix(' --labels zh') if usual_labels() == 'zh' else said}\n")
 
 
 def _say(text: str) -> str:

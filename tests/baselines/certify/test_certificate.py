@@ -12,10 +12,11 @@ from chat_server import ChatServer
 
 import quadrag
 from quadrag.baselines.certify.beside import lay_beside
-from quadrag.baselines.certify.certificate import read_certificate
+from quadrag.baselines.certify.certificate import Certificate, read_certificate
 from quadrag.baselines.report.compared.paired.shared import doubt_verdicts
 from quadrag.baselines.report.summary import summarise_run
 from quadrag.baselines.runs.finished import read_runs
+from quadrag.baselines.tables.language import speak_line
 
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
@@ -59,13 +60,26 @@ def _refusing():
     return Rule("reply", match='"What is number 7?"', message={"content": '{"score": 0}'})
 
 
+@pytest.mark.parametrize(
+    ("of", "said"), [(9, "label more items"), (985, "ask it about all 985 labels, without --limit")]
+)
+def test_what_few_labels_leave_open_names_the_labels_that_there_are(of, said):
+    rule = {"name": "the free rule plain", "agreement": 0.6, "beaten": False, "better": False}
+    figures = {"agreement": 0.62, "agreement_interval": (0.48, 0.75), "kappa": 0.19, "kappa_interval": (-0.1, 0.5)}
+    one = Certificate("", "", {"name": "L", "n": 9, "of": of}, "m", "k", "j", "", [], "", {**figures, "free": rule})
+    free = "the free rule plain agrees 60%, so the judge adds little"
+    assert one.sentence.endswith(f", kappa 0.19; {free}; this may be chance alone, so {said}")
+    chinese = speak_line(f"{one.sentence}.", "zh")
+    assert "还没有中文" not in chinese and "（95% 区间 48–75）" in chinese
+
+
 def flat(text):
     return " ".join(text.split())
 
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     sentence = (
-        "Judge j agrees with people no better than chance, 73% (57–84) on labels, kappa -0.05; do not use it "
+        "Judge j agrees with people no better than chance, 73% (95% 57–84) on labels, kappa -0.05; do not use it "
         "(truthfulness, accuracy, hallucination); ! marks what rests on them."
     )
     assert sentence in flat(certified.out)

@@ -20,8 +20,9 @@ def test_verdicts_of_a_file(sheets):
     assert "verdicts: 1 items without a verdict (unreadable 1), left out." in done.out
     assert re.search(r"^right +80\.0 +66\.7 +100\.0 +80\.0 +2$", done.out, flags=re.MULTILINE)
     assert re.search(r"^wrong +1 +2$", done.out, flags=re.MULTILINE), "the row of the confusion"
+    free = "the free rule bounded agrees 80%, so the judge adds little"
     chance = "this may be chance alone, so label more items"
-    first = f"verdicts agrees with people 80% (38–96) on labels, kappa 0.62; {chance}."
+    first = f"verdicts agrees with people 80% (95% 38–96) on labels, kappa 0.62; {free}; {chance}."
     assert " ".join(done.out.split()).startswith(first)
     found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))
     assert next(iter(found)) == "sum" and found["labels"]["sha256"].keys() == {"labels.csv"}
@@ -38,15 +39,15 @@ FREE_LABELS = "id,question,answer,gold,label\n" + "".join(
 @pytest.mark.parametrize(
     ("right", "said"),
     [
-        ({*range(60)} - {*range(20, 44)}, "agrees with people 100% (94–100) on labels, kappa 1.00; {}."),
+        ({*range(60)} - {*range(20, 44)}, "agrees with people 100% (95% 94–100) on labels, kappa 1.00; {}."),
         ({*range(20), 44, 45}, "kappa 0.56; {}, so the judge adds little."),
         ({*range(14)}, "kappa 0.34; the free rule bounded agrees more often, 73%, so do not use the judge."),
         ({*range(18), *range(44, 52)}, "kappa 0.68; {}, and these labels cannot tell the two apart."),
         (
             {*range(20, 44)},
-            "agrees with people no better than chance, 0% (0–6) on labels, kappa -0.92; do not use",
+            "agrees with people no better than chance, 0% (95% 0–6) on labels, kappa -0.92; do not use",
         ),
-        ({*range(60)}, "no better than chance, 60% (47–71) on labels, kappa 0.00; do not use it."),
+        ({*range(60)}, "no better than chance, 60% (95% 47–71) on labels, kappa 0.00; do not use it."),
     ],
 )
 def test_the_first_line_says_what_a_judge_is_worth(sheets, right, said):

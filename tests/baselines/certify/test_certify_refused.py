@@ -137,13 +137,17 @@ def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
         silent = cli("certify-judge", "labels.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--out", "c.json")
         none = cli("certify-judge", "two.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--labels", "zh")
         assert not (tmp_path / "c.json").exists()
+        chinese = cli("certify-judge", "labels.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--labels", "zh")
         server.state.text = '{"score": 1}'
         again = ("certify-judge", "labels.csv", "--judge", f"{server.url}#j", "--ledger", "a", "--out", "c.json")
         repaired = [cli(*again, *more).code for more in ((), ("--fresh",))]
     assert silent.code == 3 and repaired == [3, 0]
     why = "it said 'no verdict', where a verdict is like '{\"score\": 1}': try --judge-format json, or another judge"
-    told = f"quadrag: INVALID, j gave no readable verdict on 4 of 6 items; no certificate; {why}; --fresh asks"
-    assert told in silent.err and silent.out == "", "no figure of a judge that says nothing"
+    told = "quadrag: INVALID, j gave no readable verdict on 4 of 4 items; 2 more are decided by rule; no certificate"
+    assert silent.err == f"{told}; {why}; --fresh asks this one anew\n"
+    assert silent.out == "", "no figure of a judge that says nothing"
+    begin = "quadrag: 无效（INVALID）：向 j 问了 4 题，其中 4 题没有读得懂的判断；另有 2 题由规则判定；不写认证；它说 "
+    assert chinese.err.startswith(begin), chinese.err
     assert none.code == 2 and "它说 'no verdict'，而判断应如 '{\"score\": 1}'：试用 --judge-format json" in none.err
 
 

@@ -231,3 +231,11 @@ def test_the_words_are_those_of_a_language(opened):
     words = json.loads(page.evaluate("document.getElementById('words').textContent"))
     used = set(re.findall(r"WORDS\.(\w+)", "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*.js"))))
     assert used <= words.keys() and len(used) > 10
+
+
+def test_a_single_chinese_character_that_texts_share_is_not_marked(opened):
+    page = opened(make_answers())
+    shared = "([text, gold]) => marked(text, gold, 'shared').filter((one) => one.tagName).map((one) => one.textContent)"
+    assert page.evaluate(shared, ["不知道", "不在听澜市"]) == []
+    assert page.evaluate(shared, ["总部在听澜市，不远", "不在听澜市"]) == ["在听澜市"]
+    assert page.evaluate(shared, ["是", "是"]) == ["是"], "the whole gold"

@@ -293,7 +293,7 @@ def test_a_reply_of_this_very_command_is_no_kept_one(cli):
         assert sum(one["cached"] for one in both) == 2, "two questions are in both configs"
         assert "kept ones" not in first.out and "0 kept replies used" in first.out and "oldest" not in first.out
         again = cli(*asked, "--ledger", "L", "--out", "b").out
-        assert "64 of 64 replies are kept ones, from 20" in again and "0 made, 64 kept replies used" in again
+        assert "All 64 replies are kept ones, from 20" in again and "0 made, 64 kept replies used" in again
         dated = again + Path("b/report.html").read_text(encoding="utf-8")
         assert len(re.findall(r"20\d\d-\d\d-\d\d \d\d:\d\d UTC", dated)) > 3 and not re.search(r"\d-\d\dT\d\d:", dated)
 

@@ -83,6 +83,9 @@ def test_what_failed_is_listed_as_worse_under_the_profile_that_counts_it(two, cl
     assert shown(cli("show", "b", "--wrong")) == list(FAILED)
     assert cli("show", "b", "--wrong", "--profile", "official").out.startswith("noise_robustness_en noise_60: 2 of 12")
     assert "\n2 items (3, 9): raised\n\n" in cli("show", "b").out, "once for all of a reason"
+    measure("several", FAILED, split=None)
+    out = cli("show", "several", "--unscored", "--limit", 1).out
+    assert "\n10 answers (2 questions): raised\n\n" in out and out.endswith("\n1 of 10 answers\n"), "of five splits"
     capsys.readouterr()
     quadrag.compare(*two).show(worse=True)
     assert "2 of 2 questions on which b is worse" in capsys.readouterr().out

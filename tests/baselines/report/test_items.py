@@ -244,3 +244,12 @@ def test_what_failed_stands_before_what_a_metric_does_not_apply_to(cli):
     assert sum("not_applicable" in json.dumps(row) for row in items) > 1
     ran = cli("show", "a", "--unscored", "--limit", "1")
     assert "api_error" in ran.out
+
+
+def test_an_overlap_is_neither_right_nor_wrong(cli):
+    assert cli("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--out", "overlap").code == 0
+    assert cli("show", "overlap", "--wrong", "--limit", 1).out.endswith(
+        "\nbelow full marks by rouge_l: the lowest 1 of 8\n"
+    )
+    shown = cli("show", "overlap", "--wrong", "--limit", 1, "--labels", "zh").out
+    assert shown.endswith("\nrouge_l 未满分的 8 题中，最低的 1 题\n")

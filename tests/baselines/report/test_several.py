@@ -73,7 +73,9 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     assert better.startswith("B is better on rouge_l: +10.0 points (95% ")
     assert re.fullmatch(r"C minus A: Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
     assert [line.cells[4].text for line in grid.lines] == ["< 0.001", *[f"{2 * pair.p:.3f}"] * 2]
-    assert "C minus A: p decides where the interval says otherwise: rouge_l." in notes
+    (brief,) = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
+    for found in (notes, brief.notes):
+        assert "C minus A: p decides where the interval says otherwise: rouge_l." in found
     assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
     assert any("Who looks at 3 differences finds some by chance" in note for note in grid.notes)
     assert "E minus A: Not compared, no question is in both: rouge_l." in notes

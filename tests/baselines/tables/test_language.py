@@ -186,7 +186,7 @@ def test_a_comparison_is_in_chinese(cli):
         (
             "judge not certified: j (acc, hal), nor checked by words, which find 1 of 8 answers right; to begin with, "
             "label what it judged: `quadrag label a --out s.csv`.",
-            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中只有 1 个按字面正确；第一步，标注它评过的回答："
+            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中按字面正确的有 1 个；第一步，标注它评过的回答："
             "`quadrag label a --out s.csv`。",
         ),
         (
@@ -243,8 +243,10 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
             "Ours on: /d (split_merged.json: not the authors' own file); corpus: /d (36 of 48 files, lacking "
             "documents_12_part_1 to documents_17_part_3, documents_2 and 3 more; the authors' own files).",
             "本次数据：/d（split_merged.json：不是作者发布的原文件）；语料：/d（48 个文件中只有 36 个，缺少 "
-            "documents_12_part_1 至 documents_17_part_3，documents_2 及另外 3 项；作者发布的原文件）。",
+            "documents_12_part_1 至 documents_17_part_3，documents_2 及另外 3 个；作者发布的原文件）。",
         ),
+        ("/d; corpus: http://h/a", "/d；语料：http://h/a"),
+        ("Runs: good: runs/good; bad: /x/bad.", "good：runs/good；bad：/x/bad。"),
     ],
 )
 def test_parts_of_a_sentence_are_not_mixed(english, chinese):

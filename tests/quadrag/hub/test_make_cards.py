@@ -102,6 +102,7 @@ def test_it_runs_as_a_module(copies: Path, forked_python: Any, environment: Call
 
 
 def test_an_example_that_is_not_there_is_named(copies: Path) -> None:
-    put(copies, "rgb.yaml", ("split: noise_40}", "split: noise_41}"))
-    with pytest.raises(QuadragError, match=r"^unknown split of noise_robustness_en 'noise_41'; nearest: noise_40"):
+    put(copies, "rgb.yaml", ("split: noise_40}", "split: noise_50}"))
+    said = r"^unknown split of noise_robustness_en 'noise_50'; nearest: noise_40, noise_60, noise_20$"
+    with pytest.raises(QuadragError, match=said):
         render("rgb", RGB, copies)

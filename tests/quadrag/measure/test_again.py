@@ -59,7 +59,7 @@ def test_a_judge_is_asked_again_and_the_function_is_not(judge, limit, out, befor
     assert same.folder == first.folder and not same.valid and "Nothing was asked" in repr(same)
     assert judge.requests == calls
     kept = (
-        f"{calls} of {calls} verdicts are kept ones, from 20[-\\d]+ [:\\d]+ UTC on\\. "
+        f"All {calls} verdicts are kept ones, from 20[-\\d]+ [:\\d]+ UTC on\\. "
         'retry="unreadable" asks those again that could'
     )
     assert re.search(kept, " ".join(repr(same).split())) and "--retry" not in repr(same)
@@ -108,10 +108,10 @@ def test_verdicts_that_are_kept_ones_are_told_where_the_same_answers_are_judged_
     asked = judge.requests
     assert "kept ones" not in repr(first)
     same = evaluate(System(), **call, name="two")
-    kept = rf"{asked} of {asked} verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on; fresh=True asks anew\."
+    kept = rf"All {asked} verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on; fresh=True asks anew\."
     assert judge.requests == asked and re.search(kept, " ".join(repr(same).split()))
     with_labels = quadrag.result(same.folder, labels="zh")
-    assert f"{asked} 个判断中有 {asked} 个是已存的" in repr(with_labels)
+    assert f"全部 {asked} 个判断都是已存的" in repr(with_labels)
 
 
 @pytest.mark.slow

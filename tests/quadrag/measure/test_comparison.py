@@ -231,6 +231,14 @@ def test_a_side_that_is_invalid_is_named_with_its_reason():
         quadrag.compare(bad, worse)
 
 
+def test_one_result_alone_is_not_compared():
+    one = measure(first, "mine")
+    with pytest.raises(quadrag.QuadragError, match=r"^compare takes two evaluations or more, here is one$"):
+        quadrag.compare(one)
+    with pytest.raises(quadrag.QuadragError, match=r"^compare 比较两次或更多的评测，这里只有一次$"):
+        quadrag.compare(one, labels="zh")
+
+
 def test_a_metric_by_which_no_question_is_shown_is_refused():
     sides = [measure(first, name) for name in ("mine", "yours")]
     with pytest.raises(quadrag.QuadragError, match=r"'zzz' says which questions .* worse=True or better=True with it"):
@@ -279,4 +287,4 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
         found = quadrag.evaluate(*place, lambda question: "new", **judge, **part)
     assert set(found.to_pandas()["answer"]) == {"old"}
-    assert "\n3 of 3 answers are kept ones, from 20" in repr(found)
+    assert "\nAll 3 answers are kept ones, from 20" in repr(found)

@@ -12,6 +12,7 @@ import pytest
 from own_system import SUMMARY, measure, slowly
 
 import quadrag
+from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
@@ -195,3 +196,16 @@ def test_the_package_stays_light():
     assert "'evaluate'" in done.stdout
     with pytest.raises(AttributeError, match="no attribute 'measur'"):
         _ = quadrag.measur
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("benchmark", catalogue.benchmarks())
+def test_no_line_of_a_result_is_left_without_chinese(benchmark, capsys):
+    for config in load(benchmark).configs[::3]:
+        found = quadrag.evaluate(
+            benchmark, config, lambda question: question.query, data_dir="sample", limit=6, labels="zh", out=config
+        )
+        for which in ({"wrong": True}, {"unscored": True}, {"verbose": True}):
+            found.show(limit=1, **which)
+        said = "\n".join([str(found), found._repr_html_(), capsys.readouterr().out])
+        assert "百分数" in said and "还没有中文" not in said and "Percent" not in said

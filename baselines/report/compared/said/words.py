@@ -48,8 +48,13 @@ def tell_beside(
             needs.setdefault(_tell_need(one), []).append(labels[place])
     needed = "; ".join(f"{join_labels(metrics)} {need}" for need, metrics in needs.items())
     notes += [f"To show a difference of this size would probably take: {needed}."] if needed else []
-    odd = [labels[place] for place, one in told.items() if _is_odd(one)]
-    return notes + [f"p decides where the interval says otherwise: {join_labels(odd)}."] * bool(odd)
+    return notes + tell_odd(told, labels)
+
+
+def tell_odd(pairs: Mapping[Place, Compared], labels: Mapping[Place, str]) -> list[str]:
+    """Say of which differences the interval alone would give another verdict than p; arguments as of `tell_beside`."""
+    odd = [labels[place] for place, one in list_told(pairs).items() if _is_odd(one)]
+    return [f"p decides where the interval says otherwise: {join_labels(odd)}."] * bool(odd)
 
 
 def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:

@@ -62,7 +62,7 @@ def test_a_run_asks_the_last_judge_only_what_is_passed_on(cli, certified, judges
         row for row in rows if (row["key"], row["profile"], row["slice"]) == ("accuracy", "official", "all")
     )
     assert official["value"] == pytest.approx(7 / 15) and official["signature"].endswith(f"|judge:{CASCADE}")
-    assert f"Judge {CASCADE} agrees with people 100% (91–100) on labels, kappa 1.00" in flat(done.out)
+    assert f"Judge {CASCADE} agrees with people 100% (95% 91–100) on labels, kappa 1.00" in flat(done.out)
     given = "Cascade, accuracy: verdicts of rule:bounded 4, small 5, big 3; big was spared 9 of 12 verdicts (75%)."
     assert given in flat(done.out)
     assert given in flat(Path("runs/a/report.html").read_text(encoding="utf-8"))
