@@ -10,6 +10,8 @@ from told_answers import OWN, RAISE
 
 import quadrag
 from quadrag.baselines.systems.rag.reply import find_unread, read_reply
+from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.grid import Alarm
 from quadrag.cli import main
 from quadrag.records import write_jsonl
 
@@ -207,3 +209,13 @@ def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
     assert "2 个回答含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
     plain = quadrag.evaluate(*place, lambda question: "信息不足", data_dir="sample", split="noise_0")
     assert "refusal phrase" not in repr(plain), "who refuses has no right answer"
+
+
+def test_who_declines_as_the_prompt_asks_is_no_alarm():
+    def answer(question):
+        return "文档信息不足，因此我无法基于提供的文档回答该问题。" if int(question.id) % 2 else question.query
+
+    found = quadrag.evaluate("rgb", "noise_robustness_zh", answer, data_dir="sample", split="noise_0")
+    (told,) = note_answers([found.result])
+    assert told == "6 of 12 answers decline with the phrase that the prompt asks for."
+    assert not isinstance(told, Alarm)
