@@ -48,7 +48,7 @@ class Viewer {
     document.querySelector("nav").prepend(link);
   }
 
-  /** Lead from the top to the answers that failed; without any they are no choice. */
+  /** Lead from the top to the answers that failed; where none has they are no choice. */
   leadToFailed() {
     const count = this.index.items.filter(this.values.passing("failed")).length;
     if (!count) return this.which.querySelector("[value=failed]").remove();
