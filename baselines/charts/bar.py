@@ -1,5 +1,7 @@
 """Bars beside the few numbers of a summary: SVG of a few lines, which needs no library, no script and no style."""
 
+import math
+
 from ..tables.grid import Figure, Grid
 
 
@@ -12,16 +14,25 @@ def draw_bars(grid: Grid) -> list[str]:
     """
     bars = []
     start = find_least(grid)
-    known = [figure for line in grid.lines if (figure := line.cells[0].figure)]
+    ends = find_ends(grid)
     for line in grid.lines:
         ours, least, most = line.cells[0].figure, start, 100.0
         if ours and grid.form == "forest":
-            alike = [one for one in known if one.unit == ours.unit]
-            most = max(abs(end) for one in alike for end in (one.value, *(one.interval or ())))
+            most = ends[ours.unit]
             least = -most
         published = [cell.figure.value for cell in line.cells[1:] if cell.figure]
         bars.append(_draw(ours, least, most, published, grid.form == "runs") if ours and most else "")
     return bars
+
+
+def find_ends(grid: Grid) -> dict[str, float]:
+    """Return where the scale of a table's differences ends on either side of 0, a full ten, by their unit."""
+    ends: dict[str, float] = {}
+    for line in grid.lines:
+        if one := line.cells[0].figure:
+            most = max(abs(end) for end in (one.value, *(one.interval or ())))
+            ends[one.unit] = max(ends.get(one.unit, 0.0), 10.0 * math.ceil(most / 10))
+    return ends
 
 
 def find_least(grid: Grid) -> float:

@@ -40,6 +40,7 @@ def view_curves(
     aside: int,
     ends: Sequence[float] = (),
     title: str = "",
+    unit: str = "",
 ) -> View:
     """Show curves over named places, each with its name at its end where there is room for that.
 
@@ -51,12 +52,13 @@ def view_curves(
         aside: of the names; 0 for none.
         ends: values that the axis is to reach, as those of panels beside.
         title: of the places; "" for none.
+        unit: behind each number of the axis.
     """
     values = [*ends, *(end for one in curves for _, value, both in one.points for end in (value, *(both or ())))]
     ticks = find_ticks(values, 5)
-    left, right = 34, aside + 12
+    left, right = 34 + 8 * len(unit), aside + 12
     plot = width - left - right
-    y = axis_of("value", ticks, "y")
+    y = axis_of("value", ticks, "y", unit=unit)
     ours = [one for one in curves if one.kind == "ours"]
     layers = []
     for curve in reversed(curves):  # ours on top

@@ -1,7 +1,7 @@
 """Which figures of a table stand in which panel of its chart, by the table's form."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..tables.cells import write_number
@@ -57,11 +57,17 @@ def _points(grid: Grid) -> Iterator[Panel]:
     for at, title in enumerate(_titles(grid)):
         rows = list(_group(grid.lines, at, [line[at].text for line in texts]))
         if any(row.kind == "ours" and row.value is not None for row in rows) and _count(rows) > 1:
-            yield title, _draw_rows(rows)
+            yield title, _draw_rows(rows, _unit(line.cells[at] for line in grid.lines))
 
 
-def _draw_rows(rows: Sequence[Row]) -> Callable[[int], View]:
-    return lambda width: view_rows(rows, width, _ASIDE)
+def _draw_rows(rows: Sequence[Row], unit: str) -> Callable[[int], View]:
+    return lambda width: view_rows(rows, width, _ASIDE, unit=unit)
+
+
+def _unit(cells: Iterable[Cell]) -> str:
+    """Return the unit of figures that are all of one."""
+    units = {cell.figure.unit for cell in cells if cell.figure}
+    return units.pop() if len(units) == 1 else ""
 
 
 def _count(rows: Sequence[Row]) -> int:
@@ -90,7 +96,7 @@ def _runs(grid: Grid) -> Iterator[Panel]:
             if cell.figure
         ]
         if len(rows) > 1:
-            yield line.label.strip(), _draw_rows(rows)
+            yield line.label.strip(), _draw_rows(rows, _unit(line.cells))
 
 
 def _curves(grid: Grid) -> Iterator[Panel]:
@@ -110,7 +116,8 @@ def _curves(grid: Grid) -> Iterator[Panel]:
         curves = [curve for line in grid.lines if (curve := _curve(line, [at for at, *_ in columns])).points]
         if any(one.kind == "ours" and len(one.points) > 1 for one in curves):
             curves.sort(key=lambda curve: curve.kind)  # ours first
-            yield group, _draw_curves(curves, [number for *_, number in columns], ends, columns[0][1])
+            unit = _unit(cell for line in grid.lines for cell in line.cells)
+            yield group, _draw_curves(curves, [number for *_, number in columns], ends, columns[0][1], unit)
 
 
 def _curve(line: Line, columns: Sequence[int]) -> Curve:
@@ -119,12 +126,12 @@ def _curve(line: Line, columns: Sequence[int]) -> Curve:
 
 
 def _draw_curves(
-    curves: Sequence[Curve], names: Sequence[str], ends: Sequence[float] = (), title: str = ""
+    curves: Sequence[Curve], names: Sequence[str], ends: Sequence[float] = (), title: str = "", unit: str = ""
 ) -> Callable[[int], View]:
     def draw(width: int) -> View:
         small = width == _SMALL
         height = 120 if small else max(240, 14 * len(curves) + 40)
-        return view_curves(curves, names, width, height, 0 if small else _ASIDE_NAMES + width // 8, ends, title)
+        return view_curves(curves, names, width, height, 0 if small else _ASIDE_NAMES + width // 8, ends, title, unit)
 
     return draw
 
@@ -151,7 +158,10 @@ def _sweep(grid: Grid) -> Iterator[Panel]:
                     points.setdefault((line.kind, name), []).append((names.index(number), one.value, one.interval))
             curves = [Curve(name, kind, sorted(points[kind, name])) for kind, name in sorted(points)]
             if len(names) > 1 and any(curve.kind == "ours" for curve in curves):
-                yield f"{group}: {title}".removeprefix(": "), _draw_curves(curves, names)
+                yield (
+                    f"{group}: {title}".removeprefix(": "),
+                    _draw_curves(curves, names, unit=_unit(line.cells[at] for line, *_ in lines)),
+                )
 
 
 def _matrix(grid: Grid) -> Iterator[Panel]:

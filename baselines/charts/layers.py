@@ -69,9 +69,12 @@ def mark_values(
     ]
 
 
-def axis_of(field: str, ticks: Sequence[float], side: str, title: str | None = None, beyond: float = 0) -> View:
-    """Make an axis of values; `beyond` is the room at either end, as a share of it."""
+def axis_of(
+    field: str, ticks: Sequence[float], side: str, title: str | None = None, beyond: float = 0, unit: str = ""
+) -> View:
+    """Make an axis of values, `unit` behind each; `beyond` is the room at either end, as a share of it."""
     axis: View = {"values": list(ticks), "grid": True, "title": title, "format": "~r"}
+    axis |= {"labelExpr": f"datum.label + '{unit}'"} if unit else {}
     if side == "x":
         axis |= {"labelFlush": False, "titlePadding": 6}
     else:

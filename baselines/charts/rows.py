@@ -33,7 +33,9 @@ class Row(NamedTuple):
     sure: bool = True
 
 
-def view_rows(rows: Sequence[Row], width: int, aside: int, stacked: bool = False, difference: bool = False) -> View:
+def view_rows(
+    rows: Sequence[Row], width: int, aside: int, stacked: bool = False, difference: bool = False, unit: str = ""
+) -> View:
     """Show rows: label, value with its interval, and the value as text.
 
     Args:
@@ -42,6 +44,7 @@ def view_rows(rows: Sequence[Row], width: int, aside: int, stacked: bool = False
         aside: of the texts on the right, or with `stacked` of none.
         stacked: puts label and text above a row, for narrow pages.
         difference: draws a line at 0.
+        unit: behind each number of the axis.
     """
     longest = max(cut_text(row.label, 1000)[1] for row in rows if row.value is not None)
     left = 18 if stacked else min(longest + 18, width * 2 // 5)
@@ -57,7 +60,7 @@ def view_rows(rows: Sequence[Row], width: int, aside: int, stacked: bool = False
     values = [one for one in placed if one["value"] is not None]
     ends = [end for one in values for end in (one["value"], *(one["interval"] or ()))]
     ticks = find_ticks([*ends, *([0.0] if difference else [])], plot // 55)
-    x = axis_of("value", ticks, "x")
+    x = axis_of("value", ticks, "x", unit=unit)
     for one in values:
         one["low"], one["high"] = one["interval"] or (one["value"], one["value"])
     inks = {"head": INK, "ours": INK, "published": FAINT}

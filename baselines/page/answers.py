@@ -18,6 +18,7 @@ from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items.reader import RunReader, ShownItem
 from ..report.items.spelled import spell_gold
 from ..report.items.verdicts import look_up_verdicts
+from ..tables.cells import CHARACTERS
 from ..tables.language import ENGLISH, speak
 
 MOST = 10_000  # items of a page
@@ -109,14 +110,18 @@ def _open(result: Result) -> RunReader:
 
 
 def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Name metrics, say which end of each is better (0: neither), and what the best and the worst value is."""
+    """Name metrics, say which end of each is better (0: neither), what the best and the worst value is.
+
+    A value is shown in the tables' unit: so many times as large.
+    """
     found = []
     for name, label in name_together(names).items():
         module, _, key = name.partition(".")
         record = metric_record(module).key(key)
         sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
         worst, best = record.range[::sign] if sign else (None, None)
-        found.append({"name": name, "label": label, "sign": sign, "best": best, "worst": worst})
+        scale = 1 if record.unit == CHARACTERS else 100
+        found.append({"name": name, "label": label, "sign": sign, "best": best, "worst": worst, "scale": scale})
     return found
 
 

@@ -1,5 +1,6 @@
 """The questions on which the second of two runs is better or worse than the first, for links into the answers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ MOST = 10  # questions listed of each kind
 
 
 class Change(NamedTuple):
-    """A question whose answers differ in value: where it stands on the page, how it begins, both values.
+    """A question whose answers differ in value: where it stands on the page, how it begins, both values as shown.
 
     `split` is the one that it is of; "" where all are of one.
     """
@@ -25,13 +26,15 @@ class Change(NamedTuple):
 class Changes(NamedTuple):
     """The questions won and lost by a metric, the greatest difference first, and how many there are of each.
 
-    `others` says how many are worse and better by other metrics.
+    `spread` says of each how many questions they are, where these stand in several splits. `others` says how many are
+    worse and better by other metrics.
     """
 
     metric: str
     won: Sequence[Change]
     lost: Sequence[Change]
     counts: tuple[int, int]
+    spread: Sequence[str]
     others: str
 
 
@@ -56,7 +59,17 @@ def list_changes(answers: Answers) -> Changes | None:
     others = tell_others(counts)
     if not (won or lost or others):
         return None
-    return Changes(index["metrics"][0]["label"], won[:MOST], lost[:MOST], (len(won), len(lost)), others)
+    spread = [_tell_spread(index, side) for side in (won, lost)]
+    return Changes(index["metrics"][0]["label"], won[:MOST], lost[:MOST], (len(won), len(lost)), spread, others)
+
+
+def _tell_spread(index: Mapping[str, Any], found: Sequence[Change]) -> str:
+    """Say how many questions stand in how many splits each; "" where each stands once."""
+    known = {item["place"]: (item["id"], item["question"]) for item in index["items"]}
+    times = Counter(known[one.place] for one in found)
+    most = max(times.values(), default=1)
+    upto = "up to " * (len(found) < most * len(times))
+    return f"{len(times)} questions, {upto}{most} splits each" if most > 1 and found[0].split else ""
 
 
 def _split(index: Mapping[str, Any], at: int) -> tuple[list[Change], list[Change]]:
@@ -68,6 +81,8 @@ def _split(index: Mapping[str, Any], at: int) -> tuple[list[Change], list[Change
         if before is not None and after is not None and before != after:
             gain = (after - before) * index["metrics"][at]["sign"]
             split = item["groups"]["split"] * many
-            found[gain < 0].append((-abs(gain), Change(item["place"], item["question"], split, before, after)))
+            scale = index["metrics"][at]["scale"]
+            change = Change(item["place"], item["question"], split, before * scale, after * scale)
+            found[gain < 0].append((-abs(gain), change))
     won, lost = ([one for _, one in sorted(side, key=lambda pair: pair[0])] for side in found)
     return won, lost

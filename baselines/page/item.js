@@ -71,13 +71,13 @@ function makeSide(index, item, detail, side, gold) {
 /** Make a row for each value; of a second run an arrow says what changed. */
 function makeValues(index, item, run, side) {
   const other = side > 0 && item.answers[0] !== null ? item.values[0] : null;
-  return index.metrics.flatMap(({ name, label, sign, unfit }, at) => {
+  return index.metrics.flatMap(({ name, label, sign, unfit, scale }, at) => {
     const value = item.values[side][at];
     if (value === null && !run.reasons[name]) return []; // a metric of other questions
     const changed = other && value !== other[at];
     const better = changed && sign && !unfit && value !== null && other[at] !== null ? (value - other[at]) * sign : 0;
     const arrow = changed ? (better > 0 ? " ▲" : better < 0 ? " ▼" : " ≠") : "";
-    return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value) + arrow), make("td", {}, run.reasons[name] ?? ""));
+    return make("tr", {}, make("th", { scope: "row" }, label), make("td", {}, show(value, scale) + arrow), make("td", {}, run.reasons[name] ?? ""));
   });
 }
 
@@ -99,7 +99,7 @@ function makeVerdicts(verdicts) {
 function makePassages(run, passages) {
   const found = run.passages.map(([number, score, relevant, places = []], rank) => {
     const [id, title, text] = passages.get(number);
-    const told = [`${rank + 1}`, id, score === null ? "" : `${WORDS.score} ${show(score)}`].filter(Boolean).join(" · ");
+    const told = [`${rank + 1}`, id, score === null ? "" : `${WORDS.score} ${Math.round(score * 10000) / 10000}`].filter(Boolean).join(" · ");
     const head = make("p", { class: "place" }, told, relevant ? make("b", { class: "gold" }, WORDS.relevant) : "");
     const before = title && `${title} `;
     const shown = [make("b", {}, ...markedAt(before, places, 0)), ...markedAt(text, places, before.length)];

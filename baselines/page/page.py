@@ -18,7 +18,7 @@ from quadrag.run_record import read_run
 
 from ..certify.beside import lay_beside
 from ..certify.notes import note_judges, tabulate_judges
-from ..charts.bar import draw_bars, find_least
+from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..core.result import PROFILES, Result, own_profile
 from ..report.all import merge_all, tabulate_all
@@ -82,8 +82,9 @@ def write_page(
     if headline:  # who judged stands by the numbers
         headline = replace(headline, notes=[*headline.notes, *judged])
     said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said there
+    above = [*judged, *(headline.notes if headline and not alone else [])]
     grids = [
-        replace(grid, notes=[note for note in grid.notes if note not in judged and not note.startswith(said)])
+        replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
         for grid in grids
     ]
     told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
@@ -176,7 +177,10 @@ def render_page(
         "lead": [speak_note(line, labels, called) for line in lead],
         "loud": [speak_note(line, labels, called) for line in lead if _LOUD.search(line)],
         "blocks": blocks,
-        "changes": changes and changes._replace(others=speak(changes.others, labels)),
+        "changes": changes
+        and changes._replace(
+            others=speak(changes.others, labels), spread=[speak(told, labels) for told in changes.spread]
+        ),
         "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }
@@ -205,6 +209,8 @@ def make_environment() -> "Environment":
     environment.filters["short"] = _shorten
     environment.filters["cards"] = _pick_cards
     environment.filters["least"] = find_least
+    environment.filters["ends"] = lambda grid: ", ".join(f"±{most:g}" for most in find_ends(grid).values())
+    environment.filters["rounded"] = lambda value: f"{value:.1f}".removesuffix(".0")
     environment.globals["few"] = CARDS
     environment.filters["grouped"] = _group_lines
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
@@ -237,6 +243,10 @@ def name_runs(runs: Runs) -> str:
         return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
 
     records = [result.run for _, results in runs for result in results]
+    if (count := len({run.inputs.benchmark for run in records})) > 1 and all(
+        run.source == SAMPLE_SOURCE for run in records
+    ):
+        return f"quadrag: Demo: {count} benchmarks on made-up samples"
     benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
     configs = few("configs", (run.inputs.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"

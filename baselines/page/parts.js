@@ -49,4 +49,5 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-const show = (value) => (value === null ? "–" : String(Math.round(value * 10000) / 10000));
+/** Write a value in the unit of the tables, so many times as large; null is a dash. */
+const show = (value, scale) => (value === null ? "–" : String(Math.round(value * scale * 10) / 10));

@@ -63,6 +63,7 @@ class Values {
       wrong: (item) => runs.some((_, run) => this.right(item, run) === false),
       right: (item) => runs.every((_, run) => this.right(item, run) === true),
       unscored: (item) => runs.some((_, run) => this.lacks(item, run)),
+      failed: (item) => item.failed.some(Boolean),
       disagree: (item) => this.disagree(item),
       won: (item) => this.change(item) > 0,
       lost: (item) => this.change(item) < 0,

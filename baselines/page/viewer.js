@@ -29,7 +29,9 @@ class Viewer {
       if (entry) this.go(Number(entry.dataset.at));
     });
     if (this.several && this.values.disputed()) this.which.value = "disagree";
+    this.leadToFailed();
     this.leadToFirst();
+    for (const link of document.querySelectorAll("[data-which]")) this.leadTo(link, link.dataset.which, "change");
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
@@ -42,13 +44,29 @@ class Viewer {
     if (this.index.runs.length === 2 || (!count && (this.several || !sign))) return;
     const words = count ? `${WORDS[which]} · ${count}` : WORDS.worst;
     const link = make("a", { href: "#answers" }, `${words} (${label})`);
+    this.leadTo(link, count ? which : "all", "worst");
+    document.querySelector("nav").prepend(link);
+  }
+
+  /** Lead from the top to the answers that failed; where none has they are no choice. */
+  leadToFailed() {
+    const count = this.index.items.filter(this.values.passing("failed")).length;
+    if (!count) return this.which.querySelector("[value=failed]").remove();
+    const link = make("a", {}, `${WORDS.failed} · ${count}`);
+    this.leadTo(link, "failed", "order");
+    document.querySelector("nav").prepend(link);
+  }
+
+  /** Make a link show the answers of a kind, in an order, by the first metric. */
+  leadTo(link, which, order) {
+    link.href = "#answers";
     link.addEventListener("click", () => {
-      this.which.value = count ? which : "all";
-      this.sort.value = "worst";
+      this.which.value = which;
+      this.sort.value = order;
       this.metric.value = 0;
+      this.group.value = this.search.value = "";
       this.filter();
     });
-    document.querySelector("nav").prepend(link);
   }
 
   /** Offer every group of questions that does not hold all of them. */
@@ -83,7 +101,8 @@ class Viewer {
       (at) => passes(items[at]) && (!group || items[at].groups[group[0]] === group[1]) && finds(at),
     );
     const key = this.values.key(this.sort.value);
-    if (key) this.found.sort((a, b) => key(items[a]) - key(items[b]) || a - b);
+    const mute = (at) => Number(!items[at].answers.some(Boolean)); // what was answered with nothing stands last
+    if (key) this.found.sort((a, b) => key(items[a]) - key(items[b]) || mute(a) - mute(b) || a - b);
     this.list.replaceChildren();
     this.shown = 0;
     this.extend();
@@ -123,7 +142,7 @@ class Viewer {
   verdict(item, run) {
     const kind = this.values.kind(item, run);
     const told = make("span", { class: "unseen" }, ` ${WORDS[kind] ?? ""} `);
-    return make("span", { class: `verdict ${kind}` }, show(this.values.of(item, run)), told);
+    return make("span", { class: `verdict ${kind}` }, show(this.values.of(item, run), this.values.metric.scale), told);
   }
 
   /** Open an item, and put its place into the address. */

@@ -136,9 +136,10 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
             label = place + show_key(row["metric"], row["key"])
             new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
             cells = headline_cells(row)
+            cells[2].sub = _tell_failed(result, row)
             lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
-            far |= {label: told} if (told := _tell_other(result, row)) else {}
+            far |= {label: told} if not cells[2].sub and (told := _tell_other(result, row)) else {}
         best += [(one, is_part(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
@@ -151,6 +152,18 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     head += note_directions((row["metric"], row["key"]) for row in shown)
     head += [_ON_ALL] if any(one and part for one, part in best) else []
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
+
+
+def _tell_failed(result: Result, row: Row) -> str:
+    """Say what a row's value is by the profile that counts what failed as wrong; "" where nothing failed."""
+    failed = count_failed(row)
+    if not failed or row["value"] is None or row.get("n_filled") or row["profile"] == "corrected":
+        return ""
+    place = itemgetter("split", "metric", "key")
+    whole = next(
+        one for one in select_whole(result.scores) if place(one) == place(row) and one["profile"] == "corrected"
+    )
+    return f"{format_value(whole['value'], unit_of(whole), count_items(whole))} if the {failed} failed count as wrong"
 
 
 def _tell_other(result: Result, row: Row) -> _Other | None:

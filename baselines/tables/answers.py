@@ -12,8 +12,9 @@ from quadrag.wrapping import is_wide
 
 from ..core.result import Result
 from ..core.settings import NONE
+from ..scoring.rules import find_refused
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
-from .folded import fold_lines
+from .folded import fold_notes
 from .grid import Alarm, Detail
 from .names import join_runs, name_apart
 from .passages import tell_passages
@@ -55,20 +56,22 @@ _Place = tuple[Key, int]  # a question and its sample
 def note_answers(results: Sequence[Result]) -> list[str]:
     """Say what of a run's answers is odd: empty or one text, right but refused, their passages not read, or none known.
 
-    That the baseline has nothing to say without passages is as it should be, and is no alarm.
+    That the baseline has nothing to say without passages is as it should be, and is no alarm; nor is it that answers
+    decline with the phrase that a prompt asks for.
     """
     bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
     where = f" of {', '.join(dict.fromkeys(bare))} without documents" * (len(results) > 1)
     named = list(zip(name_apart(results), results, strict=True))
     told = [
-        (name, line) for name, one in named for line in (*_tell_texts(one), *_tell_refused(one), *tell_passages(one))
+        (name, note)
+        for name, one in named
+        for note in (*map(Alarm, (*_tell_texts(one), *tell_passages(one))), *_tell_refused(one))
     ]
-    folded = fold_lines(told, len(told) > _MOST_LINES)
     unsaid = fold_lines([(name, line) for name, one in named for line in _tell_unsaid(one)], numbers=False)
     return [
         *(
-            Alarm(f"{join_runs(of, results)}: {line}." if any(of) else f"{_begin(line)}.")
-            for line, of in folded.items()
+            type(note)(f"{join_runs(of, results)}: {note}." if any(of) else f"{_begin(note)}.")
+            for note, of in fold_notes(told, len(told) > _MOST_LINES)
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
         *(f"{join_runs(of, results)}: {line}" if any(of) else line for line, of in unsaid.items()),
@@ -119,27 +122,39 @@ def _tell_texts(result: Result) -> Iterator[str]:
             f"often {often} ({n}){_advise(result.run, 'errors')}"
         )
         many = [text for text in many if text not in errors]
+    declined = {text for text in many if text and _is_declined(result, text, by_text[text])}
     sought = {text for text in many if _is_looked_for(result, by_text[text])}
     mostly = {text for text in sought if answered[text] >= max(_MANY, _MOSTLY * asked)}
     best = {text for text in mostly if any(map(_is_right, _find_rows(result, by_text[text])))}
-    told = [text for text in many if text not in sought or text in best]
+    few = {text for text in declined if answered[text] < _MOSTLY * asked}
+    told = [text for text in many if text not in sought | few or text in best]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
         said = f"the same text, {_quote(text)}" if text else "empty"
         refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
-        advice = "" if refusal else _advise(result.run, "errors" if text else "failures")
+        advice = "" if refusal or text in declined else _advise(result.run, "errors" if text else "failures")
         how = _CONSTANT if text in best else advice
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
 
 def _tell_refused(result: Result) -> Iterator[str]:
-    """Say how many answers with the gold a phrase of refusal makes wrong."""
+    """Say how many answers with the gold a phrase of refusal makes wrong, or how many answers decline with it."""
     refused, right = result.run.refused
+    total = sum(text is not None for text in result.texts.values())
     if right:
-        yield (
+        yield Alarm(
             f"{refused} answers hold the refusal phrase: the authors' code counts them wrong; {right} of them hold the "
             "gold"
         )
+    elif refused >= _FEW and _SHARE * total < refused < _MOSTLY * total:
+        yield f"{refused} of {total} answers decline with the phrase that the prompt asks for"
+
+
+def _is_declined(result: Result, text: str, places: Collection[_Place]) -> bool:
+    """Whether a text holds the phrase of refusal that the prompt of its questions asks for, which a metric knows."""
+    known = (name.partition(".") for row in _find_rows(result, places) for name in row if "." in name)
+    asked = any(metric_record(metric).key(key).refused for metric, _, key in {*known})
+    return asked and any(find_refused(text, [], language) is not None for language in ("en", "zh"))
 
 
 def _tell_unsaid(result: Result) -> Iterator[str]:

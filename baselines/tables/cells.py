@@ -88,7 +88,7 @@ def figure_of(
     """Make the figure of a value, where there is one: a rate in percent."""
     scale = 1 if unit == CHARACTERS else 100
     between = (bounds[0] * scale, bounds[1] * scale) if bounds else None
-    return None if value is None else Figure(value * scale, between, n)
+    return None if value is None else Figure(value * scale, between, n, unit="" if unit == CHARACTERS else "%")
 
 
 def value_cell(row: Row | None, lacking: str = "not run") -> Cell:

@@ -33,7 +33,8 @@ class Verdict(str):
 class Figure(NamedTuple):
     """The number behind a cell, in the unit in which it is shown, as a chart takes it.
 
-    `sure` says of a difference whether it is more than chance, as the mark of its cell does; `unit` is what it is in.
+    `sure` says of a difference whether it is more than chance, as the mark of its cell does; `unit` is what it is in,
+    "" characters.
     """
 
     value: float

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from ..scoring.validity import is_invalid
-from .cells import NOTHING, Row, count_items, items_of, value_cell
+from .cells import NOTHING, RATE, Row, count_items, items_of, value_cell
 from .grid import Cell, Figure, Line
 from .published import Published
 
@@ -87,7 +87,9 @@ def printed_lines(
     """Make a line of printed numbers for each name; ? stands behind a doubtful one, a dash where none is printed."""
     named: dict[str, dict[Hashable, Cell]] = {}
     for row in rows:
-        cell = Cell(row.printed + "?" * row.doubtful, figure=Figure(float(row.printed)))
+        cell = Cell(
+            row.printed + "?" * row.doubtful, figure=Figure(float(row.printed), unit="%" if row.unit == RATE else "")
+        )
         named.setdefault(name(row), {})[place(row)] = cell
     return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
 

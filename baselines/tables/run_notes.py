@@ -15,6 +15,7 @@ from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
+from ..scoring.validity import is_alike
 from ..systems.rag.system import RAG
 from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
@@ -62,7 +63,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
     doubts = [
-        (name, f"{line}; {ALIKE} marks what rests on them." if marked else f"{line}.")
+        (name, f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}.")
         for name, one in zip(name_apart(results), results, strict=True)
         for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
     ]
@@ -71,6 +72,11 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
+
+
+def _is_marked(result: Result) -> bool:
+    """Whether a value that is shown has the mark of doubtful verdicts: one that is invalid is not shown."""
+    return any(is_alike(row) and row["value"] is not None for row in result.scores)
 
 
 def is_part(run: RunRecord) -> bool:
@@ -86,9 +92,9 @@ def note_invalid(results: Sequence[Result]) -> list[str]:
 
 
 def note_failed(results: Sequence[Result]) -> list[str]:
-    """Say of values of which a few items failed how these count."""
+    """Say of values of which a few items failed how these count: another value than with all of them."""
     partly = _fold_places(results, lambda run: [line for line, share in run.partly.items() if share <= MOST_FAILED])
-    return [f"{line}." for line in partly]
+    return [Alarm(f"{line}.") for line in partly]
 
 
 def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iterable[str]]) -> list[str]:

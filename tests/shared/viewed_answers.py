@@ -56,9 +56,10 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
             "worst": 0.0,
             "other": False,
             "unfit": False,
+            "scale": 100,
         },
-        {"name": "m.rank", "label": "rank", "sign": 1, "best": 1.0, "worst": 0.0, "other": False, "unfit": False},
     ]
+    metrics.append({**metrics[0], "name": "m.rank", "label": "rank"})
     return Answers({"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "items": listed}, items, passages)
 
 

@@ -15,7 +15,7 @@ from ...core.result import Result
 from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...tables.cells import Row, value_cell
-from ...tables.folded import fold_lines
+from ...tables.folded import fold_notes
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name, number_of
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
@@ -192,15 +192,15 @@ def compare_two(
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
 
 
-def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[Alarm]:
-    """Say that data are made up, and of which runs what is odd."""
+def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[str]:
+    """Say that data are made up, and of which runs what is odd; what is no alarm of one run is none here."""
     runs = list(runs)
     made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
     said = ((name, note) for name, result in runs for note in note_partial([result]))
-    told = fold_lines(said, len(runs) > FEW_RUNS).items()
+    told = fold_notes(said, len(runs) > FEW_RUNS)
     every = (note for note, where in told if len(where) == len(runs))
     whole = {note for note in every if len(runs) > FEW_RUNS or note.startswith("PARTIAL")}
-    return [*made_up, *(Alarm(note if note in whole else f"{', '.join(where)}: {note}") for note, where in told)]
+    return [*made_up, *(note if note in whole else type(note)(f"{', '.join(where)}: {note}") for note, where in told)]
 
 
 def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:

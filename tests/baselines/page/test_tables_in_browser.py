@@ -83,6 +83,17 @@ def test_the_top_of_a_page_leads_to_the_wrong_answers(opened):
     assert opened(make_answers(2)).locator("nav a:text('wrong')").count() == 0
 
 
+def test_the_top_of_a_page_leads_to_the_answers_that_failed(opened):
+    answers = make_answers(1)
+    page = opened(answers)
+    page.click("nav a:text('failed · 1')")
+    counted(page, "1 of ")
+    assert listed(page) == [3]
+    answers.index["items"][3]["failed"] = [""]
+    page = opened(answers)
+    assert page.locator("nav a:text('failed')").count() == page.locator("#which [value=failed]").count() == 0
+
+
 def test_of_several_matrices_the_first_is_open_and_a_link_opens_another(browser, tmp_path):
     matrices = [Grid(f"Table {n}", "", ["a"], [Line("x", [Cell(f"{n}.5")])], [], "heat") for n in range(3)]
     file = tmp_path / "page.html"
@@ -114,4 +125,13 @@ def test_a_question_won_leads_to_its_answers(browser, tmp_path):
     page.click(f"text={changes.won[1].question}")
     page.wait_for_selector("#item h3")
     assert page.inner_text("#item h3").startswith(changes.won[1].question)
+    for name, count in zip(("won", "lost"), changes.counts, strict=True):
+        for link in page.locator(f"[data-which={name}]").all():
+            page.select_option("#which", "all")
+            link.click()
+            counted(page, f"{count} of ")
+    assert page.inner_text("#lost p") == f"10 of {changes.counts[1]}; all {changes.counts[1]} below"
+    page.evaluate("viewer.close()")
+    page.emulate_media(media="print")
+    assert not page.locator("#answers").is_visible(), "on paper no heading without what is under it"
     context.close()

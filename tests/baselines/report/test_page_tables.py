@@ -130,8 +130,8 @@ def test_questions_won_and_lost_are_listed_the_greatest_difference_first(folders
     at = [metric["label"] for metric in index["metrics"]].index(changes.metric)
     gains = [item["values"][1][at] - item["values"][0][at] for item in index["items"]]
     assert changes.counts == (sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains))
-    assert changes.won[0].after - changes.won[0].before == max(gains)
-    assert changes.lost[0].after - changes.lost[0].before == min(gains)
+    assert changes.won[0].after - changes.won[0].before == pytest.approx(100 * max(gains)), "in percent"
+    assert changes.lost[0].after - changes.lost[0].before == pytest.approx(100 * min(gains))
     assert {one.place for one in (*changes.won, *changes.lost)} <= {item["place"] for item in index["items"]}
     assert list_changes(collect_answers(read_runs(folders[:1]))) is None
     assert list_changes(collect_answers(read_runs([folders[0]] * 2))) is None, "no answer differs"

@@ -10,6 +10,8 @@ from told_answers import OWN, RAISE
 
 import quadrag
 from quadrag.baselines.systems.rag.reply import find_unread, read_reply
+from quadrag.baselines.tables.answers import note_answers
+from quadrag.baselines.tables.grid import Alarm
 from quadrag.cli import main
 from quadrag.records import write_jsonl
 
@@ -227,3 +229,13 @@ def test_a_phrase_that_hardly_an_answer_holds_is_named(place, phrase, cli):
     )
     assert "is looked for" not in measure(lambda question: phrase if question.id == "1" else "")
     assert "is looked for" not in cli("run", "rgb", place, "--data-dir", "sample").out, "no sentence of a passage can"
+
+
+def test_who_declines_as_the_prompt_asks_is_no_alarm():
+    def answer(question):
+        return "文档信息不足，因此我无法基于提供的文档回答该问题。" if int(question.id) % 2 else question.query
+
+    found = quadrag.evaluate("rgb", "noise_robustness_zh", answer, data_dir="sample", split="noise_0")
+    (told,) = note_answers([found.result])
+    assert told == "6 of 12 answers decline with the phrase that the prompt asks for."
+    assert not isinstance(told, Alarm)

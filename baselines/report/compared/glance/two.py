@@ -13,9 +13,9 @@ from ....tables.slices import select_whole
 from ...summary import MOST, pick_headlines
 from ..names import Place, name_columns, name_difference, name_places
 from ..paired.overall import pool_splits
-from ..paired.pairs import compare_each, has_better, pick_places, place_of
-from ..said.verdict import BETTER, WORSE, verdict_cells
-from ..said.words import say_missing
+from ..paired.pairs import Compared, compare_each, has_better, pick_places, place_of
+from ..said.verdict import BETTER, WORSE, format_p, verdict_cells
+from ..said.words import say_missing, tell_rule
 
 
 def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid:
@@ -48,14 +48,15 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     def change_of(values: Sequence[str]) -> Cell:
         return Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
 
-    def make_line(place: Place, label: str, pair: Pair, values: Sequence[str], rows: Sequence[Row]) -> Line:
-        cell, verdict = verdict_cells(place, pair)
+    def make_line(place: Place, label: str, one: Compared, values: Sequence[str], rows: Sequence[Row]) -> Line:
+        cell, verdict = verdict_cells(place, one.pair)
         texts = [mark_cell(Cell(cell.text, figure=cell.figure), *rows), Cell(cell.sub or NOTHING)]
         whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
-        return Line(label, [*texts, change_of(values), Cell(whose + verdict.text)])
+        said = Cell(whose + verdict.text, verdict.sub and _tell_p(one.pair, one.family))
+        return Line(label, [*texts, change_of(values), said])
 
     lines = [
-        make_line(place, labels[place], one.compared.pair, one.show(place), [*_list_rows(tables, place)])
+        make_line(place, labels[place], one.compared, one.show(place), [*_list_rows(tables, place)])
         for place, one in overall.items()
     ]
     for place in places:
@@ -63,7 +64,7 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
         rows = [table[place] for table in tables]
         values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
         if place in compared and not any(map(is_invalid, rows)):
-            lines.append(make_line(place, label, compared[place].pair, values, rows))
+            lines.append(make_line(place, label, compared[place], values, rows))
         else:
             value = mark_cell(Cell(NOTHING), *rows)
             verdict = Cell("not compared", say_missing(first, second, place, profile, columns))
@@ -71,9 +72,16 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
             lines.append(Line(label, cells))
     shown = [tables[0][place] for place in places]
     difference = name_difference(columns)
-    notes = [f"{name_units(shown)}; {profile} profile; {difference} on questions scored in both."]
+    notes = tell_rule(compared.values())
+    notes += [f"{name_units(shown)}; {profile} profile; {difference} on questions scored in both."]
     notes += note_directions(place[2:] for place in places)
     return Grid("", "", [difference, "95% interval", " → ".join(columns), "verdict"], lines, notes, "forest")
+
+
+def _tell_p(pair: Pair, family: int) -> str:
+    """Say the p that decides; where it is adjusted, for how many comparisons, and what it is alone."""
+    adjusted = pair.p_holm is not None and family > 1
+    return format_p(pair.decisive) + f" for {family} comparisons, {format_p(pair.p)} alone" * adjusted
 
 
 def _list_rows(tables: Sequence[Mapping[Place, Row]], place: Place) -> Iterator[Row]:

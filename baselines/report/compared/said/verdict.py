@@ -42,7 +42,7 @@ def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:
     if pair is None:
         return [Cell(NOTHING), Cell(NOTHING)]
     told = has_better(place) and pair.n >= FEW
-    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING, _format_p(pair.decisive) * told)]
+    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING, format_p(pair.decisive) * told)]
 
 
 def list_told(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
@@ -182,7 +182,7 @@ def _tell_sureness(place: Place, pair: Pair, facts: Sequence[str] = ()) -> str:
     """Say in brackets the interval and p, which no question differing leaves out, and other facts; "" without any."""
     interval = pair_cell(pair, place).sub
     parts = [f"95% {interval}"] * bool(interval)
-    parts += [_format_p(pair.decisive)] * (find_verdict(place, pair) != EQUAL)
+    parts += [format_p(pair.decisive)] * (find_verdict(place, pair) != EQUAL)
     between = "; ".join([*parts, *facts])
     return f" ({between})" * bool(between)
 
@@ -191,7 +191,8 @@ def _tell_interval(place: Place, pair: Pair) -> str:
     return f"{_format(place, pair)} ({pair_cell(pair, place).sub})"
 
 
-def _format_p(p: float) -> str:
+def format_p(p: float) -> str:
+    """Write a p of three decimals."""
     return f"p {p:.3f}" if p >= 0.0005 else "p < 0.001"
 
 
