@@ -16,7 +16,7 @@ from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
-from .glance.lined import difference_cells, line_up
+from .glance.lined import difference_cells, head_differences, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, FEW_RUNS, label_place, name_columns, name_difference, name_places, tell_under
 from .paired.overall import pool_splits
@@ -25,7 +25,7 @@ from .paired.shared import tell_judges
 from .said.errors import tell_errors
 from .said.rankings import tell_rankings
 from .said.verdict import tell_headline, tell_turned
-from .said.words import tell_beside, tell_length, tell_missing, tell_over, tell_rule
+from .said.words import tell_alike, tell_beside, tell_length, tell_missing, tell_over, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -137,10 +137,11 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         below += [f"{name_difference(two)}: {one}" for one in told]
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)
     notes += [Alarm(f"{name_difference((base, ', '.join(of)))}: {one}") for one, of in folded.items()]
+    notes += tell_alike([base, *names], results)
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
     notes += [Detail(TESTS)]
     notes += tell_rankings(results, profile, heads, [base, *names])
-    columns = ["", "difference", "95% interval", "n", "p", "verdict"]
+    columns = ["", *head_differences(one.pair for pairs in seen.values() for one in pairs.values())]
     return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

@@ -3,7 +3,7 @@
 Metrics that no run differs by are folded into a sentence, and of many lines the first metrics' alone are shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,6 +42,12 @@ class Side(NamedTuple):
 
 
 _NONE = Side(None, Cell(NOTHING), None)
+
+
+def head_differences(pairs: Iterable[Pair | None]) -> list[str]:
+    """Return the heads of the cells of differences; p is named after Holm's rule where that raises one."""
+    raised = any(pair and pair.p_holm is not None and pair.p_holm > pair.p for pair in pairs)
+    return ["difference", "95% interval", "n", "p (Holm)" if raised else "p", "verdict"]
 
 
 def difference_cells(place: Place, pair: Pair | None) -> list[Cell]:
@@ -102,7 +108,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
-    columns = ["value", "difference", "95% interval", "n", "p", "verdict"]
+    columns = ["value", *head_differences(side.pair for sides in left.values() for side in sides)]
     return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
 
 
