@@ -15,6 +15,7 @@ from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
+from ..scoring.validity import is_alike
 from ..systems.rag.system import RAG
 from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
@@ -61,7 +62,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
     doubts = [
-        (name, f"{line}; {ALIKE} marks what rests on them." if marked else f"{line}.")
+        (name, f"{line}; {ALIKE} marks what rests on them." if marked and _has_marked(one) else f"{line}.")
         for name, one in zip(name_apart(results), results, strict=True)
         for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
     ]
@@ -70,6 +71,11 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
+
+
+def _has_marked(result: Result) -> bool:
+    """Whether a value of a run is shown with the mark of what says nothing of the answers."""
+    return any(is_alike(row) and row.get("value") is not None for row in result.scores)
 
 
 def is_part(run: RunRecord) -> bool:

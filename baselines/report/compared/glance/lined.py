@@ -11,7 +11,8 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....tables.cells import NOTHING, Row, mark_cell, value_cell
+from ....scoring.validity import is_alike
+from ....tables.cells import ALIKE, NOTHING, Row, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.slices import select_whole
 from ...pooled import pool_rows
@@ -72,8 +73,10 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     names = [name for name, _ in runs]
     called = [" ".join(dict.fromkeys(both)) for both in zip(name_columns(names), tell_apart(names), strict=True)]
     alike = [place for place, sides in found.items() if _is_same(place, sides)]
-    alike = alike if len(alike) < len(found) else alike[1:]
-    left = {place: sides for place, sides in found.items() if place not in alike}
+    empty = [place for place, sides in found.items() if _is_marked(sides)]
+    if len(alike) + len(empty) == len(found):
+        alike, empty = (alike[1:], empty) if alike else (alike, empty[1:])
+    left = {place: sides for place, sides in found.items() if place not in (*alike, *empty)}
     lead = next(iter(left))
     order = _rank(lead, left[lead])
     labels = name_places(left)
@@ -107,6 +110,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
+    labelled = name_places(found)
+    notes += [f"Marked {ALIKE} in every run: {join_labels(labelled[place] for place in empty)}. {_MORE}."] * bool(empty)
     notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
     columns = ["value", *head_differences(side.pair for sides in left.values() for side in sides)]
     return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
@@ -193,6 +198,12 @@ def _is_same(place: Place, sides: Sequence[Side]) -> bool:
     """Whether no question of any run that has a metric differs by it."""
     pairs = [side.pair for side in sides[1:] if _is_shown(side)]
     return bool(pairs) and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
+
+
+def _is_marked(sides: Sequence[Side]) -> bool:
+    """Whether what every run has of a metric rests on verdicts that say nothing of the answers, and none is compared."""
+    rows = [side.row for side in sides if side.row and side.value is not None]
+    return bool(rows) and all(map(is_alike, rows)) and not any(side.pair for side in sides)
 
 
 def _list_same(found: dict[Place, list[Side]], alike: Sequence[Place]) -> str:
