@@ -105,7 +105,11 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     cut = [_clip(one, _LONG) for one in found]
     if cut != found and any("/" in one for one in found):
         endings = {one.rpartition(".")[2] for one in found if "." in one.rpartition("/")[2]}
-        whole = [one.rpartition(".")[0] for one in found] if len(endings) == 1 and all("." in one for one in found) else found
+        whole = (
+            [one.rpartition(".")[0] for one in found]
+            if len(endings) == 1 and all("." in one for one in found)
+            else found
+        )
         for longest in _PARTS:
             cut = [_clip_folders(one, longest) for one in whole]
             if len({*cut}) == len({*found}):
