@@ -201,7 +201,7 @@ def _is_same(place: Place, sides: Sequence[Side]) -> bool:
 
 
 def _is_marked(sides: Sequence[Side]) -> bool:
-    """Whether all that runs have of a metric rests on verdicts that say nothing of the answers, and none is compared."""
+    """Whether what runs have of a metric rests on verdicts that say nothing of the answers, and none is compared."""
     rows = [side.row for side in sides if side.row and side.value is not None]
     return bool(rows) and all(map(is_alike, rows)) and not any(side.pair for side in sides)
 
