@@ -1,6 +1,7 @@
 """Certificates of judges beside the runs that they judged: a judge that agrees as by chance discredits what it said."""
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from quadrag.metric_record import find_verdict
 
@@ -12,17 +13,29 @@ from .certificate import Certificate, find_certificate, unique
 def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> None:
     """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
 
+    Where a judge's verdicts in one of them are far from what words say, what rests on the same of it in others is
+    marked too: beside each other none is worth more.
+
     Args:
         results: of runs; those of their rows that are concerned are marked.
         given: by the user now; they go before those that are kept with a run.
     """
+    results = list(results)
+    doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}
     for result in results:
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
         result.certificates = unique([*given, *kept])
         for row in result.scores:
-            if is_by_chance(result, find_verdict(row["metric"], row["key"])):
+            verdict = find_verdict(row["metric"], row["key"])
+            if is_by_chance(result, verdict) or (_name_judge(result), verdict) in doubtful:
                 discredit(row)
+
+
+def _name_judge(result: Result) -> tuple[str | None, str]:
+    """Name the judge of a run, with the prompt of its own."""
+    inputs = result.run.inputs
+    return inputs.judge, str((inputs.judging or {}).get("prompt", ""))
 
 
 def is_by_chance(result: Result, verdict: str) -> bool:

@@ -14,7 +14,7 @@ from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rules import find_refused
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
-from .folded import fold_notes
+from .folded import fold_lines, fold_notes
 from .grid import Alarm, Detail
 from .names import join_runs, name_apart
 from .passages import tell_passages

@@ -12,6 +12,7 @@ from ...tables.names import keep_name
 Place = tuple[str, str, str, str]  # config, split, metric, key
 CORNER = "config: split/metric"  # what the lines of a comparison are called by
 _LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
+_PARTS = (24, 36, _LONGEST)  # of one that has folders: as many as tell names apart
 FEW_RUNS = 3  # whose names stand wherever the runs do
 _SHORT = 12  # characters of a name that says which of many runs is meant, as a letter does
 _CUT = "…"  # where a name is cut
@@ -30,7 +31,7 @@ def name_columns(names: Sequence[str]) -> list[str]:
     own = tell_apart(names)
     longest = _LONG if len(names) <= FEW_RUNS else _SHORT
     short = len(names) == 2 or all(len(one) <= longest and not one[:1].isdigit() for one in own)
-    if short and len({*own}) == len(names) > 1 and not any(one.startswith(_CUT) for one in own):
+    if short and len({*own}) == len(names) > 1 and not any(_CUT in one for one in own):
         return own
     return _letter(names) if len(names) <= 26 else [str(rank) for rank in range(len(names))]
 
@@ -59,6 +60,18 @@ def name_difference(columns: Sequence[str]) -> str:
     return f"{columns[1]} minus {columns[0]}"
 
 
+def join_columns(some: Sequence[str], columns: Sequence[str]) -> str:
+    """List some of the runs; three and more letters that follow each other are told as ``B–H``."""
+    spans: list[list[str]] = []
+    for name in some:
+        follows = spans and len(name) == 1 and columns.index(name) == columns.index(spans[-1][-1]) + 1
+        if follows and len(spans[-1][-1]) == 1:
+            spans[-1].append(name)
+        else:
+            spans.append([name])
+    return ", ".join(f"{span[0]}–{span[-1]}" if len(span) > 2 else ", ".join(span) for span in spans)
+
+
 def head_two(names: Sequence[str], labels: Iterable[str], room: int = TERMINAL) -> tuple[list[str], str]:
     """Return the heads of two runs' columns beside labels, letters where there is no room, and what letters mean."""
     from rich.cells import cell_len
@@ -79,7 +92,7 @@ def tell_apart(names: Sequence[str]) -> list[str]:
 
     Of paths it is the last folder, or, where that is the same, what lies above it; and of that what is between words
     that all have: ``v1`` and ``v2`` of ``rgb-v1`` and ``rgb-v2``. Short names stay whole where numbers alone would be
-    left, as of ``run-1`` and ``run-2``.
+    left, as of ``run-1`` and ``run-2``. Of what is long each folder keeps its end: ``…run_1/…gpt-oss-20b``.
     """
     paths = [name.rstrip("/").split("/") for name in names]
     if len({path[-1] for path in paths}) == len(paths):
@@ -89,7 +102,26 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     own = ["-".join(words) for words in _drop_shared([one.split("-") for one in found])]
     if max(map(len, found), default=0) > _LONG or all(one[:1].isalpha() for one in own):
         found = own
-    return [keep_name(_clip(one, _LONG)) for one in found]
+    cut = [_clip(one, _LONG) for one in found]
+    if cut != found and any("/" in one for one in found):
+        endings = {one.rpartition(".")[2] for one in found if "." in one.rpartition("/")[2]}
+        whole = (
+            [one.rpartition(".")[0] for one in found]
+            if len(endings) == 1 and all("." in one for one in found)
+            else found
+        )
+        for longest in _PARTS:
+            cut = [_clip_folders(one, longest) for one in whole]
+            if len({*cut}) == len({*found}):
+                break
+    return [keep_name(one) for one in cut]
+
+
+def _clip_folders(name: str, longest: int) -> str:
+    """Cut the front off each folder of a name that is too long."""
+    folders = name.split("/")
+    room = (longest + 1) // len(folders) - 1
+    return name if len(name) <= _LONG else "/".join(_clip(one, max(room, 1)) for one in folders)
 
 
 def _clip(name: str, longest: int) -> str:
@@ -97,6 +129,8 @@ def _clip(name: str, longest: int) -> str:
     if len(name) <= longest:
         return name
     left = name[-longest:]
+    if not name[-longest - 1].isalnum():
+        return _CUT + left
     joint = re.search(r"[-_./ ](?=[^-_./ ])", left)
     return _CUT + left[joint.end() if joint else 1 :]
 

@@ -16,16 +16,16 @@ from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
-from .glance.lined import difference_cells, line_up
+from .glance.lined import difference_cells, head_differences, line_up
 from .matrix_change import tabulate_changes
-from .names import CORNER, FEW_RUNS, label_place, name_columns, name_difference, name_places, tell_under
+from .names import CORNER, FEW_RUNS, join_columns, label_place, name_columns, name_difference, name_places, tell_under
 from .paired.overall import pool_splits
 from .paired.pairs import compare_each, list_places, pick_places
 from .paired.shared import tell_judges
 from .said.errors import tell_errors
 from .said.rankings import tell_rankings
 from .said.verdict import tell_headline, tell_turned
-from .said.words import tell_beside, tell_length, tell_missing, tell_odd, tell_over, tell_rule
+from .said.words import tell_alike, tell_beside, tell_length, tell_missing, tell_odd, tell_over, tell_rule
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -112,6 +112,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes: list[str] = []
     below: list[str] = []
     doubts: list[tuple[str, str]] = []
+    missing: list[tuple[str, str]] = []
     labels = name_places([*overall, *heads])
     for (name, pairs), other in zip(found.items(), others, strict=True):
         two = (base, name)
@@ -125,23 +126,25 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
                 *tell_length(first, other, shown),
             ]
         ]
-        told = tell_missing(first, other, heads, pairs, profile, two)
+        missing += [(name, one) for one in tell_missing(first, other, heads, pairs, profile, two)]
         if every or len(runs) <= FEW_RUNS:
             headline = tell_headline(shown, profile, two, labels)
             notes += [
                 Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline
             ]
-            told = [*tell_beside(shown, profile, two, labels), *told]
+            below += [f"{name_difference(two)}: {one}" for one in tell_beside(shown, profile, two, labels)]
         else:
             notes += map(Verdict, tell_turned(shown, profile, two, labels))
-            told = [*tell_odd(shown, labels), *told]
-        below += [f"{name_difference(two)}: {one}" for one in told]
+            below += [f"{name_difference(two)}: {one}" for one in tell_odd(shown, labels)]
+    apart = fold_lines(missing, numbers=False)
+    below += [f"{name_difference((base, join_columns(of, names)))}: {one}" for one, of in apart.items()]
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)
-    notes += [Alarm(f"{name_difference((base, ', '.join(of)))}: {one}") for one, of in folded.items()]
+    notes += [Alarm(f"{name_difference((base, join_columns(of, names)))}: {one}") for one, of in folded.items()]
+    notes += tell_alike([base, *names], results)
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
     notes += [Detail(TESTS)]
     notes += tell_rankings(results, profile, heads, [base, *names])
-    columns = ["", "difference", "95% interval", "n", "p", "verdict"]
+    columns = ["", *head_differences(one.pair for pairs in seen.values() for one in pairs.values())]
     return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

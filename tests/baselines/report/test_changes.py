@@ -255,6 +255,14 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
         (("runs/a", "runs/a"), ["a", "a"]),
         (("a", "runs/a"), ["a", "runs/a"]),
         (("a-short-one", "of_two_words_that_are_long-one"), ["a-short", "…words_that_are_long"]),
+        (
+            (
+                "x/bert_scores_run_1/openai_oss-20b.jsonl",
+                "x/bert_scores_run_2/openai_oss-20b.jsonl",
+                "x/none/qwen.jsonl",
+            ),
+            ["…run_1/…oss-20b", "…run_2/…oss-20b", "none/qwen"],
+        ),
     ],
 )
 def test_runs_are_called_by_what_they_do_not_share(names, wanted):

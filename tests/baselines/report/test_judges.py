@@ -12,6 +12,7 @@ import pytest
 from chat_server import ChatServer
 
 import quadrag
+from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
@@ -19,7 +20,9 @@ from quadrag.baselines.report.compared.paired.shared import doubt_verdicts, tell
 from quadrag.baselines.report.compared.said.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.facts import list_facts
+from quadrag.baselines.scoring.validity import discredit, is_alike
 from quadrag.baselines.tables.language import speak
+from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.measure.comparison import Comparison
 from quadrag.measure.evaluation import Evaluation
 from quadrag.run_record import Inputs, RunRecord
@@ -214,3 +217,35 @@ def test_a_judge_without_certificate_is_told_of_once_for_all_its_runs() -> None:
     told = note_judges([replace(one, scores=[row | signed for row in one.scores]) for one in runs])
     assert [note.count("not certified") for note in told] == [1]
     assert told[0].endswith("`quadrag label RUN --out sheet.csv`, and so of 1 other run.")
+
+
+def test_of_several_runs_what_is_not_compared_for_one_reason_is_told_in_one_line() -> None:
+    runs = [run(value, text) for value, text in zip((0.1, 0.2, 0.3, 0.4, 0.5), "abcde", strict=True)]
+    for one in runs:
+        one.run.constant_verdicts = {"All 40 verdicts are the same": [JUDGED]}
+        for row in one.scores:
+            if row["metric"] == "ragquesteval":
+                discredit(row)
+    (grid,) = tabulate_several([(f"runs/{at}", one) for at, one in enumerate(runs)], every=False)
+    why = "Not compared, the judge of each says the same of every answer: RAGQuestEval precision."
+    assert [note for note in grid.notes if "Not compared" in note] == [f"B–E minus A: {why}"]
+    assert any(note.startswith("Marked ! in every run: RAGQuestEval precision.") for note in grid.notes)
+    assert [line.label[:1] for line in grid.lines] == [*"EDCBA"], "no line that says nothing"
+
+
+def test_where_a_judge_is_marked_in_one_run_what_rests_on_it_in_another_is_marked_too() -> None:
+    runs = [run(0.1), run(0.9, "B"), run(0.9, "C", "m2")]
+    runs[0].run.doubtful_verdicts = {"39 of 40 verdicts are wrong": [JUDGED]}
+    lay_beside(runs)
+    marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]
+    assert marked == [{"ragquesteval"}, {"ragquesteval"}, set()], "another judge is not known to err"
+
+
+def test_what_marks_mean_is_told_only_where_one_stands() -> None:
+    one = run(0.1)
+    one.run.constant_verdicts = {"All 40 verdicts are the same": [JUDGED]}
+    assert "All 40 verdicts are the same." in note_partial([one])
+    for row in one.scores:
+        if row["metric"] == "ragquesteval":
+            discredit(row)
+    assert "All 40 verdicts are the same; ! marks what rests on them." in note_partial([one])

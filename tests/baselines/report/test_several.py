@@ -203,3 +203,18 @@ def test_a_metric_that_a_run_has_over_other_questions_is_not_the_same_in_all() -
     shown = [line.label for line in grid.lines if not any(cell.text for cell in line.cells)]
     assert "all 2 splits/rouge_l" in shown and not any(note.startswith("The same in every") for note in grid.notes)
     assert [line.cells[0].text for line in grid.lines if line.label == " ext"] == ["100.0"] * 3
+
+
+def test_of_several_runs_those_with_the_same_answers_are_named_once_and_a_raised_p_is_headed_so() -> None:
+    poor, good = [0.2] * 12 + [0.1] * 8, [0.6] * 12 + [0.1] * 8
+    runs = [run(values) for values in (poor, good, good, [0.5] * 12 + [0.15] * 8)]
+    for one, text in zip(runs, "abbc", strict=True):
+        one.texts = {(("qa_1doc", "test", str(n)), 0): f"{text}{n}" for n in range(20)}
+    named = list(zip(("poor", "good", "again", "other"), runs, strict=True))
+    (grid,) = tabulate_several(named, every=False)
+    assert [note for note in grid.notes if "same texts" in note] == ["good, again: all answers are the same texts."]
+    assert "p (Holm)" in grid.columns
+    runs[2].texts[("qa_1doc", "test", "19"), 0] = "c"
+    (grid,) = tabulate_several([named[0], named[2], ("base", run(poor))], every=False)
+    assert not [note for note in grid.notes if "same texts" in note]
+    assert "p" in grid.columns and "p (Holm)" not in grid.columns, "one difference alone is left to decide"

@@ -256,3 +256,19 @@ def test_what_the_other_profile_says_is_told_where_it_is_far_away(never_declines
 
 def test_profiles_that_agree_have_no_such_line(cli):
     assert "By the" not in cli("run", "rgb", "noise_robustness_en", "--limit", "4", *SAMPLE, "--out", "a").out
+
+
+def test_where_calls_failed_all_headlines_are_told_by_the_other_profile(cli, capsys):
+    calls = []
+
+    def raising(question):
+        calls.append(question)
+        if len(calls) == 3:
+            raise RuntimeError("out of luck")
+        return question.query
+
+    told = repr(quadrag.evaluate("crud_rag", "summary", raising, data_dir="sample", out="raising", concurrency=1))
+    told = " ".join(told.split())
+    assert "1 raised), official leaves them out, corrected counts them as wrong: all metrics." in told
+    keys = re.search(r"By the corrected profile: (.*?)\. verbose", told)
+    assert keys and [one.split()[0] for one in keys[1].split(", ")] == ["rouge_l", "bleu"]

@@ -132,8 +132,8 @@ def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
             found = _pair_all(results, ranked, place, here, profile)
             if found:
                 pairs = {at: one.pair for at, one in found.items()}
-                whole = max(_count_asked(values[at]) for at in ranked) if here else 0
-                where = {at: _tell_where(one.pair.n, max(whole, one.asked)) for at, one in found.items()}
+                most = max(_count_asked(values[at]) for at in ranked) if here else 0
+                where = {at: _tell_where(one.pair.n, max(most, one.asked)) for at, one in found.items()}
                 return _Lead(place, values, ranked, pairs, where)
     return None
 

@@ -3,7 +3,7 @@
 Metrics that no run differs by are folded into a sentence, and of many lines the first metrics' alone are shown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -11,7 +11,8 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....tables.cells import NOTHING, Row, count_items, mark_cell, value_cell
+from ....scoring.validity import is_alike
+from ....tables.cells import ALIKE, NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.slices import select_whole
 from ...pooled import pool_rows
@@ -46,6 +47,12 @@ class Side(NamedTuple):
         return (self.row and count_items(self.row)) or 0
 
 
+def head_differences(pairs: Iterable[Pair | None]) -> list[str]:
+    """Return the heads of the cells of differences; p is named after Holm's rule where that raises one."""
+    raised = any(pair and pair.p_holm is not None and pair.p_holm > pair.p for pair in pairs)
+    return ["difference", "its interval", "n", "p (Holm)" if raised else "p", "verdict"]
+
+
 def difference_cells(place: Place, pair: Pair | None, n: int = 0) -> list[Cell]:
     """Make the cells of a difference: it, its interval, over how many questions, p and verdict; or `n` alone."""
     if pair is None:
@@ -68,8 +75,10 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     names = [name for name, _ in runs]
     called = [" ".join(dict.fromkeys(both)) for both in zip(name_columns(names), tell_apart(names), strict=True)]
     alike = [place for place, sides in found.items() if _is_same(place, sides)]
-    alike = alike if len(alike) < len(found) else alike[1:]
-    left = {place: sides for place, sides in found.items() if place not in alike}
+    empty = [place for place, sides in found.items() if _is_marked(sides)]
+    if len(alike) + len(empty) == len(found):
+        alike, empty = (alike[1:], empty) if alike else (alike, empty[1:])
+    left = {place: sides for place, sides in found.items() if place not in (*alike, *empty)}
     lead = next(iter(left))
     order = _rank(lead, left[lead])
     labels = name_places(left)
@@ -103,8 +112,10 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
+    labelled = name_places(found)
+    notes += [f"Marked {ALIKE} in every run: {join_labels(labelled[place] for place in empty)}. {_MORE}."] * bool(empty)
     notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
-    columns = ["value", "difference", "its interval", "n", "p", "verdict"]
+    columns = ["value", *head_differences(side.pair for sides in left.values() for side in sides)]
     return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
 
 
@@ -186,6 +197,12 @@ def _is_same(place: Place, sides: Sequence[Side]) -> bool:
     """Whether no question of any run that has a metric differs by it."""
     pairs = [side.pair for side in sides[1:] if _is_shown(side)]
     return bool(pairs) and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
+
+
+def _is_marked(sides: Sequence[Side]) -> bool:
+    """Whether what runs have of a metric rests on verdicts that say nothing of the answers, and none is compared."""
+    rows = [side.row for side in sides if side.row and side.value is not None]
+    return bool(rows) and all(map(is_alike, rows)) and not any(side.pair for side in sides)
 
 
 def _list_same(found: dict[Place, list[Side]], alike: Sequence[Place]) -> str:

@@ -11,7 +11,7 @@ from ....tables.grid import Verdict
 
 def count_left_out(row: Row) -> int:
     """Count the items that failed and that a row's value leaves out."""
-    return min(count_failed(row), row["n_total"] - row.get("n_not_applicable", 0) - (count_items(row) or 0))
+    return int(min(count_failed(row), row["n_total"] - row.get("n_not_applicable", 0) - (count_items(row) or 0)))
 
 
 def count_wrong(row: Row) -> float:
@@ -29,7 +29,7 @@ def tell_failing(rows: Mapping[str, Row], leader: str = "", label: str = "") -> 
         leader: the run that leads, of which it is said at any rate.
         label: what the metric is called, where that is not clear.
     """
-    told = []
+    told: list[str] = []
     for name, row in rows.items():
         sign = -1 if metric_record(row["metric"]).key(row["key"]).direction == "lower" else 1
         falls = any(

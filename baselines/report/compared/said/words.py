@@ -145,6 +145,21 @@ def tell_same(first: Result, second: Result) -> list[str]:
     return [Alarm(told)] if all(matches) else [told]
 
 
+def tell_alike(names: Sequence[str], results: Sequence[Result]) -> list[Alarm]:
+    """Say which of several runs have the same texts for answers, all of them."""
+    groups: list[list[int]] = []
+    for at, result in enumerate(results):
+        for group in groups:
+            matches = match_answers(results[group[0]], result)
+            if next(matches, False) and all(matches):
+                group.append(at)
+                break
+        else:
+            groups.append([at])
+    found = (", ".join(names[at] for at in group) for group in groups if len(group) > 1)
+    return [Alarm(f"{runs}: all answers are the same texts.") for runs in found]
+
+
 def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) -> list[Alarm]:
     """Say that the answers of the better run are much longer, where more text can only raise a metric.
 
