@@ -201,6 +201,16 @@ def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, 
     assert (f"{judge.url}, oldest" in ran.out) == (garbage < 12)
 
 
+def test_a_verdict_that_one_profile_alone_asks_for_is_asked_for_again(cli, server, judge):
+    server.state.text = "I do not know."  # missing by a rule of corrected, judged by official
+    judge.state.text = "lorem"
+    place = (*CRAG, "--limit", 3)
+    first, asked = ask(cli, place, server, judge)
+    judge.state.text = READABLE
+    again, repeated = ask(cli, place, server, judge, "--retry", "unreadable")
+    assert asked == repeated > 0 and "unparsable" in first.out and "unparsable" not in again.out
+
+
 DEAD = pytest.mark.parametrize(  # without #MODEL it is called by its address
     ("address", "name"), [("http://127.0.0.1:9/v1#j", "j"), ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1")]
 )
