@@ -290,7 +290,7 @@ def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_sa
     again = cli(*score, "--judge", f"{judge.url}#j")
     assert again.code == 0 and "INVALID" not in again.out
     Path("s", "report.html").unlink()
-    ran = cli(*score, "--judge", f"{judge.url}#j")
+    ran = cli(*score, "--judge", f"{judge.url}#j", "--retry", "unreadable")
     assert ran.code == 0 and Path("s", "report.html").exists()
     ran = cli(*score, "--judge", f"{judge.url}#k")
     assert ran.code == 2 and "s is there and is no empty folder" in ran.err
