@@ -126,7 +126,8 @@ class RunRecord:
         partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
         latency_seconds: of each answer when it was first made, by the same place.
         latency: its median and 95th percentile.
-        usage: calls, tokens and cost of the last command, by role; ``cached`` replies are from the ledger, ``earlier``
+        usage: calls, tokens and cost of the last command, by role; ``equal`` requests are answered by the call of the
+            one that they equal, ``cached`` replies are from the ledger, ``earlier``
             of them from before the command; ``saved_`` are those that kept replies would have taken,
             ``oldest`` is when the oldest of these was made, in UTC.
         fresh: Unix time; replies from before it do not count, as the user asked; None: all do.

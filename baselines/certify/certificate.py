@@ -18,6 +18,7 @@ from quadrag.records import write_text
 from quadrag.stats.ppi import Rates
 
 from ..scoring.cascade import PROFILE, Cascade, Stage
+from ..tables.cells import write_number
 from .asking import read_signature
 from .choose import Choice
 from .figures import Figures
@@ -233,7 +234,7 @@ def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
 
 def round_two(value: float | None) -> str:
     """Round to two decimals, a half upwards, as 0.825 to 0.83."""
-    return "unknown" if value is None else f"{value + 1e-9:.2f}"
+    return "unknown" if value is None else write_number(value + 1e-9, 2)
 
 
 def write_percent(value: float) -> str:

@@ -9,7 +9,7 @@ from quadrag.metric_record import metric_record, show_key
 from ..core.result import PROFILES, Result
 from ..scoring.validity import is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
-from ..tables.cells import ALIKE, join_bounds
+from ..tables.cells import ALIKE, NOTHING, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
@@ -49,7 +49,8 @@ def _judge_line(one: Certificate) -> Line:
         value, between = one.figures.get(name), one.figures.get(f"{name}_interval")
         bounds = tuple(between[:2]) if between else None
         write, scale = (write_percent, 100) if name == "agreement" else (round_two, 1)
-        text = join_bounds([*map(write, bounds or ())])
+        alike = bounds and bounds[0] == bounds[1]  # without a width it would look like certainty
+        text = NOTHING if alike else join_bounds([*map(write, bounds or ())])
         figure = None if value is None else Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
         cells.append(Cell("–") if value is None else Cell(write(value), text, figure))
     return Line(

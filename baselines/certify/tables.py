@@ -11,6 +11,7 @@ from quadrag.stats import Interval
 from ..tables.cells import FEW, NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import keep_name
+from .certificate import round_two
 from .choose import PARTS, Choice
 from .corrected import Corrected
 from .draw import Sheet
@@ -90,8 +91,8 @@ def _agreement(found: Sequence[Figures]) -> Grid:
     if ceiling:
         cells = [
             Cell(_percent(ceiling.accuracy)),
-            Cell(_four(ceiling.kappa)),
-            Cell(_four(ceiling.ac1)),
+            Cell(_two(ceiling.kappa)),
+            Cell(_two(ceiling.ac1)),
             Cell(f"{ceiling.n}"),
         ]
         lines.append(Line("people (ceiling)", cells, rule=True))
@@ -114,7 +115,7 @@ def _agreement_line(one: Figures) -> Line:
     share, *others = one.intervals
     cells = [Cell(_percent(one.agreement.accuracy), _both(share, _percent))]
     for value, between in zip((one.agreement.kappa, one.agreement.ac1), others, strict=True):
-        cells.append(Cell(_four(value), _both(between)))
+        cells.append(Cell(_two(value), _both(between)))
     return Line(_call(one), [*cells, Cell(str(one.agreement.n))])
 
 
@@ -181,7 +182,7 @@ def _bias(one: Figures) -> Grid:
             Cell(_percent(each.judge)),
             Cell(write_number(100 * (each.judge - each.people), 1, "+"), _both(each.off, _percent)),
         ]
-        cells += [Cell(_percent(each.accuracy)), Cell(_four(each.kappa)), Cell(str(each.n))]
+        cells += [Cell(_percent(each.accuracy)), Cell(_two(each.kappa)), Cell(str(each.n))]
         lines.append(Line(f"{each.slicing}: {each.name}", cells, rule=bool(before) and before != each.slicing))
         before = each.slicing
     said = "Percent, but kappa. A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
@@ -200,8 +201,8 @@ def _ranks(found: Sequence[Figures]) -> Grid:
     for one in found:
         assert one.correlation is not None
         cells = [
-            Cell(_four(one.correlation.spearman), _both(one.correlation.interval)),
-            Cell(_four(one.correlation.kendall)),
+            Cell(_two(one.correlation.spearman), _both(one.correlation.interval)),
+            Cell(_two(one.correlation.kendall)),
         ]
         lines.append(Line(_call(one), [*cells, Cell(str(one.correlation.n))]))
     notes = [*_notes(labels), _UNSEEN, _intervals(found)]
@@ -209,21 +210,24 @@ def _ranks(found: Sequence[Figures]) -> Grid:
     return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
 
 
-def _four(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.4f}"
+def _two(value: float | None) -> str:
+    return NOTHING if value is None else round_two(value)
 
 
 def _chance(p: float) -> str:
     """Write a p-value with four decimals, none of them as 0."""
-    return _four(p) if p >= 0.0001 else "below 0.0001"
+    return f"{p:.4f}" if p >= 0.0001 else "below 0.0001"
 
 
 def _percent(value: float | None) -> str:
     return NOTHING if value is None else write_number(100 * value, 1)
 
 
-def _both(between: Interval | None, write: Callable[[float], str] = _four) -> str:
-    return f"{write(between.low)} to {write(between.high)}" if between else ""
+def _both(between: Interval | None, write: Callable[[float], str] = _two) -> str:
+    """Write an interval; of one without width, which would look like certainty, nothing but a dash."""
+    if not between:
+        return ""
+    return NOTHING if between.low == between.high else f"{write(between.low)} to {write(between.high)}"
 
 
 def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:

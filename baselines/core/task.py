@@ -82,6 +82,12 @@ class Corpus(NamedTuple):
         """Yield its documents in order, each a `Document`, or its files, each a `SourceFile`."""
         return map(self.read, self._rows())
 
+    def count(self) -> int:
+        """Count its rows, which are read through where they were not prepared."""
+        (name, *_), prepared = splits(self.builder), self.builder.config.data_dir is None
+        known = self.builder.info.splits if prepared else None
+        return int(known[name].num_examples) if known else sum(1 for _ in self._rows())
+
     def choose(self, where: str) -> set[str]:
         """Return the ids of the documents that ``FIELD=VALUE`` is true of.
 

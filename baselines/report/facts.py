@@ -89,9 +89,15 @@ def tell_calls(results: Sequence[Result]) -> list[str]:
     """Say how many calls a command made and, in a line of its own, what runs had made that it only shows again."""
     made, before = (describe_calls([one for one in results if one.reused is reused]) for reused in (False, True))
     if not before:
-        return [f"calls: {made}"] if made else []
+        return [f"calls: {made}", *_tell_equal(results)] if made else []
     what = "the run" if len(results) == 1 else "the runs finished before"
     return [f"calls: {made or '0 made by this command'}", f"calls of {what}: {before}"]
+
+
+def _tell_equal(results: Sequence[Result]) -> list[str]:
+    """Say why a model had fewer calls than there are questions, where that is so since some are asked alike."""
+    equal = sum(result.run.usage.get("llm", {}).get("equal", 0) for result in results)
+    return [f"{equal} of the model's requests equal others, which were asked once."] * bool(equal)
 
 
 def tell_kept(results: Sequence[Result]) -> str:

@@ -14,7 +14,7 @@ from ..scoring.validity import find_by_phrase, is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.names import name_model
+from ..tables.names import name_model, number_of
 from ..tables.notes import INTERVALS, name_units, note_profiles
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
@@ -26,9 +26,9 @@ from .pooled import is_whole, pool_profiles
 from .samples import tabulate_samples
 
 
-def name_run(run: RunRecord) -> str:
-    """Name a run by its model, and by its retriever where that is none."""
-    model = name_model(run.inputs)
+def name_run(run: RunRecord, number: str = "") -> str:
+    """Name a run by its model, with a number where it has one, and by its retriever where that is none."""
+    model = f"{name_model(run.inputs)}{number}"
     return f"{model}, no documents" if run.inputs.retriever == NONE else model
 
 
@@ -99,7 +99,7 @@ def title_of(result: Result, split: str = "") -> str:
     """Name what was run, or one split of it, and by what."""
     inputs = result.run.inputs
     what = " ".join(filter(None, (inputs.benchmark, inputs.config, split)))
-    return f"{head_replaced(result.run)}{what}, {name_run(result.run)}"
+    return f"{head_replaced(result.run)}{what}, {name_run(result.run, number_of(result))}"
 
 
 def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:

@@ -17,7 +17,7 @@ from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..core.settings import NONE
-from ..scoring.faults import shorten_list
+from ..scoring.faults import count_failed, shorten_list
 from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import (
     FEW,
@@ -35,6 +35,7 @@ from ..tables.cells import (
 from ..tables.folded import fold_names, fold_notes
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import (
+    SHOWN,
     name_units,
     note_directions,
     note_keys,
@@ -56,7 +57,7 @@ from .samples import tabulate_samples
 MOST = 5  # headlines of a split
 _HERE = "\1"  # stands where a note names the place of its task
 _NAMES = re.compile(r"[\w@]+")
-_FAR = 0.1  # between a value by the two profiles: beyond it the other one is told
+_FAR = 0.1  # between a value by the two profiles: from here on the other one is told
 Text = TypeVar("Text", bound=str)
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
 _Other = tuple[str, list[str]]  # a value by the other profile, and why it differs
@@ -154,12 +155,16 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
 
 
 def _tell_other(result: Result, row: Row) -> _Other | None:
-    """Return a rate's value by the other profile, and why it differs, where it is far from a row's; None elsewhere."""
+    """Return a rate's value by the other profile, and why it differs, where it is far from a row's; None elsewhere.
+
+    Where items failed, which one profile leaves out, every headline that this moves is told.
+    """
     place = itemgetter("split", "metric", "key")
     for other in select_whole(result.scores):
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
-            if mine is not None and theirs is not None and abs(mine - theirs) >= _FAR:
+            far = SHOWN if any(map(count_failed, (row, other))) else _FAR - 1e-9  # 1.0 - 0.9 is a little less
+            if mine is not None and theirs is not None and abs(mine - theirs) >= far:
                 return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)
     return None
 
@@ -169,7 +174,8 @@ def _note_other(far: Mapping[str, _Other], profile: str, more: str = "") -> list
     other = next(name for name in PROFILES if name != profile)
     values = [f"{label} {value}" for label, (value, _) in far.items()]
     reasons = dict.fromkeys(why for _, told in far.values() for why in told)
-    return [f"By the {other} profile: {shorten_list(values)}.{more}", *reasons] if far else []
+    told = values if len(values) <= MOST else [shorten_list(values)]
+    return [f"By the {other} profile: {', '.join(told)}.{more}", *reasons] if far else []
 
 
 def headline_cells(row: Row) -> list[Cell]:

@@ -1,5 +1,6 @@
 """Items of metrics that failed: how many of which, why most likely, and what to do, a line for each cause."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
+from ..core.result import PROFILES
 from .rows import ALL
 
 FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
@@ -30,6 +32,7 @@ JUDGE = {  # by the reason of an answer's verdict
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
+_BY_ITSELF = "they are left out"  # of official alone
 _JSON = "try --judge-format json, or "
 _SHOWN = 4  # keys in a line
 _FEW = 3  # keys that are named, be they shown elsewhere or not
@@ -45,6 +48,8 @@ class Fault(NamedTuple):
         total: of how many that the metrics apply to, and no rule decided; of empty replies alone, of all replies.
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
+        profile: under which they failed; "" under both alike.
+        every: whether these are all metrics that ran.
     """
 
     places: tuple[Place, ...]
@@ -52,6 +57,13 @@ class Fault(NamedTuple):
     total: int
     reasons: dict[str, int]
     counts: str
+    profile: str = ""
+    every: bool = False
+
+    @property
+    def profiles(self) -> tuple[str, ...]:
+        """The profiles under which they failed."""
+        return (self.profile,) if self.profile else PROFILES
 
     def tell(self, run: RunRecord, alike: Sequence["Fault"]) -> str:
         """Say in one line what failed, here and in others of the same cause, with a reply of the judge's, and why."""
@@ -64,6 +76,12 @@ class Fault(NamedTuple):
         return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}{cause}"
 
     @property
+    def _why(self) -> str:
+        """How many failed, by reason; under which profile, where not under both."""
+        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
+        return f"{self.profile}: {why}" if self.profile else why
+
+    @property
     def _all_empty(self) -> bool:
         return [*self.reasons] == [_EMPTY]
 
@@ -71,8 +89,7 @@ class Fault(NamedTuple):
         """Say how many failed, by reason."""
         if self._all_empty:
             return f"{self.failed} of {self.total} replies of the model are empty"
-        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
-        return f"{self.failed} of {self.total} items failed ({why})"
+        return f"{self.failed} of {self.total} items failed ({self._why})"
 
     def tell_judge(self, run: RunRecord) -> str:
         """Say in a few words that it was the judge, where all was answered; else ""."""
@@ -101,39 +118,69 @@ class Fault(NamedTuple):
         """Say in one line how many failed of a value that is shown, and how they count."""
         config, split = self.places[0][:2]
         counts = self.counts
-        what = f"items failed ({', '.join(f'{count} {reason}' for reason, count in self.reasons.items())})"
-        if [*self.reasons] == ["unparsable"]:
+        what = f"items failed ({self._why})"
+        if [*self.reasons] == ["unparsable"] and not self.profile:
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
         elif self._all_empty:
             what, counts = "replies of the model are empty", "they are scored as such"
-        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {list_keys(self.places, run)}"
+        keys = "all metrics" if self.every and len(self.places) > _SHOWN else list_keys(self.places, run)
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {keys}"
 
 
 def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
-    """Find the metrics of which any item failed."""
+    """Find the metrics of which any item failed, under both profiles or under one: what a rule decides differs."""
     found: dict[tuple[Any, ...], Fault] = {}
-    official = {
-        place_of(row): (row.get("n_filled", 0), row.get("n_scored", 0))
-        for row in scores
-        if row.get("slice", ALL) == ALL and row["profile"] == "official"
-    }
+    by_place: dict[Place, dict[str, Mapping[str, Any]]] = {}
     for row in scores:
-        if row.get("slice", ALL) != ALL or row["profile"] != "corrected" or "not_run" in row:
-            continue
-        reasons = {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
-        if empty := run.empty.get(f"{row['config']}/{row['split']}", 0):
-            reasons[_EMPTY] = empty
-        # What a rule decided could not fail, but for an empty reply, which a rule may have called missing.
-        ruled = 0 if [*reasons] == [_EMPTY] else max(row.get("n_ruled", 0) - empty, 0)
-        total = count_tried(row) - ruled
-        failed = min(sum(reasons.values()), total)
-        if failed:
-            filled, read = official.get(place_of(row), (0, 0))
-            counts = _WRONG if filled else _READ if read > total - failed else _LEFT_OUT
-            alike = (row["config"], row["split"], total, counts, *reasons.items())
-            before = found[alike].places if alike in found else ()
-            found[alike] = Fault((*before, place_of(row)), failed, total, reasons, counts)
-    return list(found.values())
+        if row.get("slice", ALL) == ALL and "not_run" not in row:
+            by_place.setdefault(place_of(row), {})[row["profile"]] = row
+    for place, rows in by_place.items():
+        empty = run.empty.get("/".join(place[:2]), 0)
+        failed = {profile: _count_failed(pick_read(row, rows.get("corrected")), empty) for profile, row in rows.items()}
+        alike = len({str(one) for one in failed.values()}) == 1
+        for profile in [""] if alike else failed:
+            total, reasons = failed[profile or next(iter(failed))]
+            if reasons and total:
+                counts = _say_counts(profile, rows, total - sum(reasons.values()))
+                key = (*place[:2], total, counts, profile, *reasons.items())
+                before = found[key].places if key in found else ()
+                count = min(sum(reasons.values()), total)
+                found[key] = Fault((*before, place), count, total, reasons, counts, profile)
+    ran = Counter(place[:2] for place in by_place)
+    return [fault._replace(every=len(fault.places) == ran[fault.places[0][:2]]) for fault in found.values()]
+
+
+def count_failed(row: Mapping[str, Any]) -> int:
+    """Count the items of which a metric has no value because they failed."""
+    return sum(_list_failed(row).values())
+
+
+def pick_read(row: Mapping[str, Any], corrected: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the row that tells what failed of a row's items: itself, or that of `corrected` where it reads fewer."""
+    failed = [count_failed(one) if one else 0 for one in (row, corrected)]
+    return corrected if corrected and failed[1] > failed[0] else row
+
+
+def _list_failed(row: Mapping[str, Any]) -> dict[str, int]:
+    return {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
+
+
+def _count_failed(row: Mapping[str, Any], empty: int) -> tuple[int, dict[str, int]]:
+    """Count the items that could fail, and by reason those that did; `empty` replies of a model are among these."""
+    reasons = _list_failed(row) | ({_EMPTY: empty} if empty else {})
+    # What a rule decided could not fail, but for an empty reply, which a rule may have called missing.
+    ruled = 0 if [*reasons] == [_EMPTY] else max(row.get("n_ruled", 0) - empty, 0)
+    return count_tried(row) - ruled, reasons
+
+
+def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int) -> str:
+    """Say how items that failed count: under one profile, or under both."""
+    official = rows.get("official", {})
+    if profile == "corrected" or official.get("n_filled"):
+        return _WRONG
+    if profile:
+        return _BY_ITSELF
+    return _READ if official.get("n_scored", 0) > readable else _LEFT_OUT
 
 
 def count_tried(row: Mapping[str, Any]) -> int:
@@ -146,7 +193,7 @@ def tell_faults(faults: Sequence[Fault], run: RunRecord) -> list[str]:
     """Say what failed, a line for all metrics of a split that failed for the same cause."""
     alike: dict[tuple[Any, ...], list[Fault]] = {}
     for fault in faults:
-        cause = (*fault.places[0][:2], fault.total, *fault.reasons, fault.find_cause(run))
+        cause = (*fault.places[0][:2], fault.total, fault.profile, *fault.reasons, fault.find_cause(run))
         alike.setdefault(cause, []).append(fault)
     return [first.tell(run, others) for first, *others in alike.values()]
 

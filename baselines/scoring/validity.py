@@ -1,11 +1,12 @@
 """Whether a metric's value says anything: not where too many of its items failed; where some did, that is told.
 
-An item has failed where a call to a model or a judge did, or where its reply was cut, empty or cannot be read. What
-can be read is what `corrected` reads, whatever value a profile gives to the rest. Single items are shown with the value
-that they count as in a profile's score, beside the reason; of a metric that is not valid those that failed have none.
-An item that a metric does not apply to, or that a profile leaves out by a named quirk, has not failed, and neither has
-an empty answer of one's own system. A judge of whose first verdicts none could be read was asked no further, and no
-metric that asks a judge has a value then; nor where the judge does not answer.
+An item has failed where a call to a model or a judge did, or where its reply was cut, empty or cannot be read. What can
+be read is what `corrected` reads, whatever value a profile gives to the rest; but where more items failed under
+`official`, as where `corrected` decides by rule what `official` has judged, each stands by itself. Single items are
+shown with the value that they count as in a profile's score, beside the reason; of a metric that is not valid those
+that failed have none. An item that a metric does not apply to, or that a profile leaves out by a named quirk, has not
+failed, and neither has an empty answer of one's own system. A judge of whose first verdicts none could be read was
+asked no further, and no metric that asks a judge has a value then; nor where the judge does not answer.
 """
 
 from collections import Counter
@@ -19,7 +20,18 @@ from quadrag.stats.items import choose_fill, counted
 
 from ..core.benchmark import NO_JUDGE
 from ..core.result import PROFILES, Result
-from .faults import FAILED, JUDGE, Place, count_tried, find_cure, find_faults, list_keys, place_of, tell_faults
+from .faults import (
+    FAILED,
+    JUDGE,
+    Place,
+    count_tried,
+    find_cure,
+    find_faults,
+    list_keys,
+    pick_read,
+    place_of,
+    tell_faults,
+)
 from .probe import FIRST
 from .rows import ALL, items_of, reason_of
 
@@ -45,11 +57,11 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     """
     found = find_faults(scores, run)
     faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
-    run.invalid = tell_faults(faults, run) + _tell_unjudged(scores, run)
+    # What of the other profile is not shown, is told at its value.
+    shown_by = [fault for fault in faults if run.profile in fault.profiles]
+    run.invalid = tell_faults(shown_by, run) + _tell_unjudged(scores, run)
     run.partly = {fault.tell_counted(run): fault.failed / fault.total for fault in found if fault not in faults}
-    by_place = {place: fault for fault in faults for place in fault.places}
-    told = {place: fault for fault in found for place in fault.places}
-    # What can be read is what `corrected` reads.
+    told = {(place, profile): fault for fault in found for place in fault.places for profile in fault.profiles}
     read = {(place_of(row), row.get("slice")): row for row in scores if row["profile"] == "corrected"}
     tried = {place_of(row): count_tried(row) for row in scores if row.get("slice", ALL) == ALL}
     told_of = (*run.constant_verdicts.values(), *run.doubtful_verdicts.values())
@@ -57,14 +69,16 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
     marked = []
     for row in scores:
         shown = dict(row)
+        fault = told.get((place_of(row), row["profile"]))
         if find_verdict(row["metric"], row["key"]) in alike:
             discredit(shown)
-        if fault := by_place.get(place_of(row)):
-            own = read.get((place_of(row), row.get("slice")), {})
+        if fault and fault in faults:
+            own = pick_read(row, read.get((place_of(row), row.get("slice"))))
             n = min(own.get("n_scored", 0), tried[place_of(row)] - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
             shown["n_ruled"] = min(own.get("n_ruled", 0), n)
             shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
+            shown |= {"told": tuple(shown["unscored"])} if fault in shown_by else {}
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
             shown.pop("not_run", None)
@@ -72,9 +86,8 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             shown["invalid"] = True
             shown |= {"unscored": {UNJUDGED: row["n_total"]}, "told": (UNJUDGED,)}
             shown["why"] = _tell_judge(run)
-        elif place_of(row) in told:
+        elif fault:
             shown["told"] = FAILED
-            fault = told[place_of(row)]
             shown |= {"unreliable": True} if fault.failed > MOST_FAILED * fault.total else {}
         marked.append(shown)
     return marked
@@ -117,7 +130,7 @@ def read_items(result: Result) -> list[dict[str, Any]]:
     One that failed has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing;
     one that was not judged has no value of any item.
     """
-    invalid = {place_of(row) for row in result.scores if is_invalid(row)}
+    invalid = {(place_of(row), row["profile"]) for row in result.scores if is_invalid(row)}
     unjudged: dict[tuple[str, str], dict[str, Any]] = {}
     for row in result.scores:
         if UNJUDGED in (row.get("unscored") or {}):
@@ -126,15 +139,17 @@ def read_items(result: Result) -> list[dict[str, Any]]:
 
     def read(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         entry, (module, _, key) = item[name], name.partition(".")
-        why = reason_of(entry, "corrected")
-        reason = {"reason": dict.fromkeys(PROFILES, why)} if why in FAILED else {}
-        if (item["config"], item["split"], module, key) in invalid:
-            return {**entry, **dict.fromkeys(PROFILES), **reason} if reason else entry
+        place, why = (item["config"], item["split"], module, key), reason_of(entry, "corrected")
+        reasons = {profile: why if why in FAILED else reason_of(entry, profile) for profile in PROFILES}
         values = {}
-        for profile in PROFILES:
-            fill = choose_fill(profile, metric_record(module).key(key).worst)
-            values[profile] = counted(items_of([item], name, profile)[0], fill)
-        return {**entry, **values, **reason}
+        for profile, reason in reasons.items():
+            if (place, profile) in invalid:
+                values[profile] = None if reason in FAILED else entry.get(profile)
+            else:
+                fill = choose_fill(profile, metric_record(module).key(key).worst)
+                values[profile] = counted(items_of([item], name, profile)[0], fill)
+        told = {profile: reason for profile, reason in reasons.items() if reason}
+        return {**entry, **values, **({"reason": told} if told else {})}
 
     return [
         {name: read(item, name) if isinstance(entry, Mapping) else entry for name, entry in item.items()}

@@ -9,8 +9,8 @@ import inspect
 import math
 import sys
 import time
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from ..core.prompts import load_service_prompts
 from ..core.task import Task
 from .beside import run_beside
 from .kept_answers import KeptAnswers
+from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
 from .returned import WrongBatch, check_batch, check_signature, read_failure, read_result, refuse_failing, take_reply
@@ -171,7 +172,7 @@ class Function(System):
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
-        with closing(self._call_all(batches)) as calls:
+        with closing(self._call_all(batches)) as calls, self._telling_kept(replies, len(questions)):
             for number, (batch, results) in enumerate(calls, 1):
                 found = dict(zip((one.key for one in batch), results, strict=True))
                 self.kept.add(found)
@@ -181,6 +182,17 @@ class Function(System):
                 if tell is not None:
                     tell(len(replies), len(questions))
         return collect_served(questions, [replies[question.key] for question in questions])
+
+    @contextmanager
+    def _telling_kept(self, replies: Mapping[Key, Reply | Failure], asked: int) -> Iterator[None]:
+        """Say of a run that is stopped by hand how many answers the next call finds."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            kept = sum(isinstance(one, Served) for one in replies.values())
+            told = f"stopped; {kept} of {asked} answers are kept, and the same call goes on"
+            print(spell(f"{self.kept.path}: {told}"), file=sys.stderr)
+            raise
 
     @property
     def _first(self) -> int:

@@ -1,5 +1,6 @@
 """What runs and their models are called in tables and under them, and whatever is a name among words of ours."""
 
+import re
 from collections.abc import Sequence
 
 from quadrag.run_record import Inputs, RunRecord
@@ -20,6 +21,14 @@ def name_model(inputs: Inputs) -> str:
         return keep_name(inputs.llm)
     names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (inputs.llm, inputs.served_as.get("llm", ""))]
     return ", served by ".join(map(keep_name, filter(None, names)))
+
+
+def number_of(result: Result) -> str:
+    """Return the number behind the system's name that a folder has where a function is measured again, as ``-2``."""
+    stem, _, number = (result.folder.name if result.folder else "").rpartition("-")
+    inputs = result.run.inputs
+    again = "contract" in inputs.parameters and stem.endswith(re.sub(r"[^\w.-]", "_", inputs.llm))
+    return f"-{number}" if again and number.isdecimal() else ""
 
 
 def keep_name(name: str) -> str:

@@ -1,5 +1,6 @@
 """What is said under a table of its values: their units and intervals, what did not run, what could not be scored."""
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from quadrag.metric_record import metric_record, show_key
@@ -19,7 +20,7 @@ TESTS = (
     "else 10,000 random swaps, with the bootstrap's interval."
 )
 LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
-_SHOWN = 0.0005  # a difference of rates that tables show
+SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
@@ -45,17 +46,22 @@ def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
 
 
 def tell_differing(one: Row, other: Row) -> list[str]:
-    """Say why a value differs between the two profiles, in sentences; [] where it does not or nobody knows."""
+    """Say why a value differs between the two profiles, in sentences; [] where it does not or nobody knows.
+
+    Where what both could score is worth the same, it is what failed that moved the value.
+    """
     official, corrected = sorted((one, other), key=lambda row: PROFILES.index(row["profile"]))
     low, high = official.get("value"), corrected.get("value")
-    if low is None or high is None or abs(high - low) < _SHOWN:
+    if low is None or high is None or abs(high - low) < SHOWN:
         return []
     known = metric_record(one["metric"]).key(one["key"])
     chinese = "language:zh" in one["signature"] and (high > low or not known.differs)
     reason = (chinese and known.differs_zh) or known.differs
     plain = one["metric"] not in load_tables(one["benchmark"]).unscored
     unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
-    return [f"{reason}."] * bool(reason) + [LEFT_OUT] * unscored
+    scored = official.get("over_scored"), corrected.get("over_scored")
+    moved = None in scored or not math.isclose(*scored, abs_tol=1e-9)
+    return [f"{reason}."] * bool(reason and moved) + [LEFT_OUT] * unscored
 
 
 def note_keys(rows: Iterable[Row]) -> list[str]:
@@ -166,7 +172,8 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     Of a metric that applies to no item it is said why.
     """
     found: dict[str, dict[str, list[str]]] = {}
-    lacking = [row for row in rows if row.get("unscored") and not is_invalid(row)]  # of those a line on top says it
+    # Of an invalid metric a line on top says it, but for one of a profile that is not the run's.
+    lacking = [row for row in rows if row.get("unscored") and (list_untold(row) or not is_invalid(row))]
     for row in filter(list_untold, lacking):
         counts = ", ".join(f"{reason} {count}" for reason, count in list_untold(row).items())
         place = f"{name_place(row)}: {counts}"

@@ -67,7 +67,7 @@ class ChatClient:
         self.parameters = {name: value for name, value in (parameters or {}).items() if value is not None}
         calling.check(self.parameters)
         self.on_progress = on_progress
-        counters = ("calls", "cached", "earlier", "retries", "failed", "prompt_tokens", "completion_tokens")
+        counters = ("calls", "equal", "cached", "earlier", "retries", "failed", "prompt_tokens", "completion_tokens")
         self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if calling.prices is None else 0.0}
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self._saved = Saved(self.spent, calling.prices)
@@ -201,6 +201,7 @@ class ChatClient:
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
         taken, earlier = self._find_taken()
         batch = Batch(self.model, chats, self.parameters, numbers, self.shelf)
+        self.spent["equal"] += batch.count(batch.missing) - len(batch.missing)
         self.spent["cached"] += batch.count(batch.stored)
         if self.shelf is not None:  # what is asked for again after all is not used
             still, before = self._find_taken()

@@ -114,18 +114,23 @@ def run(arguments: argparse.Namespace) -> int:
     print_grids(speak_grids(grids, arguments.labels))
     if arguments.against:
         names = [keep_name(one.verdicts.judge) for one in found]
-        tell(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
+        _tell_wrapped(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
     return _end(arguments)
 
 
 def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> None:
-    """Print whether a judge is worth asking, or that nobody knows, in lines that the window holds."""
+    """Print whether a judge is worth asking, or that nobody knows."""
     from quadrag.baselines.certify.figures import tell_few
+
+    few = tell_few(certificate.figures["groups"])
+    _tell_wrapped(arguments, f"{few[0].upper()}{few[1:]}." if few else f"{who}{certificate.sentence}.")
+
+
+def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
+    """Print a sentence in lines that the window holds."""
     from quadrag.baselines.tables.language import speak
     from quadrag.wrapping import wrap
 
-    few = tell_few(certificate.figures["groups"])
-    sentence = f"{few[0].upper()}{few[1:]}." if few else f"{who}{certificate.sentence}."
     width = max(_NARROW, shutil.get_terminal_size().columns)
     print("\n".join(wrap(speak(sentence, arguments.labels), width)))
 

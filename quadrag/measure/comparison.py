@@ -56,6 +56,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         rest = [place for place in before.places.values() if not is_whole(place[1]) and place not in heads]
         compared, others = (compare_each(both[0], both[1:], one, self.profile)[0] for one in (heads, rest))
         self._overall = pool_splits(*both, heads, compared, self.profile)
+        self._overall |= pool_splits(*both, rest, others, self.profile)
         found = {at: one.compared for at, one in self._overall.items()} | compared | others
         names: dict[Place, str] = {}
         for one in (before, after):
@@ -151,7 +152,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         print_grids([self._mark(grid)], verbose=verbose)
 
     @entrance
-    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
         Of questions its columns are ``config``, ``split`` and ``id``; ``query``, ``gold``, ``answer_before`` and
@@ -161,7 +162,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         each over all questions of its run, and over all splits those of both; then over the ``n`` questions scored in
         both ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
         ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores;
-        the ``verdict``, and ``reason``, why a score is not compared.
+        the ``verdict``; ``reason``, why a score is not compared; and ``folder_before`` and ``folder_after``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -172,7 +173,7 @@ class Comparison(Sides, Mapping[str, Difference]):
             counts = self.counts
             return score_frame([self._row(name, counts.get(name)) for name in self.places])
         first, second = self.before, self.after
-        frames = first.to_pandas(texts), second.to_pandas(texts)
+        frames = first.to_pandas(texts=texts), second.to_pandas(texts=texts)
         return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
 
     def _row(self, name: str, counts: Changes | None) -> dict[str, Any]:
@@ -196,6 +197,8 @@ class Comparison(Sides, Mapping[str, Difference]):
             "p_holm": pair and pair.p_holm,
             "verdict": pair.verdict if pair else "",
             "reason": "" if pair else in_python(self._tell_why(name)),
+            "folder_before": str(self.before.folder),
+            "folder_after": str(self.after.folder),
         }
 
     def _both(self, name: str) -> list[Score | None]:

@@ -6,6 +6,7 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.items.reader import RunReader
+from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.errors import unknown_name
 from quadrag.records import Key
@@ -59,12 +60,14 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
         if reader is not None:
             question, answer = reader.questions[place[0]], reader.answers.get(place)
             row |= {"query": question.query, "answer": answer and answer.answer, "gold": question.references}
+        failed = result.run.failures.get("/".join((*place[0], str(place[1]))), "")
         answered, reasons = result.texts.get(place) is not None, dict[str, None]()
         for name, entry in item.items():
             if isinstance(entry, Mapping):
                 row[name] = entry.get(profile)
                 if reason := (entry.get("reason") or {}).get(profile):
-                    reasons[spell_reason(name, reason, result.run, answered)] = None
+                    told = failed if reason in FAILED else ""
+                    reasons[f"{reason}: {told}" if told else spell_reason(name, reason, result.run, answered)] = None
         rows.append({**row, "unscored": ", ".join(reasons) or None})
     frame = pandas.DataFrame(rows)
     order = list(dict.fromkeys(f"{row['metric']}.{row['key']}" for row in result.scores))  # that of items varies

@@ -13,7 +13,7 @@ _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 def table_html(grid: Grid, file: str = "") -> str:
     """Write a table as HTML: verdicts, title and alarms stand above it, other notes for everyone under it, a line each.
 
-    A note that ends with the name of a `file` is a link to it.
+    What a line's bar is of, its head says. A note that ends with the name of a `file` is a link to it.
     """
     bars = draw_bars(grid)
     drawn = any(bars)
@@ -26,7 +26,8 @@ def table_html(grid: Grid, file: str = "") -> str:
         else:  # it stands above a group of lines
             rows.append(f'<th {_LEFT} colspan="{1 + len(texts) + drawn}">{label}</th>')
     head = f"<th {_LEFT}>{html.escape(grid.corner)}</th>"
-    head += "".join(f"<th>{html.escape(name)}</th>" for name in (*grid.columns, *[""] * drawn))
+    heads = [*grid.columns, *[f"{one}, 95%" for one in grid.columns[:1] if drawn]]
+    head += "".join(f"<th>{html.escape(name)}</th>" for name in heads)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     said = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
     alarms = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))

@@ -1,6 +1,7 @@
 """What a system is measured with: the questions of a benchmark without their gold, and the corpus that it searches."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Any
 
 from quadrag.baselines.core.benchmark import load
@@ -45,11 +46,43 @@ def questions(
     return [pose(work, question, question.passages) for question in found]
 
 
+class Documents(Collection[Passage]):
+    """The documents of a corpus in their order, read from the files each time that they are gone through."""
+
+    def __init__(self, opened: Corpus, labels: str) -> None:
+        """Take an open corpus, and the language of messages."""
+        self.labels = labels
+        self._opened = opened
+
+    def __iter__(self) -> Iterator[Passage]:
+        """Yield them one by one."""
+        with speaking_python(self.labels):
+            for document in self._opened.documents():
+                yield Passage(document.id, document.title, document.text)
+
+    @entrance
+    def __len__(self) -> int:
+        """Count them; without `quadrag prepare` that takes as long as to read them once."""
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
+        return self._opened.count()
+
+    def __contains__(self, passage: object) -> bool:
+        """Look for a passage among all."""
+        return any(passage == one for one in self)
+
+    def __repr__(self) -> str:
+        """Say how many there are."""
+        return f"{len(self)} passages"
+
+
 @entrance
-def corpus(
-    benchmark: str, *, data_dir: str | None = None, labels: str | None = None, **options: Any
-) -> Iterator[Passage]:
-    """Return an iterator over the documents that a benchmark's questions are answered from, whole, in their order.
+def corpus(benchmark: str, *, data_dir: str | None = None, labels: str | None = None, **options: Any) -> Documents:
+    """Return the documents that a benchmark's questions are answered from, whole, in their order.
+
+    They are read anew each time that they are gone through, and so never all in memory. ``len`` counts them.
 
     Args:
         benchmark: its name.
@@ -65,13 +98,7 @@ def corpus(
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     refuse_unknown(corpus, options, record.corpus.options)
-    return _read(open_whole_corpus(record, data_dir, options), labels_in_use())
-
-
-def _read(opened: Corpus, labels: str) -> Iterator[Passage]:
-    with speaking_python(labels):
-        for document in opened.documents():
-            yield Passage(document.id, document.title, document.text)
+    return Documents(open_whole_corpus(record, data_dir, options), labels_in_use())
 
 
 def take_questions(

@@ -1,22 +1,24 @@
 """One metric's score in Python, and the names by which it is found."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.tables.cells import RATE, format_bound, format_value, join_bounds
-from quadrag.errors import QuadragError, UnknownScore, unknown_name
+from quadrag.errors import UnknownScore, unknown_name
+from quadrag.measure.number import Number
 from quadrag.measure.words import in_python
 from quadrag.metric_record import metric_record, show_key
 
 
-class Score(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Score(Number):
     """One metric over all questions of a split.
 
-    It is the number that it holds where one is expected: ``float(score)``, ``round(score, 3)``, ``f"{score:.3f}"``,
-    ``score > 0.8``. Where there is none these raise a `QuadragError` that says why. ``print(score)`` writes it as
-    tables do. ``==`` compares all parts.
+    It is the number that it holds where one is expected: ``float(score)``, ``score * 100``, ``f"{score:.3f}"``,
+    ``score > 0.8``, ``numpy.mean([score, other])``. Where there is none these raise a `QuadragError` that says why.
+    ``print(score)`` writes it as tables do.
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
@@ -44,54 +46,19 @@ class Score(NamedTuple):
     valid: bool = True
     reason: str = ""
 
-    def __float__(self) -> float:
-        """Return the value.
-
-        Raises:
-            QuadragError: there is none.
-        """
-        if self.value is None:
-            raise QuadragError(self._lacking)
+    @property
+    def _number(self) -> float | None:
         return self.value
 
     def __str__(self) -> str:
         """Write it as tables do, ``accuracy 58.3% (95% 32.0–80.7), n 12/12``; or say why there is no value."""
         if self.value is None:
-            return self._lacking
+            why = self.reason or f"none of its {self.n_total} questions was scored"
+            return in_python(f"{self.key} has no value: {why}")
         unit = metric_record(self.metric).key(self.key).unit
         value = format_value(self.value, unit, self.n) + ("%" if unit == RATE else f" {unit}")
         bounds = join_bounds([format_bound(end, unit) for end in self.interval or ()])
         return f"{self.key} {value}{f' (95% {bounds})' if bounds else ''}, n {self.n}/{self.n_total}"
-
-    @property
-    def _lacking(self) -> str:
-        """Why there is no value."""
-        why = self.reason or f"none of its {self.n_total} questions was scored"
-        return in_python(f"{self.key} has no value: {why}")
-
-    def __round__(self, digits: int | None = None) -> float:
-        """Round the value; raises as ``float`` does."""
-        return round(float(self), digits)
-
-    def __format__(self, how: str) -> str:
-        """Format the value, or without a format the whole; raises as ``float`` does."""
-        return format(float(self), how) if how else str(self)
-
-    def __lt__(self, other: Any) -> bool:
-        """Compare the value with a number, or with that of another score; raises as ``float`` does."""
-        return float(self) < float(other)
-
-    def __le__(self, other: Any) -> bool:
-        """Compare as ``<`` does."""
-        return float(self) <= float(other)
-
-    def __gt__(self, other: Any) -> bool:
-        """Compare as ``<`` does."""
-        return float(self) > float(other)
-
-    def __ge__(self, other: Any) -> bool:
-        """Compare as ``<`` does."""
-        return float(self) >= float(other)
 
 
 def match_names(name: str, places: Mapping[str, Place]) -> list[str]:

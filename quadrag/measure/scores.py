@@ -14,6 +14,7 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines
 from quadrag.baselines.scoring.validity import is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
+from quadrag.baselines.tables.names import number_of
 from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.labels import LANGUAGES
@@ -26,9 +27,9 @@ from quadrag.measure.words import in_python
 class Scores(Mapping[str, Score]):
     """The scores of a system, by metric: ``result["rouge_l"].value``.
 
-    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. A headline has
-    a score over all of them, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds, too. A score is
-    also found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
+    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. There is a score
+    over all of them, too, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds. A score is also
+    found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
     """
 
     def __init__(self, result: Result, folder: Path, profile: str, labels: str = LANGUAGES[0]) -> None:
@@ -57,9 +58,8 @@ class Scores(Mapping[str, Score]):
             own = key if keys[key] == 1 else f"{metric}.{key}"  # two metrics may have a key of one name
             return f"{split}/{own}" if many else own
 
-        heads = pick_headlines(self.result.scores, self.profile)
         found = {}
-        for row in (*pool_rows(self.result, heads, self.profile), *rows):
+        for row in (*pool_rows(self.result, rows, self.profile), *rows):
             found[name(row["split"], row["metric"], row["key"])] = Score(
                 value=row["value"],
                 interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
@@ -104,8 +104,8 @@ class Scores(Mapping[str, Score]):
 
     @property
     def name(self) -> str:
-        """What was measured."""
-        return str(self.result.run.inputs.llm)
+        """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
+        return f"{self.result.run.inputs.llm}{number_of(self.result)}"
 
     @property
     @entrance
@@ -127,14 +127,14 @@ class Scores(Mapping[str, Score]):
         return not self.invalid
 
     @entrance
-    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
         Of questions its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``;
         the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why one
-        has none of its own: ``corrected`` counts what failed as wrong. Of scores they are ``score``, its name;
-        ``system``, ``config``, ``split`` and ``metric``; ``value``, the interval's ``low`` and ``high``, ``n``,
-        ``n_total`` and ``valid``; and ``reason``, why there is no value.
+        has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong. Of scores they
+        are ``score``, its name; ``system``, ``config``, ``split`` and ``metric``; ``value``, the interval's ``low`` and
+        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; and the run's ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -145,10 +145,18 @@ class Scores(Mapping[str, Score]):
         """
         check_rows(by)
         if by == "metric":
-            names = ("value", "low", "high", "n", "n_total", "valid", "reason")
+            names = ("value", "low", "high", "n", "n_total", "valid", "reason", "folder")
             rows = []
             for name, one in self.scores.items():
-                told = one.value, *(one.interval or (None, None)), one.n, one.n_total, one.valid, one.reason
+                told = (
+                    one.value,
+                    *(one.interval or (None, None)),
+                    one.n,
+                    one.n_total,
+                    one.valid,
+                    one.reason,
+                    str(self.folder),
+                )
                 place = {"score": name, "system": self.name, **spell_place(name, self.places[name])}
                 rows.append(place | dict(zip(names, told, strict=True)))
             return score_frame(rows)

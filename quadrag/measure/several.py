@@ -10,13 +10,14 @@ from quadrag.baselines.report.compared.several import refuse_apart, refuse_same,
 from quadrag.baselines.tables.grid import Grid, print_grids
 from quadrag.errors import QuadragError
 from quadrag.labels import LANGUAGES
-from quadrag.measure.arguments import entrance
+from quadrag.measure.arguments import entrance, refuse_unknown
 from quadrag.measure.evaluation import Evaluation
 from quadrag.measure.frame import check_rows, score_frame, spell_place
 from quadrag.measure.sides import Sides, bounds
 from quadrag.measure.words import in_python, spell_notes
 
 _DIFFERENCE = ("difference", "difference_low", "difference_high", "difference_n", "p", "p_holm")
+_QUESTIONS = ("worse", "better", "metric", "limit")  # what `Comparison.show` shows single questions by
 _OF_TWO = "of three runs or more there is no {}; compare two, or take to_pandas(by={})"
 
 
@@ -51,20 +52,29 @@ class Comparisons(Sides):
         raise AttributeError(in_python(_OF_TWO.format(name, '"metric"')), name=name, obj=self)
 
     @entrance
-    def show(self, verbose: bool = False) -> None:
-        """Print the table, or when `verbose` those of all metrics."""
+    def show(self, verbose: bool = False, **options: object) -> None:
+        """Print the table, or when `verbose` those of all metrics.
+
+        Raises:
+            QuadragError: there is another argument, as ``worse=True``, which is of two runs.
+        """
+        for name in options:
+            if name in _QUESTIONS:
+                raise QuadragError(f"of three runs or more there is no {name}=; compare two")
+        refuse_unknown(self.show, options)
         first, *others = map(lift_place, tabulate_several(self._runs, self.profile, verbose, self.labels))
         print_grids([self._mark(first), *map(spell_notes, others)], verbose=verbose)
 
     @entrance
-    def to_pandas(self, texts: bool = True, *, by: str = "question") -> Any:
+    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each run's questions or, `by` ``"metric"``, for each run's scores.
 
         Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``score``, its
         name; ``system``, ``config``, ``split`` and ``metric``; the run's ``value``, its interval's ``low`` and
-        ``high``, and ``n``; then over the ``difference_n`` questions scored in the first run too ``difference``, its
-        value less the first one's, ``difference_low`` and ``difference_high``, ``p``, ``p_holm``, which is adjusted for
-        all headlines of all runs, or for all other scores, and ``verdict``.
+        ``high``, ``n`` and ``valid``; then over the ``difference_n`` questions scored in the first run too
+        ``difference``, its value less the first one's, ``difference_low`` and ``difference_high``, ``p``, ``p_holm``,
+        which is adjusted for all headlines of all runs, or for all other scores, and ``verdict``; ``reason``, why there
+        is no ``value``; and the run's ``folder``.
 
         Args:
             texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.
@@ -74,20 +84,24 @@ class Comparisons(Sides):
         if by == "question":
             import pandas  # type: ignore[import-untyped]
 
-            frames = {name: one.to_pandas(texts) for name, one in zip(self._names, self.runs, strict=True)}
+            frames = {name: one.to_pandas(texts=texts) for name, one in zip(self._names, self.runs, strict=True)}
             return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
         names = {place: name for one in reversed(self.runs) for name, place in one.places.items()}
         rows = []
         for place, sides in find_sides([result for _, result in self._runs], self.profile, every=True).items():
-            name = names.get(place, f"{place[1]}/{place[3]}")
-            for system, one, side in zip(self._names, self.runs, sides, strict=True):
-                score, pair = one.scores.get(name) if name in one.places else None, side.pair
-                own = (score.value, *(score.interval or (None, None)), score.n) if score else (side.value, *[None] * 3)
+            name, parts = names.get(place, f"{place[1]}/{place[3]}"), (place[0], *place[2:])
+            for system, one, pair in zip(self._names, self.runs, (side.pair for side in sides), strict=True):
+                scores = {at: one.scores[known] for known, at in one.places.items() if (at[0], *at[2:]) == parts}
+                score, lacking = scores.get(place), (known.reason for known in scores.values() if known.reason)
+                interval = (score and score.interval) or (None, None)
+                own = (score.value, *interval, score.n, score.valid) if score else (None, *interval, None, False)
                 beside = (pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm) if pair else [None] * 6
                 rows.append(
                     {"score": name, "system": system, **spell_place(name, place)}
-                    | dict(zip(("value", "low", "high", "n", *_DIFFERENCE), (*own, *beside), strict=True))
+                    | dict(zip(("value", "low", "high", "n", "valid", *_DIFFERENCE), (*own, *beside), strict=True))
                     | {"verdict": find_verdict(place, pair) if pair else ""}
+                    | {"reason": score.reason if score else next(lacking, in_python("not run"))}
+                    | {"folder": str(one.folder)}
                 )
         return score_frame(rows)
 

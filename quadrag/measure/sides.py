@@ -1,6 +1,7 @@
 """Evaluations side by side: what they are called, which cannot be compared, how they are shown."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -47,8 +48,9 @@ class Sides(ABC):
     @property
     def _names(self) -> list[str]:
         """What the runs are called: by their systems or, where two of these have one name, by their folders."""
-        names = [one.name for one in self.runs]
-        return names if len(set(names)) == len(names) else [str(one.folder) for one in self.runs]
+        systems = Counter(one.name for one in self.runs)
+        names = [one.name if systems[one.name] == 1 else one.folder.resolve().name for one in self.runs]
+        return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
 
     @property
     def _runs(self) -> list[tuple[str, Result]]:

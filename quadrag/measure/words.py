@@ -18,7 +18,7 @@ from quadrag.measure.calls import CALLS
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
-_VALUE = rf"json|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
+_VALUE = rf"json|NAME|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
 _OPTION = re.compile(rf"`quadrag [^`]*`|--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
 _labels: ContextVar[str | None] = ContextVar("labels", default=None)
 
@@ -51,9 +51,10 @@ def _spell(option: re.Match[str]) -> str:
 
 
 def spell_notes(grid: Grid) -> Grid:
-    """Return a table whose notes are such messages."""
+    """Return a table whose notes are such messages; what shows more of it is a call of `show`."""
     spoken = speak_grid(replace(grid, notes=[]), labels_in_use())
-    return replace(spoken, notes=[type(note)(in_python(note, grid.names)) for note in grid.notes])
+    said = [in_python(note, grid.names).replace("verbose=True", "show(verbose=True)") for note in grid.notes]
+    return replace(spoken, notes=[type(note)(one) for note, one in zip(grid.notes, said, strict=True)])
 
 
 @contextmanager

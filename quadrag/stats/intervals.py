@@ -1,6 +1,7 @@
 """How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
-Wilson's is that of values too that are all alike, of which a bootstrap says nothing.
+Whatever has two values alone, the ends of its range, is a share in another unit. Wilson's is that of values too that
+are all alike, of which a bootstrap says nothing.
 
 Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/intervals.py``.
 """
@@ -83,6 +84,26 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
         return _rounded(wilson(min(share * size, size), size, level)), "wilson"
     error = math.sqrt(share * (1 - share) / size * effect / simple)
     return _rounded(logit_interval(share, error, float((units - 1).sum()), level)), "logit"
+
+
+def ends_interval(groups: Sequence[Group], low: float, high: float, level: float = LEVEL) -> tuple[Interval, str]:
+    """Return the interval of a mean over groups of values at the ends of a range, and its name.
+
+    The mean is the share of those at the upper end in another unit, as truthfulness is 2 accuracy - 1 where no answer
+    is missing; so is its interval.
+
+    Args:
+        groups: each with a value at least.
+        low: the least value.
+        high: the greatest.
+        level: in (0, 1).
+    """
+    scaled = [
+        group._replace(sums=np.stack([(group.sums[0] - low * group.sums[1]) / (high - low), group.sums[1]]))
+        for group in groups
+    ]
+    bounds, method = share_interval(scaled, level)
+    return _rounded(low + (high - low) * bound for bound in bounds), method
 
 
 def alike_interval(

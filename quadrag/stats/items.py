@@ -47,7 +47,7 @@ class Group(NamedTuple):
     Attributes:
         weight: of the group's mean, at least 0; only its share among the groups counts.
         sums: sum and number of the values of each of n units, 2 x n.
-        shares: whether every value is 0 or 1.
+        shares: whether every value is at an end of its range, as 0 or 1, so that their mean is a share in that unit.
     """
 
     weight: float
@@ -71,14 +71,20 @@ class Group(NamedTuple):
         return bool((self.sums[1] <= 1).all())
 
 
-def make_group(items: Sequence[Item], units: Mapping[Hashable, int], fill: float | None, weight: float = 1.0) -> Group:
+def make_group(
+    items: Sequence[Item],
+    units: Mapping[Hashable, int],
+    fill: float | None,
+    weight: float = 1.0,
+    ends: Ends = SHARE,
+) -> Group:
     """Sum items by unit; those without a value count as `counted` says."""
     sums = np.zeros((2, len(units)))
-    shares = True
+    shares = None not in ends
     for item in items:
         if (value := counted(item, fill)) is not None:
             sums[:, units[item.drawn]] += (value, 1)
-            shares = shares and value in (0, 1)
+            shares = shares and value in ends
     return Group(weight, sums, shares)
 
 

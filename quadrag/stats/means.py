@@ -1,8 +1,8 @@
 """Means over groups of items with their intervals; which interval fits is decided here.
 
-The mean over all items is that over one group. Values that are all 0 or 1 are shares, of which `share_interval` tells;
-of values that have ends and are all alike `alike_interval` does. All others are drawn anew, with the interval that is
-corrected for bias and skewness (`bca`).
+The mean over all items is that over one group. Values that are all at an end of their range are shares, of which
+`ends_interval` tells; of values between the ends that are all alike `alike_interval` does. All others are drawn anew,
+with the interval that is corrected for bias and skewness (`bca`).
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import alike_interval, bca, influences, share_interval, stretch_of
+from .intervals import alike_interval, bca, ends_interval, influences, stretch_of
 from .items import SHARE, Ends, Group, Interval, Item, choose_fill, make_group, number_units
 from .resampling import DRAWS, Draws, resample_groups
 
@@ -56,7 +56,7 @@ def macro(
         return []
     units = [number_units(columns[0]) for columns in groups]
     table = [
-        [make_group(items, units[at], fill, 1.0 if weights is None else weights[at]) for items in columns]
+        [make_group(items, units[at], fill, 1.0 if weights is None else weights[at], ends) for items in columns]
         for at, columns in enumerate(groups)
     ]
     return mean_groups(list(zip(*table, strict=True)), draws, ends)
@@ -90,9 +90,10 @@ def _mean(groups: Sequence[Group], level: float, ends: Ends) -> Mean:
     """The mean of groups that have values, and its interval where no draw is needed."""
     means, weights = [group.mean for group in groups], [group.weight for group in groups]
     value = float(np.mean(means) if len(set(weights)) == 1 else np.average(means, weights=weights))
-    if all(group.shares for group in groups):
-        return Mean(value, *share_interval(groups, level))
     low, high = ends
-    if low is not None and high is not None and low <= value <= high and all(group.alike for group in groups):
-        return Mean(value, *alike_interval(groups, value, low, high, level))
+    if low is not None and high is not None:
+        if all(group.shares for group in groups):
+            return Mean(value, *ends_interval(groups, low, high, level))
+        if low <= value <= high and all(group.alike for group in groups):
+            return Mean(value, *alike_interval(groups, value, low, high, level))
     return Mean(value, None, None)

@@ -7,6 +7,7 @@ anew together.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from .resampling import DRAWS, Draws, resample_groups
 from .tests import mcnemar, share_difference, sign_flips
 
 
-class Pair(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pair:
     """The paired difference of one metric.
 
     Attributes:

@@ -67,7 +67,7 @@ def summarise_all(
     """
     fill = choose_fill(profile, worst)
     units = number_units(columns[0]) if columns else {}
-    means = mean_groups([[make_group(items, units, fill)] for items in columns], draws, ends)
+    means = mean_groups([[make_group(items, units, fill, ends=ends)] for items in columns], draws, ends)
     return [_summary(items, profile, worst, mean) for items, mean in zip(columns, means, strict=True)]
 
 

@@ -17,7 +17,7 @@ from ...scoring.rows import ALL
 from ...tables.cells import Row, value_cell
 from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
-from ...tables.names import keep_name
+from ...tables.names import keep_name, number_of
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
 from ...tables.paper import load_tables
 from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
@@ -256,7 +256,7 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         told = [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
-        model = name_run(result.run)
+        model = name_run(result.run, number_of(result))
         parts = [keep_name(name)] * (
             {keep_name(one) for one in (name, name.rstrip("/").rpartition("/")[2])}.isdisjoint(known)
         )

@@ -141,6 +141,6 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
     notes += [Detail(TESTS)]
-    notes += tell_rankings(results, profile)
+    notes += tell_rankings(results, profile, heads, [base, *names])
     columns = ["", "difference", "95% interval", "n", "p", "verdict"]
     return Grid(f"Differences from {base}", CORNER, columns, lines, notes, "forest")

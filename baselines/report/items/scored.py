@@ -30,8 +30,9 @@ class ScoredItems:
 
     @property
     def invalid(self) -> set[str]:
-        """The metrics of which too many items failed, as items name them."""
-        return {f"{row['metric']}.{row['key']}" for row in self.result.scores if is_invalid(row)}
+        """The metrics of which too many items failed, by the profile that the run is shown by, as items name them."""
+        rows = [row for row in self.result.scores if row["profile"] == self.result.run.profile]
+        return {f"{row['metric']}.{row['key']}" for row in rows if is_invalid(row)}
 
 
 def values_of(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

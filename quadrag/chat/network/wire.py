@@ -23,6 +23,7 @@ from quadrag.chat.reply import Row
 from quadrag.chat.server import Bounds, Server
 from quadrag.chat.spec import Spec, page_url
 from quadrag.chat.transport import Transport
+from quadrag.errors import one_line
 from quadrag.progress import say
 
 T = TypeVar("T")
@@ -196,9 +197,20 @@ class Wire:
             raise Fault(f"{endpoint.shown} answered with no list of models", status=200, retry=False) from None
         for name in names:
             if self.keys.line(name) != name:
-                shown = self.keys.line(f"{endpoint.shown} lists a model whose name cannot be shown ({name})")
+                why = f"{endpoint.shown} lists a model whose name cannot be shown, since it {self._find_odd(name)}"
+                shown = self.keys.line(f"{why} ({self.keys.line(name)})")
                 raise Fault(shown, status=200, retry=False)
         return names
+
+    def _find_odd(self, name: str) -> str:
+        """Say what is wrong with a name that a line cannot hold as it is."""
+        if self.keys.hide(name) != name:
+            return "holds a key"
+        if name != name.strip():
+            return "begins or ends with a space"
+        if one_line(name) != name:
+            return "holds hidden or double spaces, or what no terminal shows"
+        return f"has {len(name):,} characters"
 
     async def close(self) -> None:
         """Close every connection."""

@@ -187,7 +187,9 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
     elif len(results) == 1 and not has_wrong(ScoredItems(results[0]), options.profiles(arguments)[0]):
         return
     one = len(results) == 1 or invalid
-    tell_next(arguments, f"quadrag {f'show {place} {then}' if one else f'report {place} ANOTHER'}")
+    tell_next(
+        arguments, f"quadrag {f'show {place} {then}{_name_ledger(arguments)}' if one else f'report {place} ANOTHER'}"
+    )
 
 
 def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Sequence[Any]], profile: str) -> None:
@@ -207,13 +209,18 @@ def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Seque
             which, _, one, other = max(offers, key=lambda offer: (offer[0] == "--worse", offer[1]))
             named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
             folders = " ".join(shell_path(each.folder) for each in (one, other))
-            tell_next(arguments, f"quadrag show {folders} {which}{named}")
+            tell_next(arguments, f"quadrag show {folders} {which}{named}{_name_ledger(arguments)}")
             return
 
 
 def _same_task(one: Any, other: Any) -> bool:
     first, second = one.run.inputs, other.run.inputs
     return bool((first.config, first.splits) == (second.config, second.splits))
+
+
+def _name_ledger(arguments: argparse.Namespace) -> str:
+    """Return the option that names the ledger where this command was given one: replies are shown from there."""
+    return f" --ledger {shell_path(arguments.ledger)}" if arguments.ledger else ""
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
@@ -229,13 +236,13 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path,
         tell(arguments, f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
     if kinds := _kinds_to_retry([result for _, result in results]):
         tell(arguments, f"Replies are {', '.join(kinds)}; --retry {','.join(kinds)} asks again")
-    if stopped:
-        tell_bad(stopped[0])
     runs = [result.run for _, result in results]
     invalid = [(run.inputs.llm, line) for run in runs if not run.dead_judge for line in run.invalid]
     said = [note for grid in grids for note in grid.notes] if arguments.format == "table" else []
     # Where a table says it of several tasks at once, numbers and names are others.
     heard = [note for note in said if "INVALID" in note]
+    if stopped and not any(stopped[0] in note for note in heard):
+        tell_bad(stopped[0])
     if unsaid := [one for one in invalid if not any(one[1].rpartition(": ")[2] in note for note in heard)]:
         model, line = unsaid[0]
         whose = f"{model}: " if len({run.inputs.llm for run in runs}) > 1 else ""

@@ -15,7 +15,7 @@ def test_verdicts_of_a_file(sheets):
     done = sheets("--verdicts", "verdicts.csv", "--out", "certificate.json")
     assert done.code == 0, done.err
     # Four of five agree; by chance 3/5 * 2/5 + 2/5 * 3/5.
-    assert re.search(r"^verdicts +80\.0 +0\.6154 ", done.out, flags=re.MULTILINE)
+    assert re.search(r"^verdicts +80\.0 +0\.62 ", done.out, flags=re.MULTILINE)
     assert "The ceiling is unknown" in done.out
     assert "verdicts: 1 items without a verdict (unreadable 1), left out." in done.out
     assert re.search(r"^right +80\.0 +66\.7 +100\.0 +80\.0 +2$", done.out, flags=re.MULTILINE)
@@ -72,7 +72,7 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
     verdicts = "id,verdict\n" + "\n".join(f"{n},{'right' if n % 2 or n < 20 else 'wrong'}" for n in range(80))
     done = sheets(labels=labels, verdicts=verdicts)
     assert done.code == 0, done.err
-    assert re.search(r"people \(ceiling\) +75\.0 +0\.0000", done.out)
+    assert re.search(r"people \(ceiling\) +75\.0 +0\.00 ", done.out)
     assert "95% intervals by group (8), drawn with replacement." in done.out
 
 
@@ -88,6 +88,16 @@ def test_a_small_chance_is_not_written_as_none(sheets, tmp_path):
         verdicts="id,verdict\n" + "\n".join(rows),
     )
     assert "(McNemar, mid-p below 0.0001, exact below 0.0001)" in " ".join(done.out.split()), done.err
+
+
+def test_an_interval_without_width_is_not_shown_and_long_lines_are_broken(sheets):
+    rows = [f"{n},{'right' if n % 2 else 'wrong'}" for n in range(40)]
+    labels, said = "id,label\n" + "\n".join(rows), "id,verdict\n" + "\n".join(f"{n},wrong" for n in range(40))
+    done = sheets("--verdicts", "verdicts.csv", "--out", "certificate.json", labels=labels, verdicts=said)
+    assert re.search(r"^verdicts +50\.0 +0\.00 +0\.\d\d +40\n +35\.2 to 64\.8 +– +", done.out, re.MULTILINE), done.out
+    found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))["figures"]
+    assert found["kappa_interval"] == [0, 0], "the file keeps all"
+    assert max(map(len, done.out.splitlines())) <= 100
 
 
 def test_rules_need_no_judge(cli, tmp_path):
@@ -133,7 +143,7 @@ def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     assert asked == 8
     assert "j: 1 items without a verdict (unparsable 1), left out." in done.out
     assert "asked 2 times, the same verdict each time on 100.0% of 5 items." in done.out
-    assert re.search(r"^j +100\.0 +1\.0000 ", done.out, flags=re.MULTILINE)
+    assert re.search(r"^j +100\.0 +1\.00 ", done.out, flags=re.MULTILINE)
     assert "4 replies from the ledger" in again.out
     assert json.loads((tmp_path / "c.json").read_text())["judge"] == "j"
 

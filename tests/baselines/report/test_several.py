@@ -10,9 +10,11 @@ from compared_runs import ROUGE, ask, fail, run, together, words
 
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.glance.leader import glance_several
 from quadrag.baselines.report.compared.paired.pairs import pair_results
 from quadrag.baselines.report.compared.said.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.tables.grid import Detail, Verdict
 from quadrag.baselines.tables.language import speak
 
 
@@ -29,10 +31,32 @@ def test_of_several_runs_p_values_are_adjusted_and_rankings_compared() -> None:
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
     assert [line.cells[1].text for line in grid.lines] == [alone.cells[2].text, "0.0"]
     told = "Official and corrected rank 3 runs otherwise. rouge_l: almost the same (Spearman 0.87, Kendall 0.82)."
-    assert told in grid.notes
+    assert told in [note for note in grid.notes if isinstance(note, Detail)]
+    assert not any("change places" in note for note in grid.notes), "two are equal by one profile"
+    runs[2] = run(base + 2 * shift, corrected=0.4)
+    _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
+    assert "By the corrected profile runs change places: rouge_l B 50.0, C 40.0." in grid.notes
     runs[2] = run(base - 0.1, corrected=0.1)
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate(runs)])
-    assert not any("runs otherwise" in note for note in grid.notes), "both rank them the same"
+    assert not any("runs otherwise" in note or "change places" in note for note in grid.notes), "the same by both"
+
+
+def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
+    # The same function thrice, but that one raises an error on four of the questions that it would answer wrong.
+    poor, good = [0.2] * 12 + [0.1] * 8, [0.6] * 12 + [0.1] * 8
+    runs = [run(poor), run(good), fail(run([*good[:16], None, None, None, None])), run([0.5] * 12 + [0.15] * 8)]
+    named = list(zip(("poor", "good", "raising", "close"), runs, strict=True))
+    failed = "raising has 47.5{}, but failed on 4 of 20 (38.0 if these count as wrong)."
+    for order in (named, named[::-1]):
+        (grid,) = tabulate_several(order, every=False)
+        assert [line.label for line in grid.lines] == ["good", "raising", "close", "poor"]
+        assert failed.format(" on rouge_l") in grid.notes
+    glance = glance_several(named)
+    assert glance is not None and [line.label for line in glance.lines][:2] == ["good", "raising"]
+    told, why = [note for note in glance.notes if isinstance(note, Verdict)]
+    assert "equal to raising on the 16 questions that both scored" in told and "with 40.0" in told
+    assert why == failed.format("")
+    assert glance.lines[1].cells[3].text == "equal to good on the 16 questions that both scored"
 
 
 def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -> None:
@@ -123,11 +147,13 @@ def test_metrics_and_judges_that_rank_runs_otherwise_are_named() -> None:
     theirs = [ranked({"accuracy": a, "hallucination": h}, "k", f"m{2 - n}") for n, (a, h) in enumerate(scores)]
     (told,) = tell_rankings([*mine, *theirs])
     assert told.startswith("Judges rank 3 runs otherwise. j and k by accuracy: reversed (Spearman -1.00,")
-    mixed = [ranked({"accuracy": a, "hallucination": h}) for a, h in ((0.1, 0.4), (0.2, 0.5), (0.3, 0.3))]
-    assert tell_rankings(mixed) == [
-        "Metrics rank 3 runs otherwise. accuracy and hallucination: partly the same (Spearman 0.50, Kendall 0.33)."
-    ]
-    assert tell_rankings(mixed[:2]) == []
+    mixed = [ranked({"accuracy": a, "hallucination": h}) for a, h in ((0.1, 0.4), (0.2, 0.5), (0.3, 0.3), (0.4, 0.2))]
+    (told,) = tell_rankings(mixed)
+    assert isinstance(told, Detail), "only a specialist asks how metrics rank runs"
+    assert told == (
+        "Metrics rank 4 runs otherwise. accuracy and hallucination: almost the same (Spearman 0.80, Kendall 0.67)."
+    )
+    assert tell_rankings(mixed[:3]) == []
 
 
 def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_what_all_have_alike() -> None:
@@ -161,7 +187,7 @@ def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_
     assert re.fullmatch(told, grid.notes[1]), grid.notes[1]
     assert speak(grid.notes[0], "zh") == "按 rouge_l 与 v1 比较：更好 v2；全部相同 flaky, v3；未比较 ext。"
     assert not re.search("worse|failed", speak(grid.notes[1], "zh"))
-    assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "flaky", "v3"], "its value is above v1's"
+    assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "v3", "flaky"], "failed is wrong"
     assert "Each value is over all that its run scored, a difference over the questions of both." in grid.notes
 
 

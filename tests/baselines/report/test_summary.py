@@ -227,7 +227,7 @@ def never_declines(cli):
 
 def test_what_the_other_profile_says_is_told_where_it_is_far_away(never_declines, cli, capsys):
     far = "By the corrected profile: rejection_rate 0.0."
-    assert f"{far} verbose=True shows both." in repr(never_declines)
+    assert f"{far} show(verbose=True) shows both." in repr(never_declines)
     assert cli("report", "never", "--html", "one.html").out.count(f"{far} --verbose shows both.") == 1
     assert Path("one.html").read_text(encoding="utf-8").count(far) == 1
     assert "按修正口径：rejection_rate 0.0。--verbose 显示两种口径。" in cli("report", "never", "--labels", "zh").out

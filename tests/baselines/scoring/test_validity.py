@@ -198,6 +198,32 @@ def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_fil
     assert main(["score", str(answers), *REJECTION_FILE]) == 0
 
 
+def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
+    # `corrected` decides by rule that each answer is missing; `official` has all but two of them judged.
+    with (
+        ChatServer(models=["m"], text="I can not answer the question because the references do not say it.") as model,
+        ChatServer(models=["j"], text="blub") as judge,
+    ):
+        spec = ("--llm", f"{model.url}#m", "--judge", f"{judge.url}#j")
+        assert run(tmp_path, CRAG, *spec) == 3
+        out = capsys.readouterr().out
+        assert "INVALID, task_1_2 public: 8 of 8 items failed (official: 8 unparsable)" in " ".join(out.split())
+        assert re.search(r"^truthfulness +– +– +2 of 10$", out, re.MULTILINE)
+        found = quadrag.result(tmp_path / "run")
+        assert not found.valid and (found["truthfulness"].value, found["truthfulness"].n) == (None, 2)
+        column = collect_answers(read_runs([tmp_path / "run"])).index
+        labels = [metric["label"] for metric in column["metrics"]]
+        assert [item["values"][0][labels.index("truthfulness")] for item in column["items"]].count(None) == 8
+        corrected = ("--profile", "corrected", "--out", tmp_path / "corrected")
+        assert run(tmp_path, CRAG, *spec, *corrected) in (0, None)
+        assert re.search(r"^truthfulness +0\.0 .* 10 of 10$", capsys.readouterr().out, re.MULTILINE)
+        found = quadrag.result(tmp_path / "corrected")
+        assert found.valid and (found["truthfulness"].value, found["missing"].value) == (0, 1)
+        assert main(["report", str(tmp_path / "corrected"), "--profile", "official"]) in (0, None)
+        out = " ".join(capsys.readouterr().out.split())
+        assert "truthfulness – – 2 of 10" in out and "missing (official): task_1_2 public: unparsable 8." in out
+
+
 def test_code_2_wins(tmp_path, capsys):
     with ChatServer(models=["j"], text="Yes") as judge:
         assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j", "--limit", "3", "--split", "nowhere") == 2

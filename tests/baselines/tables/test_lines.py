@@ -12,7 +12,7 @@ from quadrag.baselines.rgb.tables import TABLES as RGB
 from quadrag.baselines.tables.cells import difference_cell, value_cell
 from quadrag.baselines.tables.grid import Cell, Grid, Line, align_cells, print_grids
 from quadrag.baselines.tables.lines import our_lines, printed_lines
-from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored
+from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored, tell_differing
 from quadrag.baselines.tables.paper import PaperTables, load_tables
 from quadrag.baselines.tables.published import read_published, read_table
 from quadrag.stats import Interval, Pair
@@ -48,6 +48,21 @@ def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     assert shown([count]) == [("  n", ["8", "8"])]
     assert name_units([score("bleu", 0.5)]) == "Percent"
     assert name_units([score("bleu", 0.5), score("length", 1.0)]) == "Percent, length in characters"
+
+
+def test_a_quirk_is_named_where_it_moved_a_value_that_both_profiles_have():
+    place = {"benchmark": "rgb", "metric": "rgb_accuracy", "signature": "rgb_accuracy|language:zh"}
+
+    def told(of_scored: float) -> list[str]:
+        both = (("official", 31 / 32, 31 / 32), ("corrected", of_scored * 32 / 40, of_scored))
+        rows = [
+            score("accuracy", value, profile, n_total=40, n_scored=32, over_scored=scored, **place)
+            for profile, value, scored in both
+        ]
+        return tell_differing(*rows)
+
+    assert told(31 / 32) == [], "eight calls failed, which another line says"
+    assert told(30 / 32)[0].startswith("Official ")
 
 
 def test_beside_a_minus_the_bounds_of_an_interval_have_a_word_between_them():

@@ -45,7 +45,8 @@ def test_a_row_holds_a_question_that_both_have_with_both_values_and_the_differen
             assert row["answer_after"] == theirs["answer"]
             assert (row[f"{COLUMN}_before"], row[f"{COLUMN}_after"]) == (mine[COLUMN], theirs[COLUMN])
     failed = frame[frame["id"] == "3"].iloc[0]
-    assert failed["unscored_after"] == "raised" and failed[f"{COLUMN}_difference"] != failed[f"{COLUMN}_difference"]
+    assert failed["unscored_after"].startswith("raised: ValueError: no luck (every, test_comparison.py:")
+    assert failed[f"{COLUMN}_difference"] != failed[f"{COLUMN}_difference"]
     assert frame[f"{COLUMN}_difference"].mean() == pytest.approx(both["accuracy"].difference)
     assert not {"query", "gold", "answer_before", "answer_after"} & set(both.to_pandas(texts=False))
 
@@ -93,6 +94,7 @@ def test_a_row_holds_a_metric():
         "n_total": 12,
         "valid": True,
         "reason": "",
+        "folder": str(before.folder),
     }
     both = quadrag.compare(before, after)
     (row, _) = both.to_pandas(by="metric").to_dict("records")
@@ -104,6 +106,9 @@ def test_a_row_holds_a_metric():
     assert str(found).startswith(line) and str(found).endswith(": not decided") and ", n 11, p " in str(found)
     place = (row["system_before"], row["system_after"], row["config"], row["split"], row["metric"])
     assert place == ("v1", "v2", *RGB[1:], "noise_60", "accuracy")
+    assert (row["folder_before"], row["folder_after"]) == (str(before.folder), str(after.folder))
+    with pytest.raises(TypeError, match="positional"):
+        before.to_pandas("metric")
 
 
 def test_what_is_printed_over_all_splits_is_a_score_and_a_row():
@@ -120,7 +125,9 @@ def test_what_is_printed_over_all_splits_is_a_score_and_a_row():
     assert str(score) == "accuracy 60.0% (95% 33.3–80.0), n 12/12" and score.split == "all 5 splits"
     (row, *_) = before.to_pandas(by="metric").to_dict("records")
     assert (row["score"], row["split"], row["metric"], row["value"]) == (name, "all 5 splits", "accuracy", score.value)
+    assert before["accuracy_bounded"].split == "all 5 splits", "of every metric, not of headlines alone"
     both = quadrag.compare(before, after)
+    assert both["accuracy_bounded"] == both["accuracy_bounded"].difference == pytest.approx(0.4)
     pair = both["accuracy"]
     assert pair is both[name] and next(iter(both)) == name and pair.n == 12
     low, high = (f"{100 * end:.1f}" for end in pair.interval)
@@ -220,7 +227,7 @@ def test_a_side_that_is_invalid_is_named_with_its_reason():
         said = str(told.value)
         assert said.startswith("nothing to compare: mine-2 is INVALID, noise_robustness_en noise_60: 6 of 12")
         assert said.endswith('; retry="failed" asks it again about the 6 questions on which it failed')
-    with pytest.raises(quadrag.QuadragError, match=r"mine is INVALID, .* failed; third is INVALID, .* failed$"):
+    with pytest.raises(quadrag.QuadragError, match=r"mine-2 is INVALID, .* failed; third is INVALID, .* failed$"):
         quadrag.compare(bad, worse)
 
 

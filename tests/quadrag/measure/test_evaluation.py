@@ -35,6 +35,13 @@ def test_a_question_shows_no_gold():
         assert bool(found[0].passages) == ((benchmark, config) in NOT_SEARCHED)
 
 
+def test_a_corpus_is_read_as_often_as_it_is_gone_through():
+    corpus = quadrag.corpus("crud_rag", data_dir="sample", gold="test")
+    found = list(corpus)
+    assert list(corpus) == found and len(corpus) == len(found) == 130 and repr(corpus) == "130 passages"
+    assert found[-1] in corpus
+
+
 def test_what_a_function_is_handed_is_what_questions_returns():
     for place in (SUMMARY, ("rgb", "noise_robustness_en"), ("omnieval", "conversational_qa")):
         asked = []

@@ -1,8 +1,11 @@
 """Scores and differences by the names that a user tries, and a comparison in a notebook."""
 
+import copy
 import html
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import quadrag
@@ -61,22 +64,45 @@ def test_a_score_is_the_number_that_it_holds_where_one_is_expected():
     score = measure(first, "one", split="noise_60")["accuracy"]
     assert (float(score), round(score, 2)) == (score.value, round(score.value, 2))
     assert f"{score:.3f}" == f"{score.value:.3f}" and f"{score}" == str(score)
-    half = score._replace(value=score.value / 2)
+    half = replace(score, value=score.value / 2)
     assert half < score > 0.1 and half < 1 and score >= score.value >= half and half <= score
     for lacking, why in (({"reason": "no judge"}, "no judge"), ({}, "none of its 12 questions was scored")):
         for use in (float, round, lambda one: one > 0.5, lambda one: f"{one:.2f}"):
             with pytest.raises(quadrag.QuadragError) as raised:
-                use(score._replace(value=None, **lacking))
-            assert str(raised.value) == str(score._replace(value=None, **lacking)) == f"accuracy has no value: {why}"
+                use(replace(score, value=None, **lacking))
+            assert str(raised.value) == str(replace(score, value=None, **lacking)) == f"accuracy has no value: {why}"
+
+
+def test_scores_and_differences_are_computed_with_and_taken_by_numpy():
+    before, after = (measure(one, one.__name__, split="noise_60") for one in (first, every))
+    mine, other, gain = before["accuracy"], after["accuracy"], quadrag.compare(before, after)["accuracy"]
+    assert (mine.value, other.value, gain.difference) == (0.75, 1, 0.25)
+    assert (mine * 100, 100 * mine, mine + other, other - mine, 1 - mine, mine / other) == (
+        75,
+        75,
+        1.75,
+        0.25,
+        0.25,
+        0.75,
+    )
+    assert (gain * 100, -gain, abs(gain), f"{gain:.2f}", sum([mine, other])) == (25, -0.25, 0.25, "0.25", 1.75)
+    assert np.mean([mine, other]) == 0.875 and np.array([mine, gain]).dtype == float
+    assert list(mine * np.array([1, 2])) == list(np.array([1, 2]) * mine) == [0.75, 1.5]
+    assert mine == 0.75 == gain + 0.5 and np.float64(0.75) == mine != other and gain == 0.25
+    assert mine == copy.deepcopy(mine) != replace(mine, n=3) and mine != "mine"
+    assert replace(mine, value=None) != 0.75
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(mine)
+    assert repr(gain) == str(gain) and str(gain).endswith(", n 12, p 0.125: not decided")
 
 
 def test_a_score_is_printed_as_tables_write_it():
     score = measure(first, "one", split="noise_60")["accuracy"]
-    assert str(score) == "accuracy 75.0% (95% 46.8–91.1), n 12/12" and repr(score).startswith("Score(value=0.75, ")
-    assert str(score._replace(interval=None, n=3)) == "accuracy 75.0%, n 3/12"
-    length = score._replace(metric="crud_overlap", key="length", value=52.6, interval=(49.0, 55.2))
+    assert str(score) == "accuracy 75.0% (95% 46.8–91.1), n 12/12" and repr(score) == str(score)
+    assert str(replace(score, interval=None, n=3)) == "accuracy 75.0%, n 3/12"
+    length = replace(score, metric="crud_overlap", key="length", value=52.6, interval=(49.0, 55.2))
     assert str(length) == "length 52.6 characters (95% 49–55), n 12/12"
-    below = score._replace(metric="truthfulness", key="truthfulness", value=-0.25, interval=(-0.5, 0.1))
+    below = replace(score, metric="truthfulness", key="truthfulness", value=-0.25, interval=(-0.5, 0.1))
     assert str(below) == "truthfulness -25.0% (95% -50.0 to 10.0), n 12/12"
 
 

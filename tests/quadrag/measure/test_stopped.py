@@ -24,7 +24,7 @@ def test_a_finished_folder_is_never_taken_for_a_new_system():
     assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
 
 
-def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew():
+def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew(capsys):
     def stopping(question):
         if Path("mine/answering.jsonl").exists():
             raise KeyboardInterrupt
@@ -34,6 +34,8 @@ def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew():
         shutil.rmtree("mine", ignore_errors=True)
         with pytest.raises(KeyboardInterrupt):
             measure(stopping, name="s", out="mine")
+        said = "mine/answering.jsonl: stopped; 1 of 8 answers are kept, and the same call goes on\n"
+        assert capsys.readouterr().err.endswith(said)
         done = measure(lambda question: "new", name="s", out="mine", **more)
         assert set(done.to_pandas()["answer"]) == wanted
 

@@ -2,6 +2,7 @@
 
 import copy
 
+import pandas
 import pytest
 
 import quadrag
@@ -47,10 +48,13 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         ["odd", "50.0", "+50.0"],
         ["first", "0.0", "–"],
     ]
+    assert lines[head + 3].split()[-3:] == ["12", "–", "–"] and "its interval" in lines[head]
     assert max(map(len, lines)) <= 80 and "Under each value" not in repr(found)
     page = found._repr_html_()
     assert '<td style="text-align:left">every</td><td>100.0</td><td>+100.0</td>' in page
-    assert page.count("<svg") == 3 and "--s2" not in page, "a bar for each value, and no difference on its scale"
+    assert page.count("<svg") == 3 and "<th>value, 95%</th>" in page and "--s2" not in page, (
+        "a bar for each value, and no difference on its scale"
+    )
     chinese = quadrag.compare("first", "odd", "every", labels="zh")
     assert repr(chinese).startswith("odd 在 accuracy 上更好：+50.0 个百分点")
 
@@ -68,9 +72,34 @@ def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three)
     ps = [rows[name, "accuracy"]["p_holm"] for name in ("odd", "every")]
     assert ps == [rows["odd", "accuracy"]["p"], 2 * rows["every", "accuracy"]["p"]], "the two are adjusted together"
     assert frame["difference"].isna().tolist() == [True, False, False] * 2
-    counts = {"n", "difference_n"}
-    assert {name for name in list(frame)[5:-1] if str(frame[name].dtype) != "float64"} == counts
-    assert {str(frame[name].dtype) for name in counts} == {"Int64"}, "whole, also where one is lacking"
+    numbers = ["value", "low", "high", "difference", "difference_low", "difference_high", "p", "p_holm"]
+    assert {str(frame[name].dtype) for name in numbers} == {"float64"}
+    assert {str(frame[name].dtype) for name in ("n", "difference_n")} == {"Int64"}, "whole, also where one is lacking"
+
+
+def test_a_run_without_a_value_has_the_reason(three):
+    def broken(question):
+        return every(question) if question.id == "1" else None
+
+    runs = [measure(one, one.__name__, split=None, out=f"all/{one.__name__}") for one in (first, every, broken)]
+    frame = quadrag.compare(*runs, three[1]).to_pandas(by="metric").set_index(["score", "system"])
+    for name in ("all 5 splits/accuracy", "noise_0/accuracy_bounded"):
+        row = frame.loc[name, "broken"]
+        assert row["reason"] == "11 of 12 items failed (11 unparsable)" and not row["valid"]
+        assert row["folder"] == "all/broken"
+    assert list(frame.loc["noise_0/accuracy", "reason"])[::3] == ["", "not run"]
+    assert frame.loc[("noise_80/accuracy", "odd"), "value"] == three[1]["accuracy"].value
+
+
+def test_a_function_measured_again_is_called_by_its_number_everywhere():
+    runs = [measure(one, "rag", out=None) for one in (first, odd, every)]
+    names = ["rag", "rag-2", "rag-3"]
+    assert [one.name for one in runs] == names and " noise_80, rag-2, official profile\n" in repr(runs[1])
+    own = pandas.concat([one.to_pandas(by="metric") for one in runs])
+    assert list(own.pivot(index="score", columns="system", values="value")) == names
+    found = quadrag.compare(*runs)
+    assert list(found.to_pandas(by="metric")["system"])[:3] == names and "Runs: " not in repr(found)
+    assert "rag-3 minus rag," in repr(quadrag.compare(runs[0], runs[2]))
 
 
 def test_over_several_splits_the_metric_over_all_of_them_comes_first():
@@ -132,6 +161,10 @@ def test_what_cannot_be_compared_is_refused_in_one_line(three):
         quadrag.compare(other, *crag)
     with pytest.raises(quadrag.QuadragError, match=r"there is no \['accuracy'\]; compare two, or take to_pandas\(by="):
         found["accuracy"]
+    with pytest.raises(quadrag.QuadragError, match=r"^of three runs or more there is no worse=; compare two$"):
+        found.show(worse=True)
+    with pytest.raises(quadrag.QuadragError, match="unknown argument of show 'verbos'; nearest: verbose"):
+        found.show(verbos=True)
     with pytest.raises(AttributeError, match="there is no counts; compare two"):
         _ = found.counts
     assert repr(copy.deepcopy(found)) == repr(found)

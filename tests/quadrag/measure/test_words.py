@@ -35,6 +35,7 @@ def paris(question):
             "try --judge-format json, or ask this one again with --retry unreadable",
             'try judge_format="json", or ask this one again with retry="unreadable"',
         ),
+        ("--judge-served-as NAME is for a server", 'judge_served_as="NAME" is for a server'),
         ("leave out --judge-format", "leave out judge_format="),
         ("name a mirror, or use --data-dir", "name a mirror, or use data_dir="),
         ("3 items, see --unscored", "3 items, see unscored=True"),

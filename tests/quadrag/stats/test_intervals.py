@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
-from quadrag.stats import logit_interval, percentile, wilson
+from quadrag.stats import Item, logit_interval, percentile, summarise, wilson
 from quadrag.stats.intervals import influences, share_interval
 from quadrag.stats.items import Group
 
@@ -51,6 +51,26 @@ def test_the_design_effect_is_the_clusters_variance_by_that_of_single_items() ->
     error = (5 / 4 * (surplus**2).sum()) ** 0.5 / 21
     interval, method = share_interval([Group(1.0, sums, True)])
     assert method == "logit" and interval == pytest.approx(logit_interval(share, error, 4))
+
+
+@given(st.lists(st.sampled_from([0.0, 1.0]), min_size=1), st.integers(1, 3))
+def test_values_at_the_ends_of_a_range_are_shares_in_its_unit(values: list[float], to_a_unit: int) -> None:
+    """Truthfulness is 2 accuracy - 1 where no answer is missing, and so is its interval, in clusters too."""
+    share = [Item(at, value, unit=at // to_a_unit) for at, value in enumerate(values)]
+    ours, wider = summarise(share), summarise([i._replace(value=2 * i.value - 1) for i in share], ends=(-1, 1))
+    assert wider.method == ours.method and wider.method in ("wilson", "logit")
+    assert wider.interval == pytest.approx([2 * bound - 1 for bound in ours.interval], abs=1e-11)
+
+
+def test_values_between_the_ends_that_are_all_alike_have_an_interval_to_both_sides() -> None:
+    def of(*values: float) -> tuple[str, list[float]]:
+        found = summarise([Item(at, value) for at, value in enumerate(values)], ends=(-1, 1))
+        return found.method, [round(bound, 3) for bound in found.interval]
+
+    assert of(*[0] * 15) == ("wilson", [-0.204, 0.204]), "all missing: an end of shares, but not of truthfulness"
+    assert of(*[1] * 13, *[-1] * 2) == ("wilson", [0.242, 0.925])
+    assert of(*[1] * 2, *[0] * 13)[0] == "bca", "a third value is possible"
+    assert summarise([Item(at, 0) for at in range(9)], ends=(0, None)).interval == (0, 0), "a length has no upper end"
 
 
 @given(

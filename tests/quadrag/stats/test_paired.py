@@ -110,7 +110,7 @@ def test_metrics_that_mirror_each_other_agree(better: int) -> None:
     """Of right as 1 and wrong as -1, differences are twice those of 1 and 0: so is all that is said of them."""
     first, second = np.array([0.0] * 6 + [1.0] * 2), np.array([1.0] * better + [0.0] * (6 - better) + [0.0, 1.0])
     share, mirror = pair(ones(*first), ones(*second)), pair(ones(*(2 * first - 1)), ones(*(2 * second - 1)))
-    assert mirror[1] == pytest.approx([2 * end for end in share[1]])
+    assert mirror.interval == pytest.approx([2 * end for end in share.interval])
     assert (mirror.difference, mirror.spread) == pytest.approx((2 * share.difference, 2 * share.spread))
     assert (mirror.n, mirror.p, mirror.test) == (share.n, share.p, share.test)
     third = pair(ones(*(0.1 * first + 0.2)), ones(*(0.1 * second + 0.2)))

@@ -55,6 +55,8 @@ def fail(result: Result) -> Result:
         for entry in item.values():
             if isinstance(entry, dict) and entry["official"] is None:
                 entry |= {"corrected": None, "reason": dict.fromkeys(("official", "corrected"), "raised")}
+    for row in result.scores:
+        row["unscored"] = {"raised": row["n_total"] - row["n_scored"]}
     return result
 
 

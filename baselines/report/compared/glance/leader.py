@@ -16,15 +16,16 @@ from ....tables.notes import name_units, note_directions
 from ...pooled import pool_rows
 from ...summary import headline_cells, pick_headlines
 from ..names import Place, name_columns, name_lines
+from ..paired.failing import count_wrong, tell_failing
 from ..paired.overall import pool_splits
-from ..paired.pairs import compare_each, has_better, pair_cell, place_of
+from ..paired.pairs import Compared, compare_each, has_better, pair_cell, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
 _SAID = {
     WORSE: "better than {}",
     BETTER: "worse on the questions of both than {}",
-    EQUAL: "equal to {} on all questions",
+    EQUAL: "equal to {} on {}",
     UNDECIDED: "not decided against {}",
     TOO_FEW: "too few questions against {}",
     "": "not compared with {}",
@@ -32,7 +33,7 @@ _SAID = {
 _BESIDE = {
     WORSE: "{} is better",
     BETTER: "{} is worse",
-    EQUAL: "equal to {} on all questions",
+    EQUAL: "equal to {} on {}",
     "": "not compared",
 }  # at the other run
 
@@ -40,19 +41,24 @@ Values = Mapping[int, Row]  # of runs, by their ranks
 
 
 class _Lead(NamedTuple):
-    """What runs have by a metric, which of them can be ranked, the best first, and how these differ from that one."""
+    """What runs have by a metric, which of them can be ranked, the best first, and how these differ from that one.
+
+    `where` says for each on which questions it is compared.
+    """
 
     place: Place
     values: Values
     ranked: list[int]
     pairs: Mapping[int, Pair]
+    where: Mapping[int, str]
 
 
 def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official") -> Grid | None:
     """Make what a page of three or more named runs begins with, by the first headline by which any two are compared.
 
-    Of several splits it is over all of them. The run that leads is found by looking, so that every p is multiplied by
-    the number of pairs of runs (Bonferroni).
+    Of several splits it is over all of them. Runs are ranked as if what failed were wrong, so that none leads by what
+    it failed on. The run that leads is found by looking, so that every p is multiplied by the number of pairs of runs
+    (Bonferroni).
 
     Args:
         runs: name and result of each.
@@ -64,7 +70,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     lead = _find_lead([result for _, result in runs], profile)
     if lead is None:
         return None
-    place, values, ranked, pairs = lead
+    place, values, ranked, pairs, where = lead
     columns, names = (name([one for one, _ in runs]) for name in (name_columns, name_lines))
     first, *others = ranked
     verdicts = {at: find_verdict(place, pairs[at]) if at in pairs else "" for at in others}
@@ -74,7 +80,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
         if at in pairs:
             difference = pair_cell(pairs[at], place)
             told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
-            verdict = Cell(_BESIDE.get(verdicts[at], verdicts[at]).format(columns[first]), told)
+            verdict = Cell(_BESIDE.get(verdicts[at], verdicts[at]).format(columns[first], where[at]), told)
         lines.append(Line(names[at], [*(_cells(values[at]) if at in values else [Cell(NOTHING)] * 3), verdict]))
     rows = [row for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]]
     splits = {row["split"] for row in rows}
@@ -82,7 +88,8 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
     what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
     notes: list[str] = [
-        Verdict(_tell(names[first], what, {columns[at]: verdict for at, verdict in verdicts.items()})),
+        Verdict(_tell(names[first], what, {columns[at]: (said, where.get(at, "")) for at, said in verdicts.items()})),
+        *tell_failing({(names if at == first else columns)[at]: values[at] for at in ranked}, names[first]),
         f"{name_units(rows)}; {profile} profile.",
         *note_directions([place[2:]]),
         f"Better or worse: p below 0.05. It is multiplied by {comb(len(ranked), 2)}, the number of pairs of runs, "
@@ -91,11 +98,15 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
 
 
-def _tell(leader: str, what: str, verdicts: Mapping[str, str]) -> str:
-    """Say in a sentence which run leads, and what is decided against which others."""
-    groups = ((said, sorted(name for name in verdicts if verdicts[name] == verdict)) for verdict, said in _SAID.items())
-    against = "; ".join(said.format(", ".join(names)) for said, names in groups if names)
-    decided = [verdict == WORSE for verdict in verdicts.values()]
+def _tell(leader: str, what: str, verdicts: Mapping[str, tuple[str, str]]) -> str:
+    """Say in a sentence which run leads, and what is decided against which others, on which questions."""
+    groups: dict[str, list[str]] = {}
+    for verdict, said in _SAID.items():
+        for name, (mine, where) in sorted(verdicts.items()):
+            if mine == verdict:
+                groups.setdefault(said.format("{}", where), []).append(name)
+    against = "; ".join(said.format(", ".join(names)) for said, names in groups.items())
+    decided = [verdict == WORSE for verdict, _ in verdicts.values()]
     if not any(decided):
         return f"Not decided which run is best: {leader} leads {what}; {against}."
     return f"{leader} {'is best' if all(decided) else 'leads'} {what}: {against}."
@@ -118,9 +129,12 @@ def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
         ranked = _rank(values, place)
         if len(ranked) > 1:
             here = [one for one in parts if (one[0], *one[2:]) == (place[0], *place[2:])] if place in wholes else []
-            pairs = _pair_all(results, ranked, place, here, profile)
-            if pairs:
-                return _Lead(place, values, ranked, pairs)
+            found = _pair_all(results, ranked, place, here, profile)
+            if found:
+                pairs = {at: one.pair for at, one in found.items()}
+                whole = max(_count_asked(values[at]) for at in ranked) if here else 0
+                where = {at: _tell_where(one.pair.n, max(whole, one.asked)) for at, one in found.items()}
+                return _Lead(place, values, ranked, pairs, where)
     return None
 
 
@@ -131,23 +145,33 @@ def _cells(row: Row) -> list[Cell]:
 def _rank(values: Values, place: Place) -> list[int]:
     """Rank the runs that have a value that tells which answers are better, the best first."""
     sign = 1 if metric_record(place[2]).key(place[3]).direction == "lower" else -1
-    known = {at: row["value"] for at, row in values.items() if row["value"] is not None and not is_alike(row)}
-    return sorted(known, key=lambda at: sign * known[at])
+    known = {at: row for at, row in values.items() if row["value"] is not None and not is_alike(row)}
+    return sorted(known, key=lambda at: (sign * count_wrong(known[at]), sign * known[at]["value"]))
+
+
+def _count_asked(row: Row) -> int:
+    return int(row["n_total"] - row.get("n_not_applicable", 0))
+
+
+def _tell_where(n: int, asked: int) -> str:
+    return "all questions" if n >= asked else f"the {n} questions that both scored"
 
 
 def _pair_all(
     results: Sequence[Result], ranked: Sequence[int], place: Place, splits: Sequence[Place], profile: str
-) -> dict[int, Pair]:
+) -> dict[int, Compared]:
     """Pair other runs with the first of those ranked, over several splits where these are given."""
     first, *others = (results[at] for at in ranked)
     compared = compare_each(first, others, splits or [place], profile)
-    found: Iterable[Pair | None] = (pairs[place].pair if place in pairs else None for pairs in compared)
+    found: Iterable[Compared | None] = (pairs.get(place) for pairs in compared)
     if splits:
         overall = (
             pool_splits(first, other, splits, pairs, profile) for other, pairs in zip(others, compared, strict=True)
         )
-        found = (pairs[place].compared.pair if place in pairs else None for pairs in overall)
+        found = (pairs[place].compared if place in pairs else None for pairs in overall)
     family = comb(len(ranked), 2)
     return {
-        at: pair._replace(p_holm=min(1.0, family * pair.p)) for at, pair in zip(ranked[1:], found, strict=True) if pair
+        at: one._replace(pair=replace(one.pair, p_holm=min(1.0, family * one.pair.p)))
+        for at, one in zip(ranked[1:], found, strict=True)
+        if one
     }

@@ -11,14 +11,15 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....tables.cells import NOTHING, Row, mark_cell, value_cell
+from ....tables.cells import NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.slices import select_whole
 from ...pooled import pool_rows
 from ...summary import pick_headlines
 from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
+from ..paired.failing import count_left_out, count_wrong, tell_failing
 from ..paired.overall import pool_splits
-from ..paired.pairs import compare_each, has_better, list_places, pick_places, place_of
+from ..paired.pairs import Compared, compare_each, has_better, list_places, pick_places, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
 
 _MOST = 60  # lines of a terminal
@@ -28,20 +29,27 @@ _MORE = "More of them: --verbose, and the page"
 
 
 class Side(NamedTuple):
-    """What a run came to by a metric, and what it differs by from the first one."""
+    """What a run came to by a metric, its row and what is shown of it, and what it differs by from the first one."""
 
-    value: float | None
+    row: Row | None
     shown: Cell
     pair: Pair | None
 
+    @property
+    def value(self) -> float | None:
+        """None where there is none."""
+        return self.row["value"] if self.row else None
 
-_NONE = Side(None, Cell(NOTHING), None)
+    @property
+    def n(self) -> int:
+        """Over how many questions."""
+        return (self.row and count_items(self.row)) or 0
 
 
-def difference_cells(place: Place, pair: Pair | None) -> list[Cell]:
-    """Make the cells of a difference: it, its interval, over how many questions, p and verdict."""
+def difference_cells(place: Place, pair: Pair | None, n: int = 0) -> list[Cell]:
+    """Make the cells of a difference: it, its interval, over how many questions, p and verdict; or `n` alone."""
     if pair is None:
-        return [Cell(NOTHING)] * 5
+        return [*[Cell(NOTHING)] * 2, Cell(str(n) if n else NOTHING), *[Cell(NOTHING)] * 2]
     difference, verdict = verdict_cells(place, pair)
     texts = [difference.sub or NOTHING, str(pair.n), verdict.sub.removeprefix("p ") or NOTHING, verdict.text]
     return [Cell(difference.text, figure=difference.figure), *map(Cell, texts)]
@@ -73,7 +81,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
                 " " * (len(left) > 1) + called[at],
                 [
                     _draw_share(place, sides[at].shown),
-                    *(Cell(one.text) for one in difference_cells(place, sides[at].pair)),
+                    *(Cell(one.text) for one in difference_cells(place, sides[at].pair, 0 if at else sides[at].n)),
                 ],
             )
             for at in order
@@ -92,47 +100,46 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     notes: list[str] = []
     if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
         notes.append(Verdict(f"Compared with {name_columns(names)[0]} on {labels[lead]}: {told}."))
+    valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
+    notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
-    columns = ["value", "difference", "95% interval", "n", "p", "verdict"]
+    columns = ["value", "difference", "its interval", "n", "p", "verdict"]
     return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
-
-
-def _take_whole(row: Row, pair: Pair | None) -> Side:
-    return Side(row["value"], mark_cell(replace(value_cell(row), sub=""), row), pair)
 
 
 def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> dict[Place, list[Side]]:
     """Find what each run came to by each headline, of several splits over all of them first; or by `every` metric."""
     first, *others = results
     heads = pick_places(results, profile)
-    compared = compare_each(first, others, heads, profile)
-    pooled = [pool_splits(first, other, heads, pairs, profile) for other, pairs in zip(others, compared, strict=True)]
-    whole = [
-        {place_of(row): row for row in pool_rows(result, pick_headlines(result.scores, profile), profile)}
-        for result in results
-    ]
+    rest = [place for place in list_places(results, profile) if place not in heads] if every else []
+    pairs: list[dict[Place, Compared]] = [{} for _ in others]  # of each of the others, those over all splits first
+    for places in (heads, rest):
+        compared = compare_each(first, others, places, profile)
+        for own, other, here in zip(pairs, others, compared, strict=True):
+            whole = pool_splits(first, other, places, here, profile)
+            own |= {place: one.compared for place, one in whole.items()} | here
     found: dict[Place, list[Side]] = {}
-    for place in dict.fromkeys(place for one in pooled for place in one):
-        pairs = [None, *(one[place].compared.pair if place in one else None for one in pooled)]
-        found[place] = [
-            _take_whole(one[place], pair) if place in one else _NONE for one, pair in zip(whole, pairs, strict=True)
-        ]
-    if every:
-        rest = [place for place in list_places(results, profile) if place not in heads]
-        others_too = compare_each(first, others, rest, profile)
-        compared = [shown | more for shown, more in zip(compared, others_too, strict=True)]
-        heads = [*heads, *rest]
-    for place in heads:
+    rows = [_list_rows(result, profile, every) for result in results]
+    overall = dict.fromkeys(place for own in pairs for place, one in own.items() if one.splits)
+    for place in [*overall, *heads, *rest]:
         found[place] = []
-        for at, result in enumerate(results):
-            rows = (row for row in select_whole(result.scores) if row["profile"] == profile and place_of(row) == place)
-            row = next(rows, None)
-            pair = compared[at - 1].get(place) if at else None
+        for row, own in zip((one.get(place) for one in rows), ({}, *pairs), strict=True):
             cell = value_cell(row)
-            cell = cell if len(results) <= FEW_RUNS else replace(cell, sub="")
-            found[place].append(Side(row["value"] if row else None, cell, pair and pair.pair))
+            if place in overall:
+                cell = mark_cell(replace(cell, sub=""), row) if row else Cell(NOTHING)
+            elif len(results) > FEW_RUNS:
+                cell = replace(cell, sub="")
+            pair = own[place].pair if row and place in own else None
+            found[place].append(Side(row, cell, pair))
     return found
+
+
+def _list_rows(result: Result, profile: str, every: bool) -> dict[Place, Row]:
+    """Return the rows of a run by their places, over all splits too, of the headlines or of `every` metric."""
+    rows = [row for row in select_whole(result.scores) if row["profile"] == profile]
+    pooled = pool_rows(result, rows if every else pick_headlines(result.scores, profile), profile)
+    return {place_of(row): row for row in (*reversed(rows), *pooled)}
 
 
 def _draw_share(place: Place, cell: Cell) -> Cell:
@@ -145,13 +152,20 @@ def _is_shown(side: Side) -> bool:
 
 
 def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
-    """Rank runs, the best first, by their differences from the first one: their values may be over other questions."""
+    """Rank runs, the best first, by their differences from the first one: their values may be over other questions.
+
+    Where either failed on some it is the difference of their values with these as wrong ones.
+    """
     sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
-    own = sides[0].value or 0.0
+    known = [side.row if side.value is not None else None for side in sides]
+    wrong = [count_wrong(row) if row else None for row in known]
+    failed = [bool(row and count_left_out(row)) for row in known]
 
     def gain(at: int) -> float:
-        value, _, pair = sides[at]
-        return sign * (pair.difference if pair else float("-inf") if value is None else value - own)
+        mine, pair = wrong[at], sides[at].pair
+        if pair and not (failed[0] or failed[at]):
+            return sign * pair.difference
+        return float("-inf") if mine is None else sign * (mine - (wrong[0] or 0.0))
 
     return sorted(range(len(sides)), key=gain, reverse=True)
 

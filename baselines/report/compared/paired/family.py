@@ -1,6 +1,7 @@
 """Differences that are looked at together: which of them are one, and their p, adjusted for all by Holm's rule."""
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from quadrag.stats import Pair, holm
@@ -35,7 +36,7 @@ def adjust(
         largest[found] = max(told[where].p, largest.get(found, 0.0))
     adjusted = dict(zip(largest, holm(list(largest.values())), strict=True))
     return {
-        where: pair and pair._replace(p_holm=adjusted[shapes[where]] if where in shapes else None)
+        where: pair and replace(pair, p_holm=adjusted[shapes[where]] if where in shapes else None)
         for where, pair in pairs.items()
     }, len(adjusted)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -100,7 +101,7 @@ def _widen(place: Place, pair: Pair | None) -> Pair | None:
     if pair is None or pair.spread > 1e-12:
         return pair
     if not pair.difference:
-        return pair._replace(interval=share_difference(0, 0, pair.n))
+        return replace(pair, interval=share_difference(0, 0, pair.n))
     low, high = metric_record(place[2]).key(place[3]).range
     if low is None or high is None:
         return pair
@@ -109,7 +110,7 @@ def _widen(place: Place, pair: Pair | None) -> Pair | None:
         known * pair.difference,
         known * pair.difference + math.copysign((1 - known) * (high - low), pair.difference),
     )
-    return pair._replace(interval=Interval(min(bounds), max(bounds)))
+    return replace(pair, interval=Interval(min(bounds), max(bounds)))
 
 
 def _average(first: Result, second: Result, places: Sequence[Place], profile: str) -> _Sides:

@@ -1,13 +1,14 @@
 """How alike three or more runs are ranked under two profiles, by two metrics, and by two judges, in words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import rank_agreement
 
 from ....core.result import PROFILES, Result
-from ....tables.cells import FEW
+from ....tables.cells import FEW, format_value
+from ....tables.grid import Detail
 from ....tables.names import keep_names
 from ....tables.slices import select_whole
 from ..names import Place, name_places
@@ -15,6 +16,7 @@ from ..paired.pairs import place_of
 from ..paired.shared import doubt_verdicts
 
 _LEAST = 3  # things that have a ranking
+_MANY = 4  # runs by which the rankings of two metrics are held against each other
 _MOST = 3  # pairs that are told, the least alike first
 _SAME = 1 - 1e-9
 _WORDS = (
@@ -29,26 +31,32 @@ Ranking = dict[str, float]  # scores by what is ranked, more is better
 Alike = tuple[str, Ranking, Ranking]
 
 
-def tell_rankings(results: Sequence[Result], profile: str = "official") -> list[str]:
-    """Say how alike rankings of runs are, where they are not the same.
+def tell_rankings(
+    results: Sequence[Result], profile: str = "official", heads: Iterable[Place] = (), columns: Sequence[str] = ()
+) -> list[str]:
+    """Say how alike rankings of runs are, where they are not the same; correlations that nobody asked for as a detail.
 
     Args:
         results: of one benchmark; not ranked by verdicts that do not tell which answers are better, but between judges.
         profile: of the rankings by metrics and by judges.
+        heads: metrics by which it is said which runs change places under the other profile.
+        columns: what the runs are called.
     """
     runs = [(str(at), result) for at, result in enumerate(results)]
     official, corrected = (_rank(runs, name) for name in PROFILES)
     names = name_places(official)
     unsure = {at for two in combinations(results, 2) for at in names if doubt_verdicts(*two, ".".join(at[2:]))}
     sure = [at for at in names if at not in unsure]
-    told = _tell("Official and corrected", [(names[at], official[at], corrected.get(at, {})) for at in sure])
-    found = _rank(runs, profile)
+    found, turned = (official, corrected) if profile == PROFILES[0] else (corrected, official)
+    both = {at: (found[at], turned[at]) for at in heads if at in sure and at in found and at in turned}
+    told = _tell_moved({names[at]: _list_moved(at, *two, columns, results) for at, two in both.items()}, profile)
+    details = _tell("Official and corrected", [(names[at], official[at], corrected.get(at, {})) for at in sure])
     metrics = [
         (f"{names[one]} and {names[other]}", found[one], found[other])
         for one, other in combinations((at for at in found if at in sure), 2)
-        if one[:2] == other[:2]
+        if one[:2] == other[:2] and len(found[one].keys() & found[other].keys()) >= _MANY
     ]
-    told += _tell("Metrics", metrics)
+    details += _tell("Metrics", metrics)
     judged: dict[str, list[tuple[str, Result]]] = {}
     for result in results:
         if result.run.inputs.judge is not None:
@@ -59,7 +67,30 @@ def tell_rankings(results: Sequence[Result], profile: str = "official") -> list[
         for at, mine in _rank(judged[one], profile).items()
         if at in names and metric_record(at[2]).key(at[3]).needs == "judge"
     ]
-    return told + _tell("Judges", judges)
+    return [*told, *_tell("Judges", judges), *map(Detail, details)]
+
+
+def _list_moved(place: Place, shown: Ranking, other: Ranking, columns: Sequence[str], results: Sequence[Result]) -> str:
+    """List the runs that change places with another one under the other profile, the best there first, with values."""
+    known = [at for at in shown if at in other]
+    moved = {
+        at
+        for one, two in combinations(known, 2)
+        if (shown[one] - shown[two]) * (other[one] - other[two]) < 0
+        for at in (one, two)
+    }
+    record = metric_record(place[2]).key(place[3])
+    sign = -1 if record.direction == "lower" else 1
+    return ", ".join(
+        f"{columns[int(at)]} {format_value(sign * other[at], record.unit, len(results[int(at)].items))}"
+        for at in sorted(moved, key=lambda at: -other[at])
+    )
+
+
+def _tell_moved(moved: Mapping[str, str], profile: str) -> list[str]:
+    (other,) = (name for name in PROFILES if name != profile)
+    told = "; ".join(f"{label} {runs}" for label, runs in moved.items() if runs)
+    return [f"By the {other} profile runs change places: {told}."] * bool(told)
 
 
 def _rank(runs: Iterable[tuple[str, Result]], profile: str) -> dict[Place, Ranking]:

@@ -148,9 +148,10 @@ def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) 
         second: another one.
         pairs: of the metrics to tell of, the second run minus the first.
     """
-    shared = [place for place in first.texts if place in second.texts and is_same(first, second, place[0])]
-    lengths = [sum(len(one.texts[place] or "") for place in shared) for one in (first, second)]
-    if not min(lengths) or (times := max(lengths) / min(lengths)) <= _LONG:
+    shared = (place for place in first.texts if place in second.texts and is_same(first, second, place[0]))
+    both = ((first.texts[place], second.texts[place]) for place in shared)
+    lengths = [sum(map(len, side)) for side in zip(*((one, two) for one, two in both if one and two), strict=True)]
+    if not lengths or not min(lengths) or (times := max(lengths) / min(lengths)) <= _LONG:
         return []
     better = (WORSE, BETTER)[lengths.index(max(lengths))]
     wins = {place: one for place, one in pairs.items() if find_verdict(place, one.pair) == better}
