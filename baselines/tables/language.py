@@ -300,7 +300,7 @@ def _speak_note(note: str, names: Sequence[str]) -> str:
     head, _, told = note.partition(": ")
     if told and {*head.split(", ")} <= {*names}:
         return f"{head}：{_END.sub('。', _speak_chinese(told))}"
-    if told and _find(note) is None and _find(told) is not None:
+    if "; " in told and ";" not in head and _find(note) is None and _find(told) is not None:
         return f"{_look_up(head)}：{_END.sub('。', _speak_chinese(told))}"
     return _speak_chinese(note)
 
