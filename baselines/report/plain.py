@@ -29,7 +29,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
         not (``invalid``); ``notes``, what stands above a table, each after the runs that it is of, unless it is of all;
-        what is partial (``stopped``, ``coverage``: of the bundled sample too, ``12 of 100``); the ``recipe``, null
+        what is partial (``stopped``, ``coverage``: of a whole bundled sample too, ``12 of 100``); the ``recipe``, null
         where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for every metric
         over all questions of a split, before them those over all splits (``all 5 splits``). A row that could not be
         computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
@@ -49,7 +49,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in run.invalid],
         "notes": _note_each(results, note_partial),
         "stopped": next((result.stopped for result in results if result.stopped), None),
-        "coverage": _cover_sample(results) or next((run.coverage for run in runs if run.coverage), None),
+        "coverage": next((run.coverage for run in runs if run.coverage), None) or _cover_sample(results),
         "recipe": shared([run.row.get("recipe") for run in runs]),
         "not_replicated": list_reasons(results, profiles[0]),
         "rows": [row for result in results for row in _rows(result, profiles)],

@@ -16,6 +16,7 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
+from ..core.settings import NONE
 from ..scoring.faults import count_failed, shorten_list
 from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import (
@@ -276,7 +277,11 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
         of_judges = note_judges([result], profile)
         grid.notes = [note for note in grid.notes if note not in of_judges]
     notes = _note_tasks(dict(zip(tasks, grids, strict=True)), places) + note_judges(results, profile)
-    return Grid(f"{run.inputs.benchmark}, {name_run(run)}", "task: metric", columns, lines, notes)
+    named = dict.fromkeys(name_run(result.run) for result in results)
+    if len(named) > 1:
+        without = [task for task, result in zip(tasks, results, strict=True) if result.run.inputs.retriever == NONE]
+        notes.insert(0, f"{fold_names(without, tasks)}: no documents.")
+    return Grid(f"{run.inputs.benchmark}, {min(named, key=len)}", "task: metric", columns, lines, notes)
 
 
 def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:
@@ -292,6 +297,9 @@ def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:
     ]
     told: list[str] = []
     for note, of in sorted(fold_notes(said, numbers=True), key=lambda one: one[1] != tasks):
+        if not of:  # it names them
+            told.append(type(note)(note.replace(f"{_HERE}: ", "")))
+            continue
         names = places[tasks.index(of[0])] if len(of) == 1 else fold_names(of, tasks)
         keys, others = ({line.label for task in some for line in grids[task].lines} for some in (of, {*tasks} - {*of}))
         if _HERE in note:

@@ -18,6 +18,7 @@ from quadrag.records import Answer, Key, Passage, Question
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, MetricUse
+from ..core.result import PROFILES
 from ..core.task import Task
 from ..systems.system import Completer
 from .cascade import Cascade, ask_cascades
@@ -215,31 +216,35 @@ def _judge_answers(
 
 def _ask_unreadable_again(judged: Judged) -> None:
     """Ask the judges anew about the answers whose verdict could not be read, metric by metric."""
-    for metric, answers in _list_unreadable(judged):
-        judged.compute(metric, answers)
+    for metric, profile, answers in _list_unreadable(judged):
+        judged.compute(metric, answers, profile)
 
 
-def _list_unreadable(judged: Judged) -> Iterator[tuple[MetricUse, list[Answer]]]:
-    """Yield the metrics that ask a judge with the answers whose verdict could not be read, where there are any."""
-    for metric in judged.benchmark.metrics(judged.task.config, judged.task.conditions):
+def _list_unreadable(judged: Judged) -> Iterator[tuple[MetricUse, str, list[Answer]]]:
+    """Yield the metrics that ask a judge with the answers whose verdict a profile could not read, where there are any.
+
+    What a rule decides under one profile the other one may have judged.
+    """
+    metrics = [one for one in judged.benchmark.metrics(judged.task.config, judged.task.conditions) if one.judged]
+    for metric, profile in product(metrics, reversed(PROFILES)):
         places = {
             (row["config"], row["split"], row["id"])
             for row in judged.lines
             for name, entry in row.items()
-            if name.partition(".")[0] == metric.module and "unparsable" in (entry.get("reason") or {}).values()
+            if name.partition(".")[0] == metric.module and (entry.get("reason") or {}).get(profile) == "unparsable"
         }
-        if metric.judged and places:
-            yield metric, [answer for answer in judged.answers if answer.key in places]
+        if places:
+            yield metric, profile, [answer for answer in judged.answers if answer.key in places]
 
 
 def _find_unreadable(judged: Judged) -> str | None:
     """Return a judge's last reply on the first answer whose verdict could not be read; None where all could."""
     judges = judged.given.judges
-    for metric, answers in _list_unreadable(judged):
+    for metric, profile, answers in _list_unreadable(judged):
         asking = [judge for place, judge in enumerate(judges) if metric.asks(place, len(judges))]
         for answer, judge in product(answers, asking):
             heard = CachedJudge(judge)
-            (row,) = judged.ask(heard).compute(metric, [answer])
+            (row,) = judged.ask(heard).compute(metric, [answer], profile)
             replies = [reply for reply in heard.verdicts.values() if isinstance(reply, str)]
             if "unparsable" in row["reasons"].values() and replies:
                 return replies[-1]

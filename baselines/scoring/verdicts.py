@@ -49,10 +49,11 @@ class Judged(NamedTuple):
         """Return the same with one judge alone."""
         return self._replace(given=replace(self.given, judges=[judge]))
 
-    def compute(self, metric: MetricUse, answers: Sequence[Answer]) -> Sequence[Mapping[str, Any]]:
-        """Return a metric's row of each of some answers, by `corrected`."""
-        own = self.task.conditions
-        found = compute(self.benchmark, metric, self.questions, answers, PROFILES[-1], own, self.given)
+    def compute(
+        self, metric: MetricUse, answers: Sequence[Answer], profile: str = PROFILES[-1]
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return a metric's row of each of some answers, by one profile."""
+        found = compute(self.benchmark, metric, self.questions, answers, profile, self.task.conditions, self.given)
         rows: Sequence[Mapping[str, Any]] = found["per_item"]
         return rows
 

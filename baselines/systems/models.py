@@ -54,7 +54,7 @@ def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
         return text, {}
     presets = judge_presets()
     if name not in presets:
-        raise unknown_name("judge preset", name, presets)
+        raise QuadragError(f"{unknown_name('judge preset', name, presets)}; a model of your own: URL#{name}")
     preset = presets[name]
     if place.startswith("http"):
         if "#" in place:

@@ -296,10 +296,12 @@ def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:
 
 
 def _speak_note(note: str, names: Sequence[str]) -> str:
-    """Return a note in Chinese, with marks where it has names."""
+    """Return a note in Chinese, with marks where it has names; what is said of some tasks may be a whole phrase."""
     head, _, told = note.partition(": ")
     if told and {*head.split(", ")} <= {*names}:
         return f"{head}：{_END.sub('。', _speak_chinese(told))}"
+    if "; " in told and ";" not in head and _find(note) is None and _find(told) is not None:
+        return f"{_look_up(head)}：{_END.sub('。', _speak_chinese(told))}"
     return _speak_chinese(note)
 
 

@@ -57,7 +57,8 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    held = dict.fromkeys(part for one in results for part in _PART.findall(one.run.source))
+    runs = [run for one in results for run in one.parts or [one.run]]
+    held = dict.fromkeys(part for run in runs for part in _PART.findall(run.source))
     if held:
         before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
         partial.append(f"{before}the files that were read hold {'; '.join(held)}.")

@@ -19,13 +19,17 @@ from .said.verdict import tell_failed
 from .said.words import tell_missing
 
 
-def offer_changes(first: Result, second: Result, profile: str) -> str:
-    """Return the option that shows questions on which a second run is worse or, where it is so on none, better."""
+def offer_changes(first: Result, second: Result, profile: str) -> tuple[str, int]:
+    """Return the option that shows questions on which a second run is worse or, where it is so on none, better.
+
+    With it is how many there are; "" and 0 where there are none.
+    """
     before, after = ScoredItems(first), ScoredItems(second)
     metric = find_metric([[before], [after]], None)[0]
     splits = dict.fromkeys((row["config"], row["split"]) for row in after.items)
     gained = _list_gains(before, after, metric, splits, profile).values()
-    return "--worse" if any(one < 0 for one in gained) else "--better" if any(one > 0 for one in gained) else ""
+    counts = {"--worse": sum(one < 0 for one in gained), "--better": sum(one > 0 for one in gained)}
+    return next(((which, count) for which, count in counts.items() if count), ("", 0))
 
 
 def _list_gains(

@@ -82,9 +82,10 @@ def head_two(names: Sequence[str], labels: Iterable[str], room: int = TERMINAL) 
     if max(widths) > _NUMBER and max(map(cell_len, labels), default=0) + sum(2 + width for width in widths) > room:
         heads = _letter(columns)
     whole = names if heads == columns else columns
-    told = (f"{letter} = {keep_name(_clip(name, _LONGEST))}" for letter, name in zip(heads, whole, strict=True))
+    meant = zip(heads, (keep_name(_clip(name, _LONGEST)) for name in whole), strict=True)
+    told = [f"{letter} = {name}" for letter, name in meant if letter != name]
     last = [keep_name(name.rstrip("/").rpartition("/")[2]) for name in names]
-    return heads, f" ({', '.join(told)})" * (heads != last)
+    return heads, f" ({', '.join(told)})" * bool(told and heads != last)
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:

@@ -53,10 +53,17 @@ def _list_parts(references: object) -> list[list[str]]:
 
 
 def _tell(found: Sequence[Collection[object]], wanted: int, what: str, how: str) -> str:
-    """Say which of some passages have something of the gold, and how many of its parts none has."""
+    """Say which of some passages have the gold and which a part of it, and how many of its parts none has.
+
+    A passage is of one document, and where parts are missed no passage has all: there whatever has any is named.
+    """
     places = [str(place) for place, has in enumerate(found, 1) if has]
     if not places:
         return f"gold in none of {len(found)} passages{how}" if len(found) > 1 else f"gold not in the one passage{how}"
     missed = wanted - len({one for has in found for one in has})
     lacking = f"; {missed} of {wanted} gold {what} missed" if missed else ""
+    whole = [str(place) for place, has in enumerate(found, 1) if len(has) == wanted]
+    if what == "parts" and not missed and whole != places:
+        lacking = f"; a part of it in {', '.join(one for one in places if one not in whole) if whole else 'each'}"
+        places = whole or places
     return f"gold in passage{'s' * (len(places) > 1)} {', '.join(places)}{how}{lacking}"

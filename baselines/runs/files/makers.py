@@ -117,7 +117,9 @@ def find_maker(path: Path) -> Maker | None:
         return Maker(folders[-1], match[2])
     settings = (said.get("configs") or {}).get(match[1], {}).get("metadata")
     asked = (said.get("n-samples") or {}).get(match[1], {}).get("effective")
-    return Maker(said.get("model_name") or folders[-1], match[2], settings, asked)
+    given = said.get("config") or {}
+    kind = given.get("model") if not given.get("model_args") else None  # else lm-eval makes up a name each time
+    return Maker(kind or said.get("model_name") or folders[-1], match[2], settings, asked)
 
 
 def name_task(path: Path) -> str | None:

@@ -5,6 +5,7 @@ What forms such a file may have is said by `answers.py`.
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -38,6 +39,7 @@ from .lines import lines, read_conditions
 from .makers import find_maker, name_task
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
+_ASKED_AGAIN = re.compile(r"\0(?:--fresh|--retry[\0=][^\0]+)")  # of which kept replies, which is no other command
 
 
 def score_file(session: Session, request: RunRequest, path: Path, out: Path | None = None) -> Result:
@@ -223,16 +225,21 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
     """Refuse a folder for scores that is not empty.
 
     Not where scoring has stopped there, as where the judge was dead, nor where the same command made them: it may have
-    been cut short before its page was there.
+    been cut short before its page was there, or now have the judge asked again.
 
     Raises:
         QuadragError: something else is in it.
     """
     made = read_run(out) if (out / NAME).exists() else None
-    if made and made.command[:2] == _COMMAND and (made.state == "stopped" or made.command == list(command)):
+    if made and made.command[:2] == _COMMAND and (made.state == "stopped" or _same(made.command, command)):
         return
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
+
+
+def _same(one: Sequence[str], other: Sequence[str]) -> bool:
+    first, second = (_ASKED_AGAIN.sub("", "\0".join(command)) for command in (one, other))
+    return first == second
 
 
 def _check_conditions(path: Path, one: Task) -> bool:

@@ -45,8 +45,8 @@ def calls(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         action="append",
         default=[],
-        help="model for judged metrics (default: none, they are not run); a preset as llama-3-70b-instruct=http://... "
-        "(quadrag list); crag averages several",
+        help="model for judged metrics (default: none, they are not run); http://HOST/v1#MODEL, or a preset as "
+        "llama-3-70b-instruct=http://... (quadrag list); crag averages several",
     )
     group.add_argument(
         "--bertscore", metavar="M", help="sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"

@@ -195,20 +195,27 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
 def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Sequence[Any]], profile: str) -> None:
     """Print the command that shows, under a profile, what became worse, or else better, between two systems' runs.
 
-    It is of the first task that shows any, from the first system to the second or, if there is none, to the next.
+    It is of the task that shows most, from the first system to the second or, if there is none, to the next.
     """
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.report.compared.changes import offer_changes
 
     first, *others = systems
-    for one, other in ((one, other) for parts in others for one in first for other in parts):
-        alone = len(systems) == 2 and len(first) == len(others[0]) == 1
-        alike = (one.run.inputs.config, one.run.inputs.splits) == (other.run.inputs.config, other.run.inputs.splits)
-        if (alone or alike) and (which := offer_changes(one, other, profile)):
+    for parts in others:
+        alone = len(systems) == 2 and len(first) == len(parts) == 1
+        pairs = [(one, other) for one in first for other in parts if alone or _same_task(one, other)]
+        offers = [(*offer, *pair) for pair in pairs if (offer := offer_changes(*pair, profile))[0]]
+        if offers:
+            which, _, one, other = max(offers, key=lambda offer: (offer[0] == "--worse", offer[1]))
             named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
             folders = " ".join(shell_path(each.folder) for each in (one, other))
             tell_next(arguments, f"quadrag show {folders} {which}{named}{_name_ledger(arguments)}")
             return
+
+
+def _same_task(one: Any, other: Any) -> bool:
+    first, second = one.run.inputs, other.run.inputs
+    return bool((first.config, first.splits) == (second.config, second.splits))
 
 
 def _name_ledger(arguments: argparse.Namespace) -> str:

@@ -191,9 +191,9 @@ def test_only_what_shows_something_is_offered_next(two):
     rows = [row | {"rgb_accuracy.accuracy": {"official": 1.0, "corrected": 1.0}} for row in second.items]
     best = Result(second.run, second.scores, rows, asked=second.asked)
     assert [offer_changes(*pair, "official") for pair in ((first, best), (best, first), (best, best))] == [
-        "--better",
-        "--worse",
-        "",
+        ("--better", 9),
+        ("--worse", 9),
+        ("", 0),
     ]
     assert has_wrong(ScoredItems(first), "official") and not has_wrong(ScoredItems(best), "official")
 
@@ -310,6 +310,7 @@ def test_what_is_left_of_long_names_is_explained_in_the_title():
     names = ["experiment-with-a-retriever-01", "experiment-with-a-retriever-02"]
     assert head_two(names, ["accuracy"]) == (["01", "02"], f" (01 = {names[0]}, 02 = {names[1]})")
     assert head_two(["runs/a", "runs/b"], ["accuracy"]) == (["a", "b"], "")
+    assert head_two(["local/bad", "bad"], ["accuracy"]) == (["local/bad", "bad"], "")
 
 
 def test_a_list_of_metrics_names_each_config_once():

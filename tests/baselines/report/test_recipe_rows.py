@@ -196,7 +196,7 @@ def test_programs_are_told_which_row_it_is_and_what_keeps_from_it(run, cli):
     assert (found["recipe"], found["not_replicated"], found["coverage"]) == (None, [], "12 of 300")
     out = run(ZH, "--json", "--out", "r")
     found = json.loads(out)
-    assert (found["recipe"], found["coverage"]) == (ZH, "1 of 100")
+    assert (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
     assert found["not_replicated"] == ["the bundled sample, which is made up", "1 of 100 questions"]
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
 

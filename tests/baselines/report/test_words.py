@@ -46,12 +46,12 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
     said = f"Not decided on rouge_l: +1.0 points, which may be chance ({span(run(first), run(second))})."
     assert words(run(first), run(second))[0] == said
     told = f"To show a difference of this size would probably take: rouge_l about {float(f'{more:.2g}'):,.0f} more"
-    assert needed(run(first), run(second)) == f"{told} questions, of which the split has 700."
+    assert needed(run(first), run(second)) == f"{told} questions, but only 700 are left."
     on_sample = run(first), run(second)
     on_sample[0].run.source = SAMPLE_SOURCE
     assert needed(*on_sample).endswith(" more questions."), "nothing is known of more samples"
     whole = [np.tile(one, 8) for one in (first, first + (noise - noise.mean()) + 0.002)]
-    assert needed(*map(run, whole)).endswith(" more questions, of which the split has none.")
+    assert needed(*map(run, whole)).endswith(" more questions, but none is left.")
     hal = {"metric": "omnieval", "key": "hal"}
     assert words(run(first, **hal), run(second, **hal))[0].startswith("Not decided on hal: +1.0 points, which")
     wide = first + 100 * (noise - noise.mean()) + 0.01
@@ -133,7 +133,7 @@ def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, 
     second = [1.0] * gained + [0.0] * lost + [0.0] * (n - gained - lost)
     accuracy = {"metric": "rgb_accuracy", "key": "accuracy"}
     told = words(run(first, **accuracy), run(second, **accuracy))
-    assert {*said, "p decides where the interval says otherwise: accuracy."} <= {*told}
+    assert {*said, "The interval is not adjusted, p is: p decides on accuracy."} <= {*told}
 
 
 @pytest.mark.parametrize("changed, needed", [(2, ["accuracy, truthfulness about 25 more questions"]), (1, [])])

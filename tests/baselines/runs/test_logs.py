@@ -257,7 +257,7 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert sum(row.endswith(" all equal") for row in rows) == 1
     assert ran.out.count("The data are the bundled sample, which is made up.") == 1, "what is of both is said once"
     task = "rgb_negative_rejection_en"
-    assert ran.out.endswith(f"\nnext: quadrag show scores/m/{task} scores/n/{task} --better\n")
+    assert ran.out.endswith(f"\nnext:\n  quadrag show scores/m/{task} scores/n/{task} --better\n")
     told = json.loads(cli("score", "out", "--data-dir", "sample", "--json").out)["notes"]
     assert "n negative_rejection_en test: PARTIAL: 6 of 12 questions are answered." in told
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
@@ -345,6 +345,15 @@ def test_a_log_is_scored_on_the_data_that_its_harness_names(
     log.write_text(log.read_text("utf-8").replace('"id": "', '"id": "none-'), "utf-8")
     assert "unknown id 'none-0'" in (told := cli("score", log, "--data-dir", "sample").err)
     assert told.endswith("on: no --data-dir\n")
+
+
+@pytest.mark.parametrize(("args", "name"), [({}, "dummy"), ({"model": "m"}, "m")])
+def test_a_model_that_lm_eval_has_no_name_for_is_called_by_its_kind(args: Any, name: str, tmp_path: Path) -> None:
+    log = tmp_path / "samples_quadrag_crag_qa_2026-01-01T00-00-00.1.jsonl"
+    said = {"model_name": "m" if args else "5uoozpxb", "config": {"model": "dummy", "model_args": args}}
+    log.with_name("results_2026-01-01T00-00-00.1.json").write_text(json.dumps(said), "utf-8")
+    made = find_maker(log)
+    assert made is not None and made.model == name
 
 
 def test_a_log_says_with_which_prompts_a_model_was_asked(

@@ -201,6 +201,16 @@ def test_replies_that_were_asked_for_again_are_not_counted_as_kept(cli, server, 
     assert (f"{judge.url}, oldest" in ran.out) == (garbage < 12)
 
 
+def test_a_verdict_that_one_profile_alone_asks_for_is_asked_for_again(cli, server, judge):
+    server.state.text = "I do not know."  # missing by a rule of corrected, judged by official
+    judge.state.text = "lorem"
+    place = (*CRAG, "--limit", 3)
+    first, asked = ask(cli, place, server, judge)
+    judge.state.text = READABLE
+    again, repeated = ask(cli, place, server, judge, "--retry", "unreadable")
+    assert asked == repeated > 0 and "unparsable" in first.out and "unparsable" not in again.out
+
+
 DEAD = pytest.mark.parametrize(  # without #MODEL it is called by its address
     ("address", "name"), [("http://127.0.0.1:9/v1#j", "j"), ("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1")]
 )
@@ -282,7 +292,7 @@ def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_sa
     again = cli(*score, "--judge", f"{judge.url}#j")
     assert again.code == 0 and "INVALID" not in again.out
     Path("s", "report.html").unlink()
-    ran = cli(*score, "--judge", f"{judge.url}#j")
+    ran = cli(*score, "--judge", f"{judge.url}#j", "--retry", "unreadable")
     assert ran.code == 0 and Path("s", "report.html").exists()
     ran = cli(*score, "--judge", f"{judge.url}#k")
     assert ran.code == 2 and "s is there and is no empty folder" in ran.err

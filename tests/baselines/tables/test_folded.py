@@ -1,6 +1,6 @@
 """Lines of several runs that are told once."""
 
-from quadrag.baselines.tables.folded import fold_lines, fold_names
+from quadrag.baselines.tables.folded import fold_lines, fold_names, fold_notes
 from quadrag.baselines.tables.notes import note_judged, note_ruled
 
 
@@ -29,6 +29,21 @@ def test_names_that_begin_alike_are_one_where_none_is_left_out():
     assert fold_names(names[:6], names) == "all but facts_* (2)"
     assert fold_names(names[:4], names) == "noise_* (4)"
     assert fold_names(["qa"], ["qa", "counterfactual_en"]) == "qa"
+    assert [fold_names(some, some) for some in (["qa", "task_3"], names)] == ["qa, task_3", "all tasks"]
+
+
+def test_values_are_told_of_each_task_and_so_are_few_tasks_counts_of_different_totals():
+    values = {"a": 2.0, "b": 3.5}
+    told = [(task, f"By the other: accuracy 1.5, missing {value}. See all.") for task, value in values.items()]
+    assert fold_notes(told, numbers=True) == [
+        ("By the other: accuracy 1.5, a: missing 2.0; b: missing 3.5. See all.", [])
+    ]
+    counts = {"a": 1, "b": 3, "c": 1, "d": 4}
+    told = [(task, f"{n} of {n} failed ({n} cut, 0 null), more than 0.2: x.") for task, n in counts.items()]
+    assert fold_notes(told[:3], numbers=True) == [
+        ("a, c: 1 of 1 failed (1 cut, 0 null); b: 3 of 3 failed (3 cut, 0 null), more than 0.2: x.", [])
+    ]
+    assert fold_notes(told, numbers=True) == [("1–4 of 1–4 failed (1–4 cut, 0 null), more than 0.2: x.", [*"abcd"])]
 
 
 def test_what_is_part_of_a_name_or_a_path_is_no_number():

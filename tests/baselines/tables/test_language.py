@@ -91,9 +91,9 @@ def test_a_comparison_is_in_chinese(cli):
             "v2 更好，+3.0 个百分点（95% 区间 1.0 至 4.0；p 0.002）。",
         ),
         (
-            "To show a difference of this size would probably take: f1 about 980 more questions, of which the split "
-            "has 800; em a few more questions; acc more than 1,000,000 questions.",
-            "要看出这样大的差别，大概还需要：f1 约再 980 题（该划分还有 800 题）；em 再几题；acc 1,000,000 题以上。",
+            "To show a difference of this size would probably take: f1 about 980 more questions, but only 800 are "
+            "left; em a few more questions; acc more than 1,000,000 questions.",
+            "要看出这样大的差别，大概还需要：f1 约再 980 题（但该划分只剩 800 题）；em 再几题；acc 1,000,000 题以上。",
         ),
         (
             "Compared with A on noise_0/f1: worse 20 runs; not decided v1, v2, bm25.",

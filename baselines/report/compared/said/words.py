@@ -54,7 +54,7 @@ def tell_beside(
 def tell_odd(pairs: Mapping[Place, Compared], labels: Mapping[Place, str]) -> list[str]:
     """Say of which differences the interval alone would give another verdict than p; arguments as of `tell_beside`."""
     odd = [labels[place] for place, one in list_told(pairs).items() if _is_odd(one)]
-    return [f"p decides where the interval says otherwise: {join_labels(odd)}."] * bool(odd)
+    return [f"The interval is not adjusted, p is: p decides on {join_labels(odd)}."] * bool(odd)
 
 
 def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
@@ -68,7 +68,7 @@ def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
     family = max((one.family for one in pairs), default=0)
     mirrored = sum(one.pair.p_holm is not None for one in pairs if one.family == family) > family > 1
     said = [f"Better or worse: p below {ALPHA}."]
-    said += [f"Who looks at {family} differences finds some by chance: Holm's rule raises p for that."] * (family > 1)
+    said += [f"p is already raised, by Holm's rule, for {family} differences."] * (family > 1)
     said += ["Metrics that mirror each other question by question count once."] * mirrored
     said += ["Other metrics, and means over groups, are adjusted apart."] * (rest and family > 1)
     return [" ".join(said)] * bool(pairs)
@@ -197,4 +197,4 @@ def _tell_need(one: Compared) -> str:
     told = f"about {more:,.0f} more questions" if more > FEW else "a few more questions"
     if one.left is None or more <= one.left:
         return told
-    return f"{told}, of which the split has {f'{one.left:,}' if one.left else 'none'}"
+    return f"{told}, but {f'only {one.left:,} are' if one.left else 'none is'} left"
