@@ -82,7 +82,7 @@ class Corpus(NamedTuple):
         """Yield its documents in order, each a `Document`, or its files, each a `SourceFile`."""
         return map(self.read, self._rows())
 
-    def count(self) -> int:
+    def count_rows(self) -> int:
         """Count its rows, which are read through where they were not prepared."""
         (name, *_), prepared = splits(self.builder), self.builder.config.data_dir is None
         known = self.builder.info.splits if prepared else None

@@ -67,7 +67,7 @@ class Documents(Collection[Passage]):
 
     @cached_property
     def _count(self) -> int:
-        return self._opened.count()
+        return self._opened.count_rows()
 
     def __contains__(self, passage: object) -> bool:
         """Look for a passage among all."""
