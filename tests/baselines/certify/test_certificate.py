@@ -92,7 +92,7 @@ def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     assert sentence in flat(str(quadrag.result("runs/a")))
     assert sentence in flat(cli("report", "runs/a", "--certificate", "c.json", "--verbose").out)
     both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
-    assert sentence in both and both.index(sentence) < both.index(" accuracy_bounded ")
+    assert sentence in both and both.index(sentence) < both.index(" verdict ─")
 
 
 def test_what_a_worthless_judge_said_is_not_compared(certified):

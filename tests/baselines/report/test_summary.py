@@ -270,5 +270,5 @@ def test_where_calls_failed_all_headlines_are_told_by_the_other_profile(cli, cap
     told = repr(quadrag.evaluate("crud_rag", "summary", raising, data_dir="sample", out="raising", concurrency=1))
     told = " ".join(told.split())
     assert "1 raised), official leaves them out, corrected counts them as wrong: all metrics." in told
-    keys = re.search(r"By the corrected profile: (.*?)\. verbose", told)
+    keys = re.search(r"By the corrected profile: (.*?)\. show", told)
     assert keys and [one.split()[0] for one in keys[1].split(", ")] == ["rouge_l", "bleu"]
