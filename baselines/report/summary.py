@@ -4,19 +4,17 @@ One choice of headlines serves the terminal, the demo, comparisons and notebooks
 its tables (`run.py`).
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
-from ..core.settings import NONE
 from ..scoring.faults import count_failed, shorten_list
 from ..scoring.validity import is_alike, is_invalid
 from ..tables.cells import (
@@ -32,8 +30,7 @@ from ..tables.cells import (
     unit_of,
     value_cell,
 )
-from ..tables.folded import fold_names, fold_notes
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
+from ..tables.grid import Cell, Detail, Grid, Line, align_cells
 from ..tables.notes import (
     SHOWN,
     name_units,
@@ -51,17 +48,14 @@ from ..tables.replicas import note_replicas
 from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
 from .pooled import pool_rows
-from .run import name_run, rows_beside, tabulate_run, tabulate_systems, title_of
+from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
-_HERE = "\1"  # stands where a note names the place of its task
-_NAMES = re.compile(r"[\w@]+")
 _FAR = 0.1  # between a value by the two profiles: from here on the other one is told
-Text = TypeVar("Text", bound=str)
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
 _Other = tuple[str, list[str]]  # a value by the other profile, and why it differs
-_MORE = "All metrics, both profiles, slices, settings, the papers' conditions: --verbose."
+MORE = "All metrics, both profiles, slices, settings, the papers' conditions: --verbose."
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
 
@@ -70,7 +64,7 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
     if verbose:
         return tabulate_run(result, profiles, labels)
     grid = summarise_run(result, profiles[0])
-    grid.notes.append(_MORE)
+    grid.notes.append(MORE)
     systems = tabulate_systems(result, profiles) if result.run.inputs.options.get("ratings") else []
     return [grid, *systems, *tabulate_samples(result, profiles[0], title_of(result))]
 
@@ -241,82 +235,6 @@ def summarise_run(result: Result, profile: str) -> Grid:
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
     grid.notes += note_replicas([result], profile, alone=True)
     return grid
-
-
-def show_tasks(
-    results: Sequence[Result], profiles: Sequence[str], labels: str = "en", verbose: bool = False
-) -> list[Grid]:
-    """Make what a terminal shows of one system's runs of several tasks; arguments as of `tabulate_run`."""
-    if verbose or len(results) == 1:
-        return [grid for result in results for grid in show_run(result, profiles, labels, verbose)]
-    grid = summarise_tasks(results, profiles[0])
-    grid.notes.append(_MORE)
-    return [grid]
-
-
-def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
-    """Make one summary of one system's runs of several tasks; a note that is not of all says of which it is."""
-    configs = [result.run.inputs.config for result in results]
-    tasks = [
-        f"{config} {' '.join(result.run.inputs.splits)}" if configs.count(config) > 1 else config
-        for config, result in zip(configs, results, strict=True)
-    ]
-    grids = [summarise_run(result, profile) for result in results]
-    columns = max((grid.columns for grid in grids), key=len)
-    lines: list[Line] = []
-    long = False
-    for task, grid in zip(tasks, grids, strict=True):
-        apart = bool(lines) and (long or len(grid.lines) > 1)  # tasks of one line each stand together
-        long = len(grid.lines) > 1
-        for place, line in enumerate(grid.lines):
-            cells = [*line.cells, *[Cell("")] * (len(columns) - len(line.cells))]
-            lines.append(replace(line, label=f"{task}: {line.label}", cells=cells, rule=apart and place == 0))
-    run = results[0].run
-    places = [" ".join((result.run.inputs.config, *result.run.inputs.splits)) for result in results]
-    for result, grid in zip(results, grids, strict=True):
-        of_judges = note_judges([result], profile)
-        grid.notes = [note for note in grid.notes if note not in of_judges]
-    notes = _note_tasks(dict(zip(tasks, grids, strict=True)), places) + note_judges(results, profile)
-    named = dict.fromkeys(name_run(result.run) for result in results)
-    if len(named) > 1:
-        without = [task for task, result in zip(tasks, results, strict=True) if result.run.inputs.retriever == NONE]
-        notes.insert(0, f"{fold_names(without, tasks)}: no documents.")
-    return Grid(f"{run.inputs.benchmark}, {min(named, key=len)}", "task: metric", columns, lines, notes)
-
-
-def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:
-    """List what the summaries of tasks say, once each: what is of all of them, then what is of some.
-
-    Where a note names the place of its task, as what is invalid does, those that it is of stand there, else before it.
-    """
-    tasks = [*grids]
-    said = [
-        (task, type(note)(f" {note}".replace(f" {place}: ", f" {_HERE}: ")[1:]))
-        for (task, grid), place in zip(grids.items(), places, strict=True)
-        for note in grid.notes
-    ]
-    told: list[str] = []
-    for note, of in sorted(fold_notes(said, numbers=True), key=lambda one: one[1] != tasks):
-        if not of:  # it names them
-            told.append(type(note)(note.replace(f"{_HERE}: ", "")))
-            continue
-        names = places[tasks.index(of[0])] if len(of) == 1 else fold_names(of, tasks)
-        keys, others = ({line.label for task in some for line in grids[task].lines} for some in (of, {*tasks} - {*of}))
-        if _HERE in note:
-            told.append(type(note)(note.replace(_HERE, names)))
-        elif of == tasks:
-            told.append(_name_each(note))
-        elif (keys - others).isdisjoint(_NAMES.findall(note)):  # else it tells by itself which tasks it is of
-            told.append(type(note)(f"{fold_names(of, tasks)}: {note}"))
-        else:
-            told.append(note)
-    return told
-
-
-def _name_each(note: Text) -> Text:
-    """Put before a count that all tasks have alike that it is of each."""
-    counts = isinstance(note, Alarm) and any(map(str.isdigit, note))
-    return type(note)(f"Each task: {note}") if counts else note
 
 
 def _find_best(printed: Iterable[Published], row: Row) -> Published | None:

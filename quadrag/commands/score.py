@@ -87,8 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
-    from quadrag.baselines.report.summary import show_tasks
     from quadrag.baselines.report.systems import gather_systems, tell_again
+    from quadrag.baselines.report.tasks import show_tasks
     from quadrag.baselines.runs.files.makers import find_maker
 
     refuse_same(arguments.answers)

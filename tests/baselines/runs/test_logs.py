@@ -308,7 +308,9 @@ def test_a_dead_judge_takes_no_rule_metric_of_any_log_along(
         ran = cli("score", "out", "--data-dir", "sample", "--judge", f"{server.url}#j")
         asked = {body["messages"][-1]["content"] for body in server.bodies}
     values = {line.split()[1]: line.split()[2] for line in ran.out.splitlines() if re.match(r"\w+_\w+: \w+ +", line)}
-    assert ran.code == 2 and "the judge j does not answer" in " ".join(ran.out.split()) and len(asked) == 5, "it is asked once"
+    assert ran.code == 2 and "the judge j does not answer" in " ".join(ran.out.split()) and len(asked) == 5, (
+        "it is asked once"
+    )
     assert {name: values[name] for name in ("error_detection", "error_detection_judged")} == {
         "error_detection": "0.0",
         "error_detection_judged": "–",
