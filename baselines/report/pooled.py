@@ -14,6 +14,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import Asked, Result
+from ..scoring.faults import FAILED
 from ..scoring.rows import items_of
 from ..scoring.validity import is_alike, is_invalid, is_unreliable
 from ..tables.cells import Row
@@ -79,14 +80,22 @@ def pool_profiles(result: Result, rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
+def _average(result: Result, items: Iterable[Item], fill: float | None) -> dict[Any, float]:
+    """Return what questions count as, whatever their splits: the mean over those in which they count."""
+    values: dict[Any, list[float]] = {}
+    for place, value in average_samples(items, fill).items():
+        values.setdefault(name_question(result.asked, place), []).append(value)
+    return {question: fmean(one) for question, one in values.items()}
+
+
 def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
     config, metric, key = (rows[0][name] for name in ("config", "metric", "key"))
     record = metric_record(metric).key(key)
     items = items_of([row for row in result.items if row["config"] == config], f"{metric}.{key}", profile)
-    counting: dict[Any, list[float]] = {}
-    for place, value in average_samples(items, choose_fill(profile, record.worst)).items():
-        counting.setdefault(name_question(result.asked, place), []).append(value)
-    means = [Item(question, fmean(values)) for question, values in counting.items()]
+    fill = choose_fill(profile, record.worst)
+    means = [Item(question, value) for question, value in _average(result, items, fill).items()]
+    failed = [item.value is None and item.reason in FAILED for item in items]
+    wrong = [item._replace(value=record.worst) if bad else item for item, bad in zip(items, failed, strict=True)]
     found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
     asked: dict[Any, list[str | None]] = {}
     for item in items:
@@ -103,5 +112,8 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         "n_not_applicable": whys.count([]),
         "unscored": Counter(why[0] for why in whys if why),
         "signature": "; ".join(dict.fromkeys(row["signature"] for row in rows)),
+        "n_answers": len(items),
+        "left_out": 0 if fill is not None else sum(failed),
+        "with_wrong": fmean(_average(result, wrong, fill).values()) if any(failed) else found.value,
         **({"unreliable": True} if any(map(is_unreliable, rows)) else {}),
     }

@@ -47,7 +47,8 @@ from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
-from .pooled import pool_rows
+from .failing import count_left_out, count_wrong
+from .pooled import is_whole, pool_profiles, pool_rows
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
@@ -86,9 +87,14 @@ def headline_grid(result: Result, profile: str) -> Grid:
     rows = pick_headlines(result.scores, profile)
     splits = {row["split"] for row in rows}
     many = len(splits) > 1
-    lines = [Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), headline_cells(row)) for row in rows]
+
+    def label(row: Row) -> str:
+        return f"{row['split']}/" * many + show_key(row["metric"], row["key"])
+
+    lines = [Line(label(row), headline_cells(row)) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
-    far = {line.label: told for line, row in zip(lines, rows, strict=True) if (told := _tell_other(result, row))}
+    every = (*pool_rows(result, rows, profile), *rows)
+    far = {label(row): told for row in every if (told := _tell_other(result, row))}
     notes = _note_other(far, profile, " --verbose shows both.")
     notes += [*note_keys(rows), *note_ruled(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
@@ -119,19 +125,18 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
         splits = list(dict.fromkeys(row["split"] for row in rows))
         if len(results) > 1 or len(splits) > 1:
             rows = [next(row for row in rows if row["split"] == split) for split in splits]
-        pooled = pool_lines(result, rows, profile) if len(results) == 1 else []
-        lines += pooled
+        pooled = pool_rows(result, rows, profile) if len(results) == 1 else []
         best += [(None, False)] * len(pooled)
         rows = rows[: 1 if len(results) > 1 else MOST]
         printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
         found = [_find_best(printed, row) for row in rows]
-        for row in rows:
+        for row in (*pooled, *rows):
             what = [inputs.benchmark] * several + [result.folder.name if result.folder else inputs.config]
             place = f"{' '.join(what)}: " * (len(results) > 1) + f"{row['split']}/" * (len(splits) > 1)
             label = place + show_key(row["metric"], row["key"])
             new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
             cells = headline_cells(row)
-            cells[2].sub = _tell_failed(result, row)
+            cells[2].sub = _tell_failed(row)
             lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
             far |= {label: told} if not cells[2].sub and (told := _tell_other(result, row)) else {}
@@ -149,16 +154,11 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
-def _tell_failed(result: Result, row: Row) -> str:
-    """Say what a row's value is by the profile that counts what failed as wrong; "" where nothing failed."""
-    failed = count_failed(row)
-    if not failed or row["value"] is None or row.get("n_filled") or row["profile"] == "corrected":
+def _tell_failed(row: Row) -> str:
+    """Say what a row's value would be, were what failed wrong; "" where nothing failed, or it counts so."""
+    if row["value"] is None or not (failed := count_left_out(row)):
         return ""
-    place = itemgetter("split", "metric", "key")
-    whole = next(
-        one for one in select_whole(result.scores) if place(one) == place(row) and one["profile"] == "corrected"
-    )
-    return f"{format_value(whole['value'], unit_of(whole), count_items(whole))} if the {failed} failed count as wrong"
+    return f"{format_value(count_wrong(row), unit_of(row), count_items(row))} if the {failed} failed count as wrong"
 
 
 def _tell_other(result: Result, row: Row) -> _Other | None:
@@ -167,7 +167,10 @@ def _tell_other(result: Result, row: Row) -> _Other | None:
     Where items failed, which one profile leaves out, every headline that this moves is told.
     """
     place = itemgetter("split", "metric", "key")
-    for other in select_whole(result.scores):
+    others = select_whole(result.scores)
+    if is_whole(row["split"]):
+        others = pool_profiles(result, others)
+    for other in others:
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
             far = SHOWN if any(map(count_failed, (row, other))) else _FAR - 1e-9  # 1.0 - 0.9 is a little less

@@ -35,7 +35,7 @@ _JOINTS = {
 _ENCLOSED = re.compile(r"(.+) \(([^()]+)\)")  # what is said in brackets at the end of a part
 _AMID = re.compile(r" \w")  # what follows a slot within words
 _COLUMN = re.compile("([A-Z](?:, [A-Z])*): (.+)")  # of which runs of a comparison something is said
-_PAIR = re.compile("([A-Z]) minus ([A-Z]): (.+)")  # of which two
+_PAIR = re.compile("([^:]+?) minus ([^:]+): (.+)")  # of which two
 _ALONE = "all"  # is ours where it stands alone; among other words it is what a config is called
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _SUM = re.compile(r"(\d+ \+ \d+) of (\d+)")
@@ -184,6 +184,8 @@ def _look_up(text: str) -> str:
         return f"{begin}{'、'.join(names)} 或 {last}"
     if found := _COLUMN.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
+    if found := _PAIR.fullmatch(plain):
+        return f"{begin}{found[1]} 减 {found[2]}：{_translate(found[3])}"
     if (ours := _find(plain)) is not None:
         return begin + ours
     if " " in plain and not plain.endswith(".") and (ours := _find(f"{plain}.")) is not None:
@@ -194,8 +196,6 @@ def _look_up(text: str) -> str:
         return begin + _look_up(found[1])
     if found := _BOTH.fullmatch(plain):
         return f"{begin}{found[1]} 与 {found[2]}"
-    if found := _PAIR.fullmatch(plain):
-        return f"{begin}{found[1]} 减 {found[2]}：{_translate(found[3])}"
     if _RAISED.fullmatch(plain):
         return f"{begin}“{plain}”"
     for mark, joint in _JOINTS.items():  # a list, or several sentences

@@ -216,7 +216,7 @@ def test_kept_replies_are_told_above_the_table(cli):
         assert "kept ones" not in cli(*asked, "--out", "a").out
         lines = cli(*asked, "--out", "b").out.splitlines()
         (told,) = [line for line in lines if "kept ones, from 20" in line]
-        assert told.startswith("8 of 8 answers ") and told.endswith("; --fresh asks anew.")
+        assert told.startswith("All 8 answers are kept ones") and told.endswith("; --fresh asks anew.")
         assert lines.index(told) < next(at for at, line in enumerate(lines) if line.startswith("metric"))
         assert "8 of 8 answers are the same texts in both." in cli("report", "a", "b").out
         assert "kept ones" not in cli(*asked, "--out", "c", "--fresh").out

@@ -129,7 +129,7 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
         "CRAG: Table 5. Tru",
         "RGB: Table 1. Noi",
         "CRUD-RAG: Retrieval",
-        "OmniEval: all, extractive, auto: rouge",
+        "omnieval all, extractive, auto: rouge",
     ):
         assert f'">{title}' in page, title
     assert "<dt>crag task_1_2: accuracy_bounded</dt>" in page, "with documents"

@@ -13,10 +13,10 @@ from ....scoring.validity import is_alike
 from ....tables.cells import NOTHING, Row, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.notes import name_units, note_directions
+from ...failing import count_left_out, count_wrong, tell_failing
 from ...pooled import pool_rows
 from ...summary import headline_cells, pick_headlines
 from ..names import Place, name_columns, name_lines
-from ..paired.failing import count_wrong, tell_failing
 from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, pair_cell, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
@@ -36,6 +36,8 @@ _BESIDE = {
     EQUAL: "equal to {} on {}",
     "": "not compared",
 }  # at the other run
+
+_BOTH = "the answers that both scored"  # of questions in several splits, some may have failed in one of these
 
 Values = Mapping[int, Row]  # of runs, by their ranks
 
@@ -133,7 +135,11 @@ def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
             if found:
                 pairs = {at: one.pair for at, one in found.items()}
                 most = max(_count_asked(values[at]) for at in ranked) if here else 0
-                where = {at: _tell_where(one.pair.n, max(most, one.asked)) for at, one in found.items()}
+                left_out = {at: count_left_out(values[at]) + count_left_out(values[ranked[0]]) for at in found}
+                where = {
+                    at: _BOTH if here and left_out[at] else _tell_where(one.pair.n, max(most, one.asked))
+                    for at, one in found.items()
+                }
                 return _Lead(place, values, ranked, pairs, where)
     return None
 
@@ -146,7 +152,7 @@ def _rank(values: Values, place: Place) -> list[int]:
     """Rank the runs that have a value that tells which answers are better, the best first."""
     sign = 1 if metric_record(place[2]).key(place[3]).direction == "lower" else -1
     known = {at: row for at, row in values.items() if row["value"] is not None and not is_alike(row)}
-    return sorted(known, key=lambda at: (sign * count_wrong(known[at]), sign * known[at]["value"]))
+    return sorted(known, key=lambda at: (sign * count_wrong(known[at]), count_left_out(known[at])))
 
 
 def _count_asked(row: Row) -> int:

@@ -15,10 +15,10 @@ from ....scoring.validity import is_alike
 from ....tables.cells import ALIKE, NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.slices import select_whole
+from ...failing import count_left_out, count_wrong, tell_failing
 from ...pooled import pool_rows
 from ...summary import pick_headlines
 from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
-from ..paired.failing import count_left_out, count_wrong, tell_failing
 from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, list_places, pick_places, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
@@ -170,7 +170,7 @@ def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
     sign = -1 if metric_record(place[2]).key(place[3]).direction == "lower" else 1
     known = [side.row if side.value is not None else None for side in sides]
     wrong = [count_wrong(row) if row else None for row in known]
-    failed = [bool(row and count_left_out(row)) for row in known]
+    failed = [count_left_out(row) if row else 0 for row in known]
 
     def gain(at: int) -> float:
         mine, pair = wrong[at], sides[at].pair
@@ -178,7 +178,7 @@ def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
             return sign * pair.difference
         return float("-inf") if mine is None else sign * (mine - (wrong[0] or 0.0))
 
-    return sorted(range(len(sides)), key=gain, reverse=True)
+    return sorted(range(len(sides)), key=lambda at: (-gain(at), failed[at]))
 
 
 def _tell_each(place: Place, sides: Sequence[Side], names: Sequence[str]) -> str:

@@ -4,18 +4,22 @@ from collections.abc import Mapping
 
 from quadrag.metric_record import metric_record
 
-from ....scoring.faults import count_failed
-from ....tables.cells import Row, count_items, format_value, unit_of
-from ....tables.grid import Verdict
+from ..scoring.faults import count_failed
+from ..tables.cells import Row, count_items, format_value, unit_of
+from ..tables.grid import Verdict
 
 
 def count_left_out(row: Row) -> int:
-    """Count the items that failed and that a row's value leaves out."""
+    """Count the items that failed and that a row's value leaves out; over all splits, of each of these."""
+    if "left_out" in row:
+        return int(row["left_out"])
     return int(min(count_failed(row), row["n_total"] - row.get("n_not_applicable", 0) - (count_items(row) or 0)))
 
 
 def count_wrong(row: Row) -> float:
     """Return what a row's value would be, were each item that failed a wrong one."""
+    if "with_wrong" in row:
+        return float(row["with_wrong"])
     scored, failed = count_items(row) or 0, count_left_out(row)
     worst = metric_record(row["metric"]).key(row["key"]).worst
     return float((row["value"] * scored + worst * failed) / (scored + failed) if failed else row["value"])
@@ -37,9 +41,10 @@ def tell_failing(rows: Mapping[str, Row], leader: str = "", label: str = "") -> 
             for other in rows.values()
         )
         if (failed := count_left_out(row)) and (falls or name == leader):
-            whole = failed + (count_items(row) or 0)
-            value = format_value(row["value"], unit_of(row), whole - failed)
-            wrong = format_value(count_wrong(row), unit_of(row), whole)
+            scored = count_items(row) or 0
+            value = format_value(row["value"], unit_of(row), scored)
+            wrong = format_value(count_wrong(row), unit_of(row), scored)
             has = f"{name} has {value}" + f" on {label}" * bool(label)
+            whole = row.get("n_answers", scored + failed)
             told.append(Verdict(f"{has}, but failed on {failed} of {whole} ({wrong} if these count as wrong)."))
     return told
