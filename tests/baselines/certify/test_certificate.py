@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,9 +69,11 @@ def test_what_few_labels_leave_open_names_the_labels_that_there_are(of, said):
     figures = {"agreement": 0.62, "agreement_interval": (0.48, 0.75), "kappa": 0.19, "kappa_interval": (-0.1, 0.5)}
     one = Certificate("", "", {"name": "L", "n": 9, "of": of}, "m", "k", "j", "", [], "", {**figures, "free": rule})
     free = "the free rule plain agrees 60%, so the judge adds little"
-    assert one.sentence.endswith(f", kappa 0.19; {free}; this may be chance alone, so {said}")
+    assert one.sentence.endswith(f", kappa 0.19; {free}; its kappa may be chance alone, so {said}")
     chinese = speak_line(f"{one.sentence}.", "zh")
     assert "还没有中文" not in chinese and "（95% 区间 48–75）" in chinese
+    worse = replace(one, figures={**figures, "free": {**rule, "agreement": 0.9, "better": True}})
+    assert worse.sentence.endswith("the free rule plain agrees more often, 90%, so do not use the judge")
 
 
 def flat(text):
