@@ -1,8 +1,8 @@
 """OmniEval's tables 4 and 5: retrievers with one model, models with and without retrieval; ours under the printed rows.
 
 A run of a recipe stands right under the recipe's row. The paper's Table 4 varies the embedding, its Table 5 the model.
-Runs of one model stand under Table 4 where they vary the embedding too, or use one that Table 4 alone prints; all others
-stand under Table 5.
+Runs of one model stand under Table 4 where they vary the embedding too, or use one that Table 4 alone prints; all
+others stand under Table 5.
 """
 
 from collections.abc import Sequence
