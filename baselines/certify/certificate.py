@@ -103,11 +103,11 @@ class Certificate:
         between = found["agreement_interval"]
         low_high = f" (95% {write_percent(between[0])}\u2013{write_percent(between[1])})" if between else ""
         said = f"{write_percent(found['agreement'])}%{low_high} on {name}, kappa {round_two(found['kappa'])}"
-        if self._may_be_chance:
-            if self.is_chance:
-                return f"agrees with people no better than chance, {said}; do not use it"
+        if self.is_chance:
+            return f"agrees with people no better than chance, {said}; do not use it"
+        if self._may_be_chance and not self.is_worse:  # than a rule it is proven worse, whatever more labels say
             more = "label more items" if n == whole else f"ask it about all {whole} labels, without --limit"
-            return f"agrees with people {said}{self._beside_free}; this may be chance alone, so {more}"
+            return f"agrees with people {said}{self._beside_free}; its kappa may be chance alone, so {more}"
         return f"agrees with people {said}{self._beside_free}"
 
     @property

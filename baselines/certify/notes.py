@@ -9,9 +9,9 @@ from quadrag.metric_record import metric_record, show_key
 from ..core.result import PROFILES, Result
 from ..scoring.validity import is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
-from ..tables.cells import ALIKE, NOTHING, join_bounds
+from ..tables.cells import ALIKE, FEW, NOTHING, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
-from ..tables.names import keep_name, keep_names
+from ..tables.names import keep_name, keep_names, name_apart
 from ..tables.slices import select_whole
 from .asking import read_signature
 from .certificate import Certificate, find_certificate, round_two, unique, write_percent
@@ -24,7 +24,9 @@ _ANYTHING = 0.9  # the width of an interval that says nothing
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
-    lines = [line for result in results for line in _note_run(result, profile)]
+    lines = [
+        line for name, one in zip(name_apart(results), results, strict=True) for line in _note_run(one, profile, name)
+    ]
     return list(dict.fromkeys([*lines, *_note_uncertified(results, profile), *_note_unused(results)]))
 
 
@@ -58,7 +60,7 @@ def _judge_line(one: Certificate) -> Line:
     )
 
 
-def _note_run(result: Result, profile: str) -> Iterator[str]:
+def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
     known: dict[tuple[str, str, bool, bool], list[Mapping[str, Any]]] = {}
     certificates: Sequence[Certificate] = result.certificates
     for row in _find_judged(result, profile):
@@ -72,7 +74,7 @@ def _note_run(result: Result, profile: str) -> Iterator[str]:
         line += f"; {ALIKE} marks what rests on them." if chance else "."
         yield Alarm(line) if chance or worse else line
         for one in found:
-            yield from _note_corrected(one, find_certificate(certificates, one["signature"]))
+            yield from _note_corrected(one, find_certificate(certificates, one["signature"]), name)
     yield from _note_cascade(result)
 
 
@@ -139,24 +141,29 @@ def _is_judged(row: Mapping[str, Any]) -> bool:
     return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
 
 
-def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None) -> Iterator[str]:
-    """Yield the score corrected by a certificate alone, where it is of the value that was graded."""
+def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None, name: str) -> Iterator[str]:
+    """Yield the score corrected by a certificate alone, where it is of the value that was graded.
+
+    Nothing is said of a judge that is not to be used, nor of too few items for an interval.
+    """
     if certificate is None or row["key"] != certificate.key or row.get("over_scored") is None:
+        return
+    if certificate.is_chance or certificate.is_worse or row["n_scored"] < FEW:
+        return
+    place = ", ".join(filter(None, (name, f"{row['split']} {row['key']}")))
+    if certificate.rates is None:
+        yield f"Not corrected by the certificate, {place}: that takes a metric of two grades, and labels of both."
         return
     found = correct_by_certificate(row["over_scored"], row["n_scored"], certificate)
     if found is None:
-        why = "its judge says right no more often of answers that people call right"
-        if certificate.rates is None:
-            why = "that takes a metric of two grades, and labels of both"
-        yield f"Not corrected by the certificate, {row['split']} {row['key']}: {why}."
         return
     low, high = (f"{100 * bound:.1f}" for bound in found.interval)
     if found.interval.high - found.interval.low > _ANYTHING:
         why = f"its judge errs so often that anything from {low} to {high} may be so"
-        yield f"Not corrected by the certificate, {row['split']} {row['key']}: {why}."
+        yield f"Not corrected by the certificate, {place}: {why}."
         return
     yield (
-        f"Corrected by the certificate alone (Rogan\u2013Gladen), {row['split']} {row['key']}: {100 * found.value:.1f} "
+        f"Corrected by the certificate alone (Rogan\u2013Gladen), {place}: {100 * found.value:.1f} "
         f"({low}\u2013{high}), if the judge errs here as often as on {certificate.labels['name']}. Labels of this "
         "run's own items are narrower and assume nothing: `quadrag label`."
     )

@@ -1,20 +1,22 @@
 """OmniEval's tables 4 and 5: retrievers with one model, models with and without retrieval; ours under the printed rows.
 
-The paper's Table 4 varies the embedding, its Table 5 the model. Runs of one model stand under Table 4 where they vary
-the embedding too, or use one that Table 4 alone prints; all others stand under Table 5.
+A run of a recipe stands right under the recipe's row. The paper's Table 4 varies the embedding, its Table 5 the model.
+Runs of one model stand under Table 4 where they vary the embedding too, or use one that Table 4 alone prints; all
+others stand under Table 5.
 """
 
 from collections.abc import Sequence
 
 from ..core.result import Result
 from ..tables.cells import NOTHING
-from ..tables.grid import Grid
+from ..tables.grid import Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_directions
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table
+from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 from .matrix import matrix_grids
 
@@ -40,19 +42,24 @@ def _choose_table(results: Sequence[Result]) -> str:
 
 def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     rows = [row for row in read_table(NAME, number) if row.split == split]
-    lines = printed_lines(rows, KEYS, _name_row)
+    theirs = printed_lines(rows, KEYS, _name_row)
     here = [result for result in results if any(row["split"] == split for row in result.scores)]
     scores = []
-    for rank, result in enumerate(here):
-        label = f"{name_model(result.run.inputs)} {_name_finder(result)} (ours)"
+    own: list[tuple[str, list[Line]]] = []
+    for result in here:
+        under = find_row([result.run], [line.label for line in theirs])
+        label = f"{' ' * bool(under)}{name_model(result.run.inputs)} {_name_finder(result)} (ours)"
         ours = [row for row in result.scores if row["split"] == split]
-        lines += our_lines(label, ours, KEYS, profiles, rule=rank == 0, bounds=True, lacking=NOTHING)
+        first = all(above for above, _ in own)  # of those behind all printed rows
+        own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True, lacking=NOTHING)))
         scores += ours
     head = note_paper(NAME, rows) if rows else ["The paper prints nothing for this split."]
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
     notes = note_ours(here, head, scores, profiles)
     notes += note_directions((row.module, row.key) for row in read_table(NAME, number))
-    return Grid(f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), lines, notes, "points")
+    return Grid(
+        f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), place_lines(theirs, own), notes, "points"
+    )
 
 
 def _name_finder(result: Result) -> str:

@@ -1,5 +1,6 @@
 """The tables of a paper, in its layout, with our rows beside its: of a campaign's runs, and of a sweep's."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -57,7 +58,9 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_rows(grid, group, profiles[0]) for grid in made]
         rows = [{**row, "of": str(at)} for at, result in enumerate(group) for row in _list_shown(result)]
-        made[0].notes += note_profiles((line for grid in made for line in grid.lines), rows)
+        explained = ((grid, said) for grid in made if (said := note_profiles(grid.lines, rows)))
+        for grid, said in itertools.islice(explained, 1):  # the first that shows both
+            grid.notes += said
         made[0].notes += note_replicas(group, profiles[0])
         made[-1].notes += note_judges(group, profiles[0])
         grids += made

@@ -26,7 +26,7 @@ from .live import publish
 from .pipeline import Session
 from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
-from .session import open_session
+from .session import check_served, open_session
 
 
 @dataclass(slots=True)
@@ -141,17 +141,19 @@ def run_sweep(
     One whose files are lacking, or that needs a package or leave to run a model's code, is left out and noted.
 
     Raises:
-        QuadragError: one cannot be run, or none can; what the others came to stays.
+        QuadragError: one cannot be run, or none can; what the others came to stays. Where the server does not have
+            one's model, nothing is asked.
     """
     campaign = Campaign()
     fresh_since = find_fresh(run_folders(out)) if calls.kept.fresh else None
     lacking = list_without_files(request, recipes)
     if len(lacking) < len(recipes):  # where all lack files, the first one says what is there
         campaign.left_out |= lacking
+    settings = dict(zip(recipes, select_settings(request, recipes), strict=True))
+    settings = {recipe: asked for recipe, asked in settings.items() if recipe not in campaign.left_out}
+    _check_served(settings, request.llm, calls)
     with publish(out, dict):
-        for recipe, asked in zip(recipes, select_settings(request, recipes), strict=True):
-            if recipe in campaign.left_out:
-                continue
+        for recipe, asked in settings.items():
             try:
                 one, runs = plan_runs(asked)
                 with open_session(one, calls, budget) as session:
@@ -161,10 +163,7 @@ def run_sweep(
                 continue
             except QuadragError as error:
                 done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
-                why = str(error)
-                if isinstance(error, NotServed):
-                    why = f"{why.partition(';')[0]}; {suggest_own(recipes, request.llm)}"
-                raise QuadragError(f"{recipe}: {why}{done}") from error
+                raise QuadragError(f"{recipe}: {error}{done}") from error
             campaign.runs += found.runs
             campaign.lacking |= found.lacking
             campaign.left_out |= found.left_out
@@ -174,6 +173,20 @@ def run_sweep(
         recipe, why = next(iter(campaign.left_out.items()))
         raise QuadragError(f"{recipe}: {why}")
     return campaign
+
+
+def _check_served(settings: Mapping[str, RunRequest], llm: str | None, calls: CallRequest) -> None:
+    """Find out, before the first of a sweep's recipes is run, whether the server has the models of all."""
+    checked: set[str | None] = set()
+    for recipe, asked in settings.items():
+        one, _ = plan_runs(asked)
+        if one.llm not in checked:
+            checked.add(one.llm)
+            try:
+                check_served(one, calls)
+            except NotServed as error:
+                why = f"{str(error).partition(';')[0]}; {suggest_own(list(settings), llm)}"
+                raise QuadragError(f"{recipe}: {why}") from error
 
 
 def _as_typed(value: Any) -> str:

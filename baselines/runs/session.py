@@ -103,6 +103,20 @@ def open_session(
         )
 
 
+def check_served(request: RunRequest, calls: CallRequest) -> None:
+    """Hold the name of the model that answers against its server's list, where a server is asked.
+
+    Raises:
+        NotServed: the server lists others.
+    """
+    spec = request.llm or EXTRACTIVE
+    if not request.service and spec.lower().startswith(("http://", "https://")) and not calls.calling.replay:
+        from quadrag.chat.client import ChatClient
+
+        with ChatClient(spec, calls.calling) as client:
+            client.check_served()
+
+
 def _open_system(request: RunRequest, spec: str, calling: Calling) -> System:
     if request.service:
         if calling.estimate is not None:

@@ -21,7 +21,7 @@ def test_verdicts_of_a_file(sheets):
     assert re.search(r"^right +80\.0 +66\.7 +100\.0 +80\.0 +2$", done.out, flags=re.MULTILINE)
     assert re.search(r"^wrong +1 +2$", done.out, flags=re.MULTILINE), "the row of the confusion"
     free = "the free rule bounded agrees 80%, so the judge adds little"
-    chance = "this may be chance alone, so label more items"
+    chance = "its kappa may be chance alone, so label more items"
     first = f"verdicts agrees with people 80% (95% 38–96) on labels, kappa 0.62; {free}; {chance}."
     assert " ".join(done.out.split()).startswith(first)
     found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))

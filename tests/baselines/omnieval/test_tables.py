@@ -155,6 +155,23 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
         assert label == f"{name_model(inputs)} {how.get(inputs.retriever, inputs.retriever)} (ours)"
 
 
+@pytest.mark.parametrize(
+    ("recipe", "named", "row"),
+    [
+        ("table5-qwen2.5-72b-alone", "none qwen2.5-72b", "qwen2.5-72b alone"),
+        ("table5-yi15-34b-gte", "gte-qwen2-1.5b yi15-34b", "yi15-34b gte-qwen2-1.5b"),
+    ],
+)
+def test_a_run_of_a_recipe_stands_right_under_its_row(recipe, named, row):
+    ours, other = run(), run("Qwen/Qwen2.5-7B-Instruct", retriever="bm25")
+    ours.run.row = {"recipe": f"omnieval-{recipe}", "row": named}
+    (grid,) = tabulate([other, ours], ["official"])
+    lines = [line for line in grid.lines if not line.label.startswith("  ")]
+    at = [line.label for line in lines].index(row)
+    assert lines[at + 1].label == " Qwen2.5-72B-Instruct gte-qwen2-1.5b (ours)"
+    assert lines[-1].label.endswith("bm25 (ours)") and lines[-1].rule
+
+
 def test_ours_come_with_bounds_counts_and_the_other_profile(monkeypatch):
     both = run()
     both.scores += [row | {"profile": "corrected", "value": 0.2} for row in run().scores]

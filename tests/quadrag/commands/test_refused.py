@@ -53,6 +53,8 @@ def plain(n=12):
         (("run", "rgb", "--all", "--recipe", "rgb-table1-chatgpt"), ("--all", "--recipe")),
         (("run", "--recipe", "rgb-tabel1-chatgpt"), ("nearest: rgb-table1-chatgpt, ",)),
         (("run", "--recipe", "crud_rag-tabel3"), ("nearest: crud_rag-table3, crud_rag-table",)),
+        (("list", "rgb-table7-chatgpt-en"), ("is a recipe, no", "type quadrag list --recipe rgb-table7-chatgpt-en\n")),
+        (("list", "rgb-table7"), ("is a table's recipes, no benchmark; type quadrag list --recipe rgb-table7\n",)),
         (("run", "--recipe", "rgb-table9"), ("nearest: rgb-table7, rgb-table5, rgb-table3; all: quadrag list\n",)),
         (("run", "--recipe", "rgb-table7-chatgpt"), ("nearest: rgb-table7-chatgpt-en, rgb-table7-chatgpt-zh; all",)),
         (("run", "--recipe", "none.yaml"), ("none.yaml",)),
