@@ -16,7 +16,7 @@ _EMPTY = "empty reply"
 _ALLOW = "or allow a share of them with --max-failed"
 _CAUSES = {
     "api_error": "calls failed",
-    "raised": f"correct the function and run again, {_ALLOW}",
+    "raised": f'correct the function and run again with retry="failed", {_ALLOW}',
     "truncated": "replies were cut: raise --max-tokens or --judge-max-tokens",
     "unparsable": "replies are not of the form that was asked for: try another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",

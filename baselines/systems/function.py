@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
-from quadrag.errors import unknown_name
+from quadrag.errors import one_line, unknown_name
 from quadrag.progress import spell
 from quadrag.records import Answer, Key, Passage, Question
 
@@ -31,9 +31,10 @@ from .returned import WrongBatch, check_batch, check_signature, read_failure, re
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST = 8  # questions that all failed: the others would
+_SHOWN = 60  # characters of a question's text in a line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class OpenQuestion:
     """A question as a system is handed it, without its accepted answers.
 
@@ -67,6 +68,11 @@ class OpenQuestion:
         """
         known = [field.name for field in fields(self)]
         raise AttributeError(spell(str(unknown_name("attribute of a question", name, known))), name=name, obj=self)
+
+    def __repr__(self) -> str:
+        """Show its id, the beginning of its text and how many passages it has, in a line."""
+        some = f", {len(self.passages)} passages" * bool(self.passages)
+        return f"OpenQuestion({self.id!r}, {one_line(self.query, _SHOWN)!r}{some})"
 
     @property
     def key(self) -> Key:

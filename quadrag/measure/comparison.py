@@ -246,6 +246,8 @@ def compare(
         QuadragError: one alone is given; they are of other benchmarks or profiles, or share no split; two are of other
             configs, or share no scored question.
     """
+    if isinstance(before, list | tuple):
+        raise QuadragError(f"compare takes evaluations, not a {type(before).__name__} of them; write compare(*runs)")
     if after is None:
         raise QuadragError("compare takes two evaluations or more, here is one")
     for one in others:

@@ -33,5 +33,5 @@ class Difference(Number, Pair):
         return find_verdict(self.place, self)
 
     def __str__(self) -> str:
-        """Write it as tables do: ``accuracy +10.0 points (95% 4.6 to 15.2), n 200, p < 0.001: better``."""
+        """Write it as tables do: ``accuracy +10.0 points (95% 4.6 to 15.2), n 200, p 0.001, by Holm 0.002: better``."""
         return write_pair(self.place, self)

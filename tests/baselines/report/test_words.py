@@ -12,9 +12,10 @@ from compared_runs import ROUGE, ask, fail, run, span, together, words
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.paired.pairs import pair_results, pair_slices
+from quadrag.baselines.report.compared.said.verdict import write_pair
 from quadrag.baselines.tables.language import speak
 from quadrag.data.files import SAMPLE_SOURCE
-from quadrag.stats import items_needed
+from quadrag.stats import Interval, Pair, items_needed
 
 
 def test_the_better_run_is_named_with_the_difference() -> None:
@@ -29,6 +30,20 @@ def test_the_better_run_is_named_with_the_difference() -> None:
     assert "Of hal lower is better." in words(run(high, **hal), run(low, **hal))
     long = {"metric": "crud_overlap", "key": "length"}
     assert not [line for line in words(run(low + 5, **long), run(low, **long)) if "on length" in line]
+
+
+@pytest.mark.parametrize(
+    ("p", "p_holm", "told"),
+    [
+        (0.008, 0.07, "p 0.008, by Holm 0.070: not decided"),
+        (0.00001, 0.0001, "p < 0.001: worse"),
+        (0.0001, 0.002, "p < 0.001, by Holm 0.002: worse"),
+        (0.2, None, "p 0.200: not decided"),
+    ],
+)
+def test_the_line_of_a_difference_tells_the_p_that_its_interval_goes_with(p: float, p_holm: float, told: str) -> None:
+    pair = Pair(-0.746, Interval(-0.875, -0.453), 8, p, "flips", 0.2, 8, p_holm)
+    assert write_pair(ROUGE, pair) == f"rouge_l -74.6 points (95% -87.5 to -45.3), n 8, {told}"
 
 
 def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:

@@ -123,10 +123,10 @@ def test_a_comparison_is_in_chinese(cli):
             "重新评分，或用 --max-failed 允许一部分失败。",
         ),
         (
-            "INVALID, a b: 7 of 9 items failed (7 raised): x; correct the function and run again, or allow a share of "
-            "them with --max-failed; ValueError: no; x.",
-            "无效（INVALID）：a b：9 题中有 7 题失败（函数抛出异常 7）：x；请改正函数后再次运行，或用 --max-failed "
-            "允许一部分失败；“ValueError: no; x”。",
+            "INVALID, a b: 7 of 9 items failed (7 raised): x; correct the function and run again with "
+            'retry="failed", or allow a share of them with --max-failed; ValueError: no; x.',
+            "无效（INVALID）：a b：9 题中有 7 题失败（函数抛出异常 7）：x；请改正函数后用 "
+            'retry="failed" 再次运行，或用 --max-failed 允许一部分失败；“ValueError: no; x”。',
         ),
         (
             "1 of 2 questions on which v2 is worse by rouge_l; 8 scored in both",

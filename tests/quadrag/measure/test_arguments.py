@@ -95,3 +95,9 @@ def test_a_run_that_is_not_there_is_not_retried():
         with pytest.raises(quadrag.QuadragError, match=f"^{folder} holds no run to retry; name the run's folder"):
             measure(asked.append, retry="failed", **named)
     assert not asked and not list(Path().iterdir())
+
+
+def test_a_question_shows_itself_in_a_short_line():
+    for one in quadrag.questions("rgb", "noise_robustness_en", split="noise_60", data_dir="sample"):
+        assert repr(one).startswith(f"OpenQuestion('{one.id}', '{one.query[:40]}") and "\n" not in repr(one)
+        assert repr(one).endswith(f", {len(one.passages)} passages)") and len(repr(one)) < 100

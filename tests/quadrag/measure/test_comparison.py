@@ -233,6 +233,8 @@ def test_a_side_that_is_invalid_is_named_with_its_reason():
 
 def test_one_result_alone_is_not_compared():
     one = measure(first, "mine")
+    with pytest.raises(quadrag.QuadragError, match=r"not a list of them; write compare\(\*runs\)$"):
+        quadrag.compare([one, one])
     with pytest.raises(quadrag.QuadragError, match=r"^compare takes two evaluations or more, here is one$"):
         quadrag.compare(one)
     with pytest.raises(quadrag.QuadragError, match=r"^compare 比较两次或更多的评测，这里只有一次$"):

@@ -22,6 +22,7 @@ def test_what_a_summary_begins_with_is_named_first_where_scores_are_invalid():
     with pytest.warns(UserWarning, match=r"^INVALID, rouge_l, bleu, length, .* and 4 more: 4 of 8 items failed"):
         found = measure(lambda question: question.query if next(count) % 2 else 1 / 0)
     assert "), more than max_failed=0.2: rouge_l, bleu, length and 5 more; " in found.invalid[0]
+    assert '; correct the function and run again with retry="failed", or allow' in found.invalid[0]
 
 
 def test_what_is_invalid_is_warned_of_in_one_line_without_the_source_of_the_call(monkeypatch):

@@ -66,12 +66,17 @@ def find_lead(pairs: Mapping[Place, Compared]) -> Place | None:
 
 
 def write_pair(place: Place, pair: Pair) -> str:
-    """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
+    """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict.
+
+    Where Holm's rule raised p, its own stands before: the interval is of the difference by itself.
+    """
     cell, verdict = verdict_cells(place, pair)
+    alone, by_holm = format_p(pair.p), verdict.sub
+    told = f"{alone}, by Holm {by_holm.removeprefix('p ')}" if by_holm not in ("", alone) else by_holm
     unit = metric_record(place[2]).key(place[3]).unit
     size = f"{cell.text} {unit if unit == CHARACTERS else 'points'}" + f" (95% {cell.sub})" * bool(cell.sub)
     said = f": {verdict.text}" * (verdict.text != NOTHING)
-    return ", ".join(filter(None, (f"{place[3]} {size}", f"n {pair.n}", verdict.sub))) + said
+    return ", ".join(filter(None, (f"{place[3]} {size}", f"n {pair.n}", told))) + said
 
 
 def tell_headline(
