@@ -75,21 +75,9 @@ def write_page(
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger, profile=profile, labels=labels)
     alone = len(runs) == 1
-    warned = list(_warn(results, grids))
-    shown = profile or own_profile(results) or PROFILES[0]
-    headline = _glance_folder(results, shown) if alone else _glance(runs, shown)
-    judged = [note for note in note_judges(results, shown) if not isinstance(note, Alarm)] if len(results) == 1 else []
-    if headline:  # who judged stands by the numbers
-        headline = replace(headline, notes=[*headline.notes, *judged])
-    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said there
-    above = [*judged, *(headline.notes if headline and not alone else [])]
-    grids = [
-        replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
-        for grid in grids
-    ]
-    told = [note for grid in grids for note in grid.notes if isinstance(note, Alarm)]
-    lead = [*warned, *dict.fromkeys(note_partial(results) if alone else told), *answers.told]
-    lead.sort(key=lambda line: (not _LOUD.search(line), line not in warned, not isinstance(line, Alarm)))
+    headline, grids, lead = _lay_out(runs, grids, profile or own_profile(results) or PROFILES[0])
+    lead = [*lead, *answers.told]
+    lead.sort(key=lambda line: not _LOUD.search(line))
     mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
     title = f"{mark}: " * bool(mark) + name_runs(runs)
     blocks = pack_answers(answers)
@@ -114,6 +102,26 @@ def write_page(
         asked=_tell_asked(results),
     )
     write_text(path, page)
+
+
+def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[str]]:
+    """Return the headline, the tables less what is told above them, and the lines that stand above all."""
+    results = [result for _, parts in runs for result in parts]
+    alone = len(runs) == 1
+    headline = _glance_folder(results, profile) if alone else _glance(runs, profile)
+    judged = [one for one in note_judges(results, profile) if not isinstance(one, Alarm)] if len(results) == 1 else []
+    if headline:  # who judged stands by the numbers
+        headline = replace(headline, notes=[*headline.notes, *judged])
+    warned = list(_warn(results, grids))
+    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said there
+    above = [*judged, *(headline.notes if headline and not alone else [])]
+    left = [
+        replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
+        for grid in grids
+    ]
+    told = note_partial(results) if alone else [note for grid in left for note in grid.notes if isinstance(note, Alarm)]
+    lead = dict.fromkeys(told)
+    return headline, left, [*warned, *sorted(lead, key=lambda line: not isinstance(line, Alarm))]
 
 
 def _glance_folder(results: Sequence[Result], profile: str) -> Grid:
