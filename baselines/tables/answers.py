@@ -70,7 +70,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     unsaid = fold_lines([(name, line) for name, one in named for line in _tell_unsaid(one)], numbers=False)
     return [
         *(
-            type(note)(f"{join_runs(of, results)}: {note}." if any(of) else f"{_begin(note)}.")
+            type(note)(f"{join_runs(of, results)}: {note}." if any(of) else f"{_begin(note) if of else note}.")
             for note, of in fold_notes(told, len(told) > _MOST_LINES)
         ),
         *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),

@@ -200,6 +200,7 @@ def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[str]:
     told = fold_notes(said, len(runs) > FEW_RUNS)
     every = (note for note, where in told if len(where) == len(runs))
     whole = {note for note in every if len(runs) > FEW_RUNS or note.startswith("PARTIAL")}
+    whole |= {note for note, where in told if not where}  # it names each run itself
     return [*made_up, *(note if note in whole else type(note)(f"{', '.join(where)}: {note}") for note, where in told)]
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from compared_runs import ROUGE, ask, fail, run, together, words
 
+import quadrag
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.glance.leader import glance_several
@@ -218,3 +222,24 @@ def test_of_several_runs_those_with_the_same_answers_are_named_once_and_a_raised
     (grid,) = tabulate_several([named[0], named[2], ("base", run(poor))], every=False)
     assert not [note for note in grid.notes if "same texts" in note]
     assert "p" in grid.columns and "p (Holm)" not in grid.columns, "one difference alone is left to decide"
+
+
+def test_an_oddity_of_unlike_totals_names_each_run_and_has_no_head(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def measure(name: str, empty: int, raising: int) -> Result:
+        def answer(question: Any) -> str:
+            if int(question.id) < raising:
+                raise ValueError("out of luck")
+            return "" if int(question.id) < raising + empty else question.passages[0].text
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return quadrag.evaluate(
+                "rgb", "noise_robustness_en", answer, split="noise_40", data_dir="sample", name=name
+            ).result
+
+    runs = [(f"r{at}", measure(f"r{at}", *how)) for at, how in enumerate([(0, 0), (4, 0), (3, 2), (0, 0)])]
+    (grid,) = tabulate_several(runs, every=False)
+    (told,) = [note for note in grid.notes if "are empty" in note]
+    assert re.match(r"r1: 4 of 12 .*; r2: 3 of 10 ", told)
