@@ -252,6 +252,8 @@ def shell(
                 prepared.add(benchmark)
                 # From the samples, whatever files a page has in its folder.
                 yield ["prepare", benchmark, "--data-dir", str(Path(home["HF_HOME"]).with_name(name))]
+        if made := re.search(r"^quadrag prepare (\w+) --data-dir sample", step.text):
+            prepared.discard(made[1])  # of the same files as those copies: their record then says "sample"
         for name, more in RUNS.items():
             if f"runs/{name}" in step.text and not (folder / "runs" / name).exists():
                 yield [*RUN, *(word.format_map(servers) for word in more), "--out", f"runs/{name}"]
