@@ -63,7 +63,7 @@ class Comparison(Sides, Mapping[str, Difference]):
             names |= {at: name for name, at in one.places.items() if at not in names}
         self.places: dict[str, Place] = {name: at for at, name in names.items()}
         self.pairs: dict[str, Difference] = {
-            name: Difference.of(found[at].pair, at) for name, at in self.places.items() if at in found
+            name: Difference.of(found[at].pair, at, labels) for name, at in self.places.items() if at in found
         }
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields
 
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.said.verdict import find_verdict, write_pair
+from quadrag.labels import LANGUAGES
 from quadrag.measure.number import Number
 from quadrag.stats import Pair
 
@@ -12,16 +13,20 @@ from quadrag.stats import Pair
 class Difference(Number, Pair):
     """The paired difference of a score, `after` less `before`; where a number is expected it is its ``difference``.
 
+    Printed it is ``accuracy +10.0 points (95% 4.6 to 15.2), n 200, p 0.001, by Holm 0.002: better``, as tables write.
+
     Attributes:
         place: config, split, metric and key of the score.
+        labels: ``en`` or ``zh``, the language in which it is shown.
     """
 
     place: Place = field(kw_only=True)
+    labels: str = field(kw_only=True, compare=False, default=LANGUAGES[0])
 
     @classmethod
-    def of(cls, pair: Pair, place: Place) -> "Difference":
-        """Say of a difference which score it is of."""
-        return cls(**{one.name: getattr(pair, one.name) for one in fields(pair)}, place=place)
+    def of(cls, pair: Pair, place: Place, labels: str) -> "Difference":
+        """Say of a difference which score it is of, and in which language it is shown."""
+        return cls(**{one.name: getattr(pair, one.name) for one in fields(pair)}, place=place, labels=labels)
 
     @property
     def _number(self) -> float:
@@ -32,6 +37,6 @@ class Difference(Number, Pair):
         """What `after` is by it, as tables say: ``better``, ``not decided``; "" where neither end is the better one."""
         return find_verdict(self.place, self)
 
-    def __str__(self) -> str:
-        """Write it as tables do: ``accuracy +10.0 points (95% 4.6 to 15.2), n 200, p 0.001, by Holm 0.002: better``."""
+    @property
+    def _line(self) -> str:
         return write_pair(self.place, self)

@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.measure.words import in_python, speaking_python
 
 
 class Number(ABC):
@@ -35,9 +36,20 @@ class Number(ABC):
             raise QuadragError(str(self))
         return self._number
 
+    @property
     @abstractmethod
+    def _line(self) -> str:
+        """What tables write of it, in English; or why there is no value."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> str:
+        """The language in which it is shown."""
+
     def __str__(self) -> str:
-        """Write it as tables do; or say why there is no value."""
+        """Write it as tables do, in its language; or say why there is no value."""
+        with speaking_python(self.labels):
+            return in_python(self._line)
 
     def __repr__(self) -> str:
         """Write it as ``print`` does."""
@@ -52,7 +64,7 @@ class Number(ABC):
     def __eq__(self, other: object) -> bool:
         """Compare the value with a number, or all parts with those of another of the same class."""
         if isinstance(other, type(self)):
-            return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self))  # type: ignore[arg-type]
+            return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.compare)  # type: ignore[arg-type]
         return bool(self._number == other) if isinstance(other, Real) else NotImplemented
 
     def __round__(self, digits: int | None = None) -> float:

@@ -11,7 +11,7 @@ from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
-from quadrag.measure.words import labels_in_use, speaking_python
+from quadrag.measure.words import in_python, labels_in_use, speaking_python
 from quadrag.records import Passage, Question
 
 
@@ -73,9 +73,10 @@ class Documents(Collection[Passage]):
         """Look for a passage among all."""
         return any(passage == one for one in self)
 
+    @entrance
     def __repr__(self) -> str:
         """Say how many there are."""
-        return f"{len(self)} passages"
+        return in_python(f"{len(self)} passages")
 
 
 @entrance

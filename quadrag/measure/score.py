@@ -1,12 +1,13 @@
 """One metric's score in Python, and the names by which it is found."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.tables.cells import RATE, format_bound, format_value, join_bounds
 from quadrag.errors import UnknownScore, unknown_name
+from quadrag.labels import LANGUAGES
 from quadrag.measure.number import Number
 from quadrag.measure.words import in_python
 from quadrag.metric_record import metric_record, show_key
@@ -18,7 +19,7 @@ class Score(Number):
 
     It is the number that it holds where one is expected: ``float(score)``, ``score * 100``, ``f"{score:.3f}"``,
     ``score > 0.8``, ``numpy.mean([score, other])``. Where there is none these raise a `QuadragError` that says why.
-    ``print(score)`` writes it as tables do.
+    ``print(score)`` writes it as tables do: ``accuracy 58.3% (95% 32.0–80.7), n 12/12``.
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
@@ -32,6 +33,7 @@ class Score(Number):
         signature: how it was computed.
         valid: False where more than a fifth of the items failed, by no fault of the system's answers.
         reason: why there is no value, as "the judge does not answer"; "" where there is one.
+        labels: ``en`` or ``zh``, the language in which it is shown.
     """
 
     value: float | None
@@ -45,16 +47,17 @@ class Score(Number):
     signature: str
     valid: bool = True
     reason: str = ""
+    labels: str = field(default=LANGUAGES[0], compare=False)
 
     @property
     def _number(self) -> float | None:
         return self.value
 
-    def __str__(self) -> str:
-        """Write it as tables do, ``accuracy 58.3% (95% 32.0–80.7), n 12/12``; or say why there is no value."""
+    @property
+    def _line(self) -> str:
         if self.value is None:
             why = self.reason or f"none of its {self.n_total} questions was scored"
-            return in_python(f"{self.key} has no value: {why}")
+            return f"{self.key} has no value: {why}"
         unit = metric_record(self.metric).key(self.key).unit
         value = format_value(self.value, unit, self.n) + ("%" if unit == RATE else f" {unit}")
         bounds = join_bounds([format_bound(end, unit) for end in self.interval or ()])

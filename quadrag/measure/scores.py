@@ -72,6 +72,7 @@ class Scores(Mapping[str, Score]):
                 signature=row["signature"],
                 valid=not is_invalid(row),
                 reason=in_python(row.get("why") or row.get("not_run", "")),
+                labels=self.labels,
             )
         return found
 

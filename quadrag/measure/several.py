@@ -14,7 +14,7 @@ from quadrag.measure.arguments import entrance, refuse_unknown
 from quadrag.measure.evaluation import Evaluation
 from quadrag.measure.frame import check_rows, score_frame, spell_place
 from quadrag.measure.sides import Sides, bounds
-from quadrag.measure.words import in_python, spell_notes
+from quadrag.measure.words import in_python, speaking_python, spell_notes
 
 _DIFFERENCE = ("difference", "difference_low", "difference_high", "difference_n", "p", "p_holm")
 _QUESTIONS = ("worse", "better", "metric", "limit")  # what `Comparison.show` shows single questions by
@@ -49,7 +49,8 @@ class Comparisons(Sides):
         Raises:
             AttributeError: always; it says where the differences are.
         """
-        raise AttributeError(in_python(_OF_TWO.format(name, '"metric"')), name=name, obj=self)
+        with speaking_python(vars(self).get("labels")):
+            raise AttributeError(in_python(_OF_TWO.format(name, '"metric"')), name=name, obj=self)
 
     @entrance
     def show(self, verbose: bool = False, **options: object) -> None:
