@@ -11,8 +11,8 @@ import textwrap
 GLANCE = 160  # characters of a long text that a person is shown first
 _WIDE = "\u2e80-\uffef"
 # What stays together: a word or a sign, with the marks that may not begin a line.
-_PIECE = re.compile(rf"\s*[（“]?(?:[^\s{_WIDE}]+|[{_WIDE}])[，。；：？！、）”]*")
-
+_AFTER = "，。；：？！、）”"
+_PIECE = re.compile(rf"""\s*[（“]?['"]?(?:[^\s{_WIDE}]+|[{_WIDE}])(?:['"](?=[\s{_AFTER}]|$))?[{_AFTER}]*""")
 _LABEL = re.compile(r"\s*(?:\S+ {2,})?")
 
 

@@ -3,9 +3,10 @@
 `chinese.yaml` and its neighbours have a line for each text, `{0}` and `{1}` standing for what changes in it, which is
 looked up in turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is
 never several sentences, so that each is looked up by itself, unless it is `{0…}`; what stands in “{0}” are another's
-words, which are kept. A line's label is looked up with the corner of its table before it, too. A text without a line is
-shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages single words are
-such names. A name that reads as words of ours stands between two `MARKS`, which nobody sees and no shown text has.
+words, which are kept. A line's or a column's label is looked up with the corner of its table before it, too. A text
+without a line is shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages
+single words are such names. A name that reads as words of ours stands between two `MARKS`, which nobody sees and no
+shown text has.
 """
 
 import re
@@ -264,6 +265,9 @@ def speak_grid(grid: Grid, language: str) -> Grid:
             ours += " " * (cell_len(joined) - cell_len(ours))
         return text if ours == joined else text[: len(text) - len(text.lstrip("\n"))] + ours
 
+    def special(label: str) -> str | None:
+        return _read().whole.get(f"{grid.corner}: {label}") if language == CHINESE else None
+
     def line(one: Line) -> Line:
         cells = [
             replace(
@@ -274,15 +278,13 @@ def speak_grid(grid: Grid, language: str) -> Grid:
             )
             for cell in one.cells
         ]
-        special = language == CHINESE and _read().whole.get(f"{grid.corner}: {one.label}")
-        label = special or speak(one.label, language)
-        return replace(one, label=label, cells=cells)
+        return replace(one, label=special(one.label) or speak(one.label, language), cells=cells)
 
     return replace(
         grid,
         title=speak(grid.title, language),
         corner=say(grid.corner),
-        columns=[say(column) for column in grid.columns],
+        columns=[special(column) or say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
         notes=[speak_note(note, language, grid.names) for note in grid.notes],
         names=[say(name) for name in grid.names],

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
         grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
         said = "; ".join(
-            f"{count} without a verdict" if name == NOTHING else f"{count} that the judge gave {grades.get(name, name)}"
+            f"{count} without a verdict" if name == NOTHING else f"{count} scored as {grades.get(name, name)}"
             for name, count in given.items()
         )
         then = f"Fill in the column label: {graded.spelled}."

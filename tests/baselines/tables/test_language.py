@@ -93,7 +93,7 @@ def test_a_comparison_is_in_chinese(cli):
         (
             "To show a difference of this size would probably take: f1 about 980 more questions, but only 800 are "
             "left; em a few more questions; acc more than 1,000,000 questions.",
-            "要看出这样大的差别，大概还需要：f1 约再 980 题（但该划分只剩 800 题）；em 再几题；acc 1,000,000 题以上。",
+            "要看出这样大的差别，大概还需要：f1 约 980 题（但该划分只剩 800 题）；em 几题；acc 1,000,000 题以上。",
         ),
         (
             "Compared with A on noise_0/f1: worse 20 runs; not decided v1, v2, bm25.",

@@ -40,6 +40,10 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     assert (
         "\n比较：every 减 first，noise_robustness_en noise_80\n" in repr(both) and "<th>结论</th>" in both._repr_html_()
     )
+    assert re.fullmatch(r"accuracy 0\.0%（95% 区间 .*），n 11/12", str(before["accuracy"])), "so is one score"
+    line = r"accuracy \+100\.0 个百分点（95% 区间 .* 至 .*），n 11，p < 0\.001：更好"
+    assert re.fullmatch(line, str(both["accuracy"])), "and one difference"
+    assert both["accuracy"] == quadrag.compare("a", "b", labels="en")["accuracy"], "in any language"
     capsys.readouterr()
     for show in (before.show, both.show):
         show(verbose=True)
