@@ -13,7 +13,7 @@ from quadrag.records import Passage, Question
 from ..core.result import PROFILES, Result, own_profile
 from ..report.compared.names import name_columns, name_fully
 from ..report.items.chosen import find_unfit, list_others, order_metrics
-from ..report.items.gold import place_gold, tell_gold
+from ..report.items.gold import find_phrase, place_gold, tell_gold
 from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items.reader import RunReader, ShownItem
 from ..report.items.spelled import spell_gold
@@ -99,7 +99,7 @@ def collect_answers(
         ],
         "items": [_list_item(place, items, names, profile, labels) for place, items in shown.items()],
     }
-    answers.items = [_whole_item(items, answers.passages, labels) for items in shown.values()]
+    answers.items = [_whole_item(items, answers.passages, profile, labels) for items in shown.values()]
     return answers
 
 
@@ -141,10 +141,11 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str, 
     }
 
 
-def _whole_item(items: Side, passages: dict[Passage, int], labels: str) -> dict[str, Any]:
+def _whole_item(items: Side, passages: dict[Passage, int], profile: str, labels: str) -> dict[str, Any]:
     """Return what the list does not have of an item; passages enter by their numbers."""
     question = next(item for item in items if item).question
     relevant = set(question.relevant)
+    wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
 
     def whole(item: ShownItem) -> dict[str, Any]:
         told = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
@@ -165,12 +166,14 @@ def _whole_item(items: Side, passages: dict[Passage, int], labels: str) -> dict[
             "scored": item.scored,
             "reasons": {name: speak(said, labels) for name, said in told.items()},
             "verdicts": item.verdicts,
+            "said": wanted and _value_of(item, wanted.metric, profile),
         }
 
     return {
         "rest": question.query[BEGINNING:],
         "history": [list(turn) for turn in question.history],
         "gold": spell_gold(question.references),
+        "wanted": wanted and {"phrase": wanted.phrase, "alone": not wanted.gold},
         "runs": [item and whole(item) for item in items],
     }
 

@@ -24,13 +24,16 @@ function makeItem(index, item, [detail, passages], back) {
   const shared = several && lists.size === 1; // all runs were shown the same passages: they stand once
   const list = (run) => makePassages(run, passages);
   const missing = several ? WORDS.missing_of : WORDS.missing; // the gold is held against the first run's answer
+  const alone = detail.wanted?.alone; // a refusal is right: nothing of the gold is missed
+  const goldText = !gold ? [WORDS.nothing] : alone ? [gold] : marked(gold, answerOf(item, detail, 0), "missing", missing);
   const whole = [
     back,
     make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
     ...turns,
     make("h3", {}, item.question + detail.rest),
-    make("h4", {}, WORDS.gold),
-    make("p", { class: "text" }, ...(gold ? marked(gold, answerOf(item, detail, 0), "missing", missing) : [WORDS.nothing])),
+    ...(detail.wanted ? [make("p", { class: "wanted" }, WORDS[alone ? "refusal" : "phrase"].replace("{0}", detail.wanted.phrase))] : []),
+    make("h4", {}, alone ? WORDS.gold_unasked : WORDS.gold),
+    make("p", { class: "text" }, ...goldText),
     make("p", { class: "legend" }),
     make(
       "div",
@@ -62,10 +65,18 @@ function makeSide(index, item, detail, side, gold) {
   return [
     make("h4", {}, WORDS.answer),
     answer,
+    ...makeSaid(detail.wanted, run),
     ...(run.scored ? [make("h4", {}, WORDS.scored), make("p", { class: "text" }, ...marked(run.scored, gold, "shared"))] : []),
     make("table", { class: "values" }, make("tbody", {}, ...makeValues(index, item, run, side))),
     ...makeVerdicts(run.verdicts),
   ];
+}
+
+/** Say whether the phrase that was expected stands in an answer that was scored. */
+function makeSaid(wanted, run) {
+  if (!wanted || run.said === null) return [];
+  const [kind, told] = run.said ? ["right", WORDS.said] : ["wrong", WORDS.unsaid];
+  return [make("p", { class: `verdict ${kind}` }, told.replace("{0}", wanted.phrase))];
 }
 
 /** Make a row for each value; of a second run an arrow says what changed. */

@@ -34,7 +34,7 @@ from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells
 from ..tables.language import speak, speak_grid, speak_grids, speak_note
 from ..tables.names import name_model
-from ..tables.run_notes import note_none_beside, note_partial
+from ..tables.run_notes import note_invalid, note_none_beside, note_partial
 from .answers import collect_answers
 from .changes import Changes, list_changes
 from .code import mark_code
@@ -78,7 +78,10 @@ def write_page(
     headline, grids, lead = _lay_out(runs, grids, profile or own_profile(results) or PROFILES[0])
     lead = [*lead, *answers.told]
     lead.sort(key=lambda line: not _LOUD.search(line))
-    mark = min((found[1] for line in lead if (found := _LOUD.search(line))), default="")  # INVALID before the other
+    ranked = headline is not None and headline.form == "runs"  # where an invalid run hides nothing of the others
+    spared = ranked and not all(note_invalid([one]) for one in results)
+    marks = [found[1] for line in lead if (found := _LOUD.search(line))]
+    mark = "" if spared else min(marks, default="")  # INVALID before the other
     title = f"{mark}: " * bool(mark) + name_runs(runs)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
@@ -100,6 +103,7 @@ def write_page(
         headline=headline,
         called=columns,
         asked=_tell_asked(results),
+        spared=spared,
     )
     write_text(path, page)
 
@@ -170,11 +174,13 @@ def render_page(
     headline: Grid | None = None,
     called: Sequence[str] = (),
     asked: str = "",
+    spared: bool = False,
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
     and asks to be read again. Runs that stand side by side are `called` so; `asked` says what is asked in them.
+    Some are `spared` where others are invalid: what is said of these does not stand above all.
     """
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -183,7 +189,7 @@ def render_page(
         "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],
-        "loud": [speak_note(line, labels, called) for line in lead if _LOUD.search(line)],
+        "loud": [speak_note(line, labels, called) for line in lead if _LOUD.search(line) and not spared],
         "blocks": blocks,
         "changes": changes
         and changes._replace(

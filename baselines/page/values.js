@@ -46,9 +46,9 @@ class Values {
     return before === null || after === null || this.metric.unfit ? 0 : (after - before) * (this.metric.sign || 1);
   }
 
-  /** Say whether runs have other values of an item than the first. */
+  /** Say whether runs have different values of an item; one that did not score it says nothing. */
   disagree(item) {
-    return item.answers.some((answer, run) => answer !== null && this.of(item, run) !== this.of(item));
+    return new Set(this.index.runs.map((_, run) => this.of(item, run)).filter((value) => value !== null)).size > 1;
   }
 
   /** Count the items of which runs have other values. */

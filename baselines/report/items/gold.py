@@ -1,7 +1,9 @@
 """Whether the gold stood in what was found, which tells a fault of the search from one of the answer."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
 
+from quadrag.metric_record import metric_record
 from quadrag.records import Passage, Question
 
 from ...core.benchmark import load
@@ -29,6 +31,28 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
     texts = [f"{passage.title} {passage.text}" for passage in passages]
     found = [{at for at, one in enumerate(held(text, parts, question.language)) if one} for text in texts]
     return _tell(found, len(parts), "parts", " (by words)") if parts else ""
+
+
+class Wanted(NamedTuple):
+    """The phrase that an answer is to hold, the metric that looks for it, and whether another one wants the gold."""
+
+    metric: str
+    phrase: str
+    gold: bool
+
+
+def find_phrase(metrics: Iterable[str], language: str) -> Wanted | None:
+    """Find the phrase that an answer is to hold by a metric of which more is better; None where there is none.
+
+    Args:
+        metrics: those that an answer has values of, as items name them.
+        language: the question's.
+    """
+    keys = {name: metric_record(name.partition(".")[0]).key(name.partition(".")[2]) for name in metrics}
+    better = {name: key for name, key in keys.items() if key.direction == "higher"}
+    gold = any(not key.phrase and not key.words for key in better.values())  # `words`: a judge in place of the phrase
+    found = (Wanted(name, key.phrase[language], gold) for name, key in better.items() if language in key.phrase)
+    return next(found, None)
 
 
 def place_gold(question: Question, text: str) -> list[tuple[int, int]]:

@@ -23,7 +23,7 @@ from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import _group_lines, _shorten, name_runs, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import Cell, Grid, Line
+from quadrag.baselines.tables.grid import Cell, Detail, Grid, Line
 from quadrag.chat.ledger import Ledger
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
@@ -342,3 +342,11 @@ def test_each_judged_metric_of_a_module_has_its_own_words(cli):
         assert cli(*run, "--out", "r").code == 0
     [said, *_] = [item["runs"][0]["verdicts"] for item in collect("r", ledger="L").items]
     assert list(said) == ["acc", "hal", "com", "utl", "nac"]
+
+
+def test_notes_for_specialists_are_folded_under_their_table():
+    grid = Grid("t", "", ["a"], [Line("x", [Cell("1")])], ["for all", Detail("for a specialist")])
+    before, fold = render_page("title", [], [grid]).split("<details><summary>More on settings and conditions")
+    assert (
+        "for all" in before and "for a specialist" not in before and "for a specialist" in fold.split("</details>")[0]
+    )

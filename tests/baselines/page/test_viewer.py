@@ -239,3 +239,28 @@ def test_a_single_chinese_character_that_texts_share_is_not_marked(opened):
     assert page.evaluate(shared, ["不知道", "不在听澜市"]) == []
     assert page.evaluate(shared, ["总部在听澜市，不远", "不在听澜市"]) == ["在听澜市"]
     assert page.evaluate(shared, ["是", "是"]) == ["是"], "the whole gold"
+
+
+def test_where_a_refusal_is_right_it_is_said_and_no_gold_is_missed(opened):
+    answers = make_answers(runs=1, count=2)
+    for item, said in zip(answers.items, (0.0, 1.0), strict=True):
+        item.update(gold=["42"], wanted={"phrase": "insufficient information", "alone": True})
+        item["runs"][0].update(said=said, passages=[])
+    page = opened(answers, address="#item=rgb/c/all/0/0/0")
+    page.wait_for_selector("#item h3")
+    text = page.inner_text("#item")
+    assert "Expected: a refusal (insufficient information)" in text
+    assert "insufficient information: not in the answer" in text and page.locator("#item mark").count() == 0
+    page.click("#list li:nth-child(2) button")
+    page.locator("#item h3", has_text="number 1?").wait_for()
+    assert "insufficient information: found" in page.inner_text("#item")
+
+
+def test_a_question_that_one_run_did_not_score_is_no_disagreement(opened):
+    answers = make_answers(count=3)
+    for item, values in zip(answers.index["items"], ([1.0, None], [0.0, 1.0], [None, 0.0]), strict=True):
+        item["values"] = [[value, 0.5] for value in values]
+    page = opened(answers, which="disagree")
+    assert listed(page) == [1]
+    page.select_option("#which", "unscored")
+    assert listed(page) == [0, 2], "they have a filter of their own"

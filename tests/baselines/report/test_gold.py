@@ -7,7 +7,7 @@ import pytest
 import quadrag
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.report.items.gold import place_gold, tell_gold
+from quadrag.baselines.report.items.gold import find_phrase, place_gold, tell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import Passage, Question
 
@@ -78,3 +78,17 @@ def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
     [run] = collect_answers(read_runs(["own"])).items[0]["runs"]
     assert run["found"] == "gold in passage 2" and [gold for _, _, gold, _ in run["passages"]] == [False, True]
     assert "检索      片段 2 含标准答案\n" in cli("show", "own", "--labels", "zh").out
+
+
+@pytest.mark.parametrize(
+    ("metrics", "wanted"),
+    [
+        (["rejection_rate.rejection_rate", "rejection_rate.unsupported_correct"], ("信息不足", False)),
+        (["rejection_rate.rejection_rate_judged", "rejection_rate.rejection_rate"], ("信息不足", False)),
+        (["rgb_accuracy.accuracy", "error_detection.error_detection"], ("事实性错误", True)),
+        (["rgb_accuracy.accuracy"], None),
+    ],
+)
+def test_a_phrase_is_wanted_by_its_metric_and_the_gold_by_others(metrics, wanted):
+    found = find_phrase(metrics, "zh")
+    assert (found and found[1:]) == wanted

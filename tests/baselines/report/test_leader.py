@@ -7,6 +7,7 @@ import copy
 import pytest
 
 from quadrag.baselines.charts.bar import draw_bars
+from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.glance.leader import glance_several
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Verdict
@@ -66,3 +67,18 @@ def test_runs_that_have_no_valid_metric_in_common_have_no_leader(make):
         for row in one.scores:
             row |= {"invalid": True, "value": None}
     assert glance_several(runs) is None
+
+
+def test_an_invalid_run_is_called_so_in_its_row_and_spares_the_title(make, tmp_path):
+    runs = make(a=1, b=12, broken=3)
+    broken = runs[2][1]
+    broken.run.invalid = ["noise_robustness_en noise_0: 9 of 12 items failed: accuracy"]
+    for row in broken.scores:
+        row |= {"invalid": True, "value": None}
+    assert [(line.label, line.cells[0].text) for line in glance_several(runs).lines][-1] == ("broken", "INVALID")
+    pages = []
+    for shown in (runs, [("broken", broken)]):
+        write_page(tmp_path / "page.html", [(name, [one]) for name, one in shown], [])
+        pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert ["<title>INVALID: " in page for page in pages] == [False, True]
+    assert ['class="alarm loud"' in page for page in pages] == [False, True]

@@ -9,7 +9,7 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....scoring.validity import is_alike
+from ....scoring.validity import is_alike, is_invalid
 from ....tables.cells import NOTHING, Row, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.notes import name_units, note_directions
@@ -83,7 +83,8 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
             difference = pair_cell(pairs[at], place)
             told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
             verdict = Cell(_BESIDE.get(verdicts[at], verdicts[at]).format(columns[first], where[at]), told)
-        lines.append(Line(names[at], [*(_cells(values[at]) if at in values else [Cell(NOTHING)] * 3), verdict]))
+        mine = _cells(values[at]) if at in values else _lack(runs[at][1], place)
+        lines.append(Line(names[at], [*mine, verdict]))
     rows = [row for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]]
     splits = {row["split"] for row in rows}
     pooled = place[1] not in splits
@@ -146,6 +147,12 @@ def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
 
 def _cells(row: Row) -> list[Cell]:
     return [mark_cell(replace(value_cell(row), sub=""), row), *headline_cells(row)[1:]]
+
+
+def _lack(result: Result, place: Place) -> list[Cell]:
+    """Return the cells of a run without a value, which say where too many items failed for one."""
+    invalid = any(is_invalid(row) for row in result.scores if (row["metric"], row["key"]) == place[2:])
+    return [Cell("INVALID" if invalid else NOTHING), Cell(NOTHING), Cell(NOTHING)]
 
 
 def _rank(values: Values, place: Place) -> list[int]:
