@@ -24,7 +24,7 @@ from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.difference import Difference
-from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
+from quadrag.measure.evaluation import Evaluation, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame, spell_place
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.several import Comparisons
@@ -260,7 +260,7 @@ def compare(
     def take(one: _Run) -> Evaluation:
         if not isinstance(one, Evaluation):
             return result(one, beside)
-        return one if profile in (None, one.profile) else Evaluation(one.result, one.folder, check_profile(profile))
+        return one if profile in (None, one.profile) else result(one.folder, profile)
 
     first, second, *more = map(take, runs)
     return Comparisons(first, second, *more, labels=spoken) if more else Comparison(first, second, spoken)
