@@ -268,7 +268,9 @@ def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
         assert column(got) == [truth[verdict]]
 
 
-@pytest.mark.parametrize(("unread", "begin"), [(1, "scored 9 of 10: 1 of 10 "), (3, "INVALID, scored 7 of 10: 3 of 10 ")])
+@pytest.mark.parametrize(
+    ("unread", "begin"), [(1, "scored 9 of 10: 1 of 10 "), (3, "INVALID, scored 7 of 10: 3 of 10 ")]
+)
 @pytest.mark.parametrize("profile", ["official", "corrected"])
 def test_verdicts_that_cannot_be_read_are_told_in_a_warning(metric, profile, unread, begin):
     def judge(requests):

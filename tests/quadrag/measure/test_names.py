@@ -155,7 +155,9 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     )
     assert "Better or worse: p below 0.05." in notes
     assert page.index("</table>") < page.index("<p><small>Better or worse: p below 0.05.<br>")
-    assert page.count("<b>") == 2 and page.index("</table>") < page.index("which is made up") and page.count("<svg") == 1
+    assert (
+        page.count("<b>") == 2 and page.index("</table>") < page.index("which is made up") and page.count("<svg") == 1
+    )
     assert "<th>difference, 95%</th>" in page and "--s2" not in page
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
