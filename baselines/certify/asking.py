@@ -170,7 +170,7 @@ def _compute(labels: LabelSet, judge: "_Sample | _Recorder") -> tuple[list[Mappi
         "contexts": [list(item.passages) for item, _ in shown],
         "language": "zh" if any(_CHINESE.search(item.question) for item in items) else "en",
     }
-    result = load_module(graded.metric, _config(graded)).compute(
+    result = load_module(graded.metric, _config(graded)).compute_quietly(
         predictions=[answer for _, answer in shown],
         references=[_shape(graded, item) for item, _ in shown],
         judge=judge,

@@ -2,11 +2,11 @@
 
 import math
 
-from ..tables.grid import Figure, Grid
+from ..tables.grid import Figure, Grid, Line
 
 
 def draw_bars(grid: Grid) -> list[str]:
-    """Draw the first cell of each line of a table that has a figure there, with its interval; "" for the others.
+    """Draw the figure of each line of a table that `find_figure` finds, with its interval; "" for the others.
 
     They are shares from 0 to 100, and figures of further cells are published ones. Where the table's form is ``forest``
     they are differences, those of one unit on one scale with 0 in its middle; where it is ``runs`` a dot stands for
@@ -16,20 +16,26 @@ def draw_bars(grid: Grid) -> list[str]:
     start = find_least(grid)
     ends = find_ends(grid)
     for line in grid.lines:
-        ours, least, most = line.cells[0].figure, start, 100.0
+        ours, least, most = find_figure(grid, line), start, 100.0
         if ours and grid.form == "forest":
             most = ends[ours.unit]
             least = -most
-        published = [cell.figure.value for cell in line.cells[1:] if cell.figure]
+        published = [one.value for cell in line.cells[1:] if (one := cell.figure) and grid.form != "forest"]
         bars.append(_draw(ours, least, most, published, grid.form == "runs") if ours and most else "")
     return bars
+
+
+def find_figure(grid: Grid, line: Line) -> Figure | None:
+    """Return the figure of a line that is drawn: its first cell's or, of a ``forest``, its difference's."""
+    cells = line.cells if grid.form == "forest" else line.cells[:1]
+    return next((cell.figure for cell in cells if cell.figure), None)
 
 
 def find_ends(grid: Grid) -> dict[str, float]:
     """Return where the scale of a table's differences ends on either side of 0, a full ten, by their unit."""
     ends: dict[str, float] = {}
     for line in grid.lines:
-        if one := line.cells[0].figure:
+        if one := find_figure(grid, line):
             most = max(abs(end) for end in (one.value, *(one.interval or ())))
             ends[one.unit] = max(ends.get(one.unit, 0.0), 10.0 * math.ceil(most / 10))
     return ends

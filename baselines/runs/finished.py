@@ -28,10 +28,11 @@ def run_folders(folder: Path) -> list[Path]:
     return sorted(path.parent for path in {*folder.glob(f"*/{NAME}"), *folder.glob(f"*/*/{NAME}")})
 
 
-def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
+def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[str, list[Result]]]:
     """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
 
-    A run among several that did not finish is named on stderr and left out.
+    A run among several that did not finish is named on stderr and left out. What is told of them, as which metrics are
+    invalid, is of the `profile`; of the one that each was made with when None.
 
     Raises:
         QuadragError: a folder holds no scores, or they are damaged.
@@ -43,6 +44,7 @@ def read_runs(folders: Sequence[str]) -> list[tuple[str, list[Result]]]:
         unfinished = []
         for part in run_folders(folder):
             run = read_run(part)
+            run.profile = profile or run.profile
             if alone or (part / "scores.json").exists():
                 results.append(read_result(part, run))
             else:

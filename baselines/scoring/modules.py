@@ -130,7 +130,7 @@ def compute(
         result = module.compute_here(**keywords)
     else:
         with _COMPUTING, _quiet_evaluate():
-            result = module.compute(**keywords)
+            result = module.compute_quietly(**keywords)
     if len(there) == len(references):
         return result
     none = dict.fromkeys(metric.keys)

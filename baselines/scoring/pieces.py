@@ -1,4 +1,4 @@
-"""Texts that are documents of a corpus, or pieces of them, found while the corpus is read once."""
+"""Texts that are documents of a corpus, pieces of them or hold one whole, found while the corpus is read once."""
 
 from collections.abc import Collection, Iterable
 
@@ -17,6 +17,9 @@ def squeeze(text: str) -> str:
 def find_pieces(texts: Collection[str], documents: Iterable[Document]) -> dict[str, str]:
     """Return the first document that each text is, or is a piece of, by its id; what is found nowhere is left out.
 
+    A text that is neither is the longest document that it holds whole, as an article under its title; a document of
+    fewer than `LEAST` characters is not looked for so.
+
     Args:
         texts: without blanks; one with fewer than `LEAST` characters is looked for as a whole document alone.
         documents: read once.
@@ -26,7 +29,13 @@ def find_pieces(texts: Collection[str], documents: Iterable[Document]) -> dict[s
     for text in whole:
         for at in range(_WINDOW if len(text) >= LEAST else 0):
             pieces.setdefault(text[at : at + _WINDOW], []).append((text, at))
+    # Of a document that a text holds, the beginning holds one of the windows that follow each other in the text.
+    holding: dict[str, list[tuple[str, int]]] = {}
+    for text in whole:
+        for start in range(0, len(text) - _WINDOW + 1, _WINDOW):
+            holding.setdefault(text[start : start + _WINDOW], []).append((text, start))
     found: dict[str, str] = {}
+    held: dict[str, tuple[int, str]] = {}
     for document in documents:
         bare = squeeze(document.text)
         if bare in whole:
@@ -35,4 +44,9 @@ def find_pieces(texts: Collection[str], documents: Iterable[Document]) -> dict[s
             for text, at in pieces.get(bare[start : start + _WINDOW], ()):
                 if text not in found and at <= start and bare.startswith(text, start - at):
                     found[text] = document.id
-    return found
+        for at in range(_WINDOW if len(bare) >= LEAST else 0):
+            for text, start in holding.get(bare[at : at + _WINDOW], ()):
+                longer = len(bare) > held.get(text, (0, ""))[0]
+                if longer and at <= start and text.startswith(bare, start - at):
+                    held[text] = len(bare), document.id
+    return {text: ident for text, (_, ident) in held.items()} | found

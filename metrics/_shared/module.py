@@ -7,6 +7,7 @@ references. `Shared` is no `evaluate.Metric` itself: `evaluate` takes the first 
 
 import inspect
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace as Options
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import datasets
 import evaluate
 
 from .tally import (
+    NOT_APPLICABLE,
     fingerprint,
     is_list,
     result,
@@ -24,6 +26,7 @@ from .tally import (
 TEXT = datasets.Value("string")
 TEXTS = datasets.Sequence(TEXT)
 _INPUTS = ("predictions", "references")
+_MOST = 0.2  # the share of verdicts that may be unreadable where a value is to say something
 
 
 class Option(NamedTuple):
@@ -168,7 +171,17 @@ class Shared:
         super().add_batch(**self.columns(predictions, references))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
-        """Score what was added and what is given here."""
+        """Score what was added and what is given here; a UserWarning says how many verdicts could not be read."""
+        scores = self.compute_quietly(predictions=predictions, references=references, **options)
+        if scores and (options.get("judge") or options.get("judges")):
+            for line in _tell_unread(scores, options.get("states") or ()):
+                warnings.warn(line, stacklevel=2)
+        return scores
+
+    def compute_quietly(
+        self, *, predictions: Any = None, references: Any = None, **options: Any
+    ) -> dict[str, Any] | None:
+        """Score as `compute` does, without a warning: for who tells of verdicts itself."""
         read = self._read(options)
         self.complete(read)
         return self.tally(predictions, references, read)
@@ -222,3 +235,14 @@ class Shared:
     ) -> dict[str, Any]:
         """Average labelled items and sign the means; see `tally.result` and `tally.fingerprint`."""
         return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled)
+
+
+def _tell_unread(scores: Mapping[str, Any], states: Sequence[str | None]) -> list[str]:
+    """Say how many verdicts could not be read; [] where all could. Answers that are so by `states` are none of them."""
+    unread = scores["unscored"].get("unparsable", 0) - list(states).count("unparsable")
+    if unread <= 0:
+        return []
+    rows = (row for row in scores["per_item"] if not row.get("ruled"))
+    asked = sum(not row["reasons"] or {*row["reasons"].values()} != {NOT_APPLICABLE} for row in rows)
+    told = f"scored {scores['n_scored']} of {scores['n_total']}: {unread} of {asked} verdicts could not be read"
+    return [f"INVALID, {told}, more than a fifth" if unread > _MOST * asked else told]

@@ -24,7 +24,7 @@ from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.difference import Difference
-from quadrag.measure.evaluation import Evaluation, check_profile, result, tell_retries
+from quadrag.measure.evaluation import Evaluation, result, tell_retries
 from quadrag.measure.frame import check_rows, pair_frame, score_frame, spell_place
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.several import Comparisons
@@ -155,14 +155,15 @@ class Comparison(Sides, Mapping[str, Difference]):
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
-        Of questions its columns are ``config``, ``split`` and ``id``; ``query``, ``gold``, ``answer_before`` and
-        ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``, ``..._after`` and
-        ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``. Of scores they are ``score``,
-        its name; ``system_before``, ``system_after``, ``config``, ``split`` and ``metric``; ``before`` and ``after``,
-        each over all questions of its run, and over all splits those of both; then over the ``n`` questions scored in
-        both ``difference``, its interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``,
-        ``worse`` and ``equal``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores;
-        the ``verdict``; ``reason``, why a score is not compared; and ``folder_before`` and ``folder_after``.
+        Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
+        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``,
+        ``..._after`` and ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``; and
+        ``config``. Of scores they are ``score``, its name; ``before`` and ``after``, each over all questions of its
+        run, and over all splits those of both; then over the ``n`` questions scored in both ``difference``, its
+        interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``, ``worse`` and ``equal``,
+        ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores; the ``verdict``;
+        ``reason``, why a score is not compared; ``split``, ``metric`` and ``config``; and ``system_before``,
+        ``system_after``, ``folder_before`` and ``folder_after``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -185,8 +186,6 @@ class Comparison(Sides, Mapping[str, Difference]):
         low, high = bounds(pair) if pair else (None, None)
         return {
             "score": name,
-            **dict(zip(("system_before", "system_after"), self._names, strict=True)),
-            **spell_place(name, place),
             **dict(zip(("before", "after"), values, strict=True)),
             "difference": pair and pair.difference,
             "low": low,
@@ -197,6 +196,8 @@ class Comparison(Sides, Mapping[str, Difference]):
             "p_holm": pair and pair.p_holm,
             "verdict": pair.verdict if pair else "",
             "reason": "" if pair else in_python(self._tell_why(name)),
+            **spell_place(name, place),
+            **dict(zip(("system_before", "system_after"), self._names, strict=True)),
             "folder_before": str(self.before.folder),
             "folder_after": str(self.after.folder),
         }
@@ -260,7 +261,7 @@ def compare(
     def take(one: _Run) -> Evaluation:
         if not isinstance(one, Evaluation):
             return result(one, beside)
-        return one if profile in (None, one.profile) else Evaluation(one.result, one.folder, check_profile(profile))
+        return one if profile in (None, one.profile) else result(one.folder, profile)
 
     first, second, *more = map(take, runs)
     return Comparisons(first, second, *more, labels=spoken) if more else Comparison(first, second, spoken)

@@ -147,11 +147,11 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
         QuadragError: it holds no finished run, or several.
     """
     check_profile(profile or PROFILES[0])
-    ((_, found),) = read_runs([str(folder)])
+    ((_, found),) = read_runs([str(folder)], profile)
     if len(found) > 1:
         raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
     lay_beside(found)
-    return Evaluation(found[0], found[0].folder or Path(folder), profile or found[0].run.profile, labels_in_use())
+    return Evaluation(found[0], found[0].folder or Path(folder), found[0].run.profile, labels_in_use())
 
 
 def check_profile(profile: str) -> str:

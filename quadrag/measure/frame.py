@@ -12,6 +12,8 @@ from quadrag.errors import unknown_name
 from quadrag.records import Key
 
 _QUESTION = ["config", "split", "id"]
+_FIRST = ["id", "split"]
+_LAST = ["sample", "config"]  # mostly alike in all rows
 _BOTH = ("query", "gold")  # what two runs have alike of a question
 _ROWS = ("question", "metric")
 _NUMBERS = {"value", "low", "high", "before", "after", "difference", "difference_low", "difference_high", "p", "p_holm"}
@@ -31,7 +33,7 @@ def check_rows(by: str) -> None:
 def spell_place(name: str, place: Place) -> dict[str, str]:
     """Return the columns that say what a score of this name is of; its metric is its name without the split."""
     config, split, *_ = place
-    return {"config": config, "split": split, "metric": name.removeprefix(f"{split}/")}
+    return {"split": split, "metric": name.removeprefix(f"{split}/"), "config": config}
 
 
 def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -72,8 +74,8 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
     frame = pandas.DataFrame(rows)
     order = list(dict.fromkeys(f"{row['metric']}.{row['key']}" for row in result.scores))  # that of items varies
     values = sorted(filter(_is_value, frame), key=lambda name: order.index(name) if name in order else len(order))
-    others = [name for name in frame if not _is_value(name) and name != "unscored"]
-    frame = frame[[*others, *values, "unscored"]].astype(dict.fromkeys(values, "float64"))
+    texts = [name for name in ("query", "answer", "gold") if name in frame]
+    frame = frame[[*_FIRST, *texts, *values, "unscored", *_LAST]].astype(dict.fromkeys(values, "float64"))
     return _type_reasons(frame, "unscored")
 
 
@@ -105,12 +107,12 @@ def pair_frame(before: Any, after: Any, is_same: Callable[[Key], bool]) -> Any:
     second = second.drop(columns=[name for name in _BOTH if name in second])
     both = first.merge(second, on=_QUESTION, suffixes=("_before", "_after"))
     both = both[[is_same(key) for key in both[_QUESTION].itertuples(index=False, name=None)]].reset_index(drop=True)
-    columns = [*_QUESTION, *(name for name in ("query", "gold", "answer_before", "answer_after") if name in both)]
+    columns = [*_FIRST, *(name for name in ("query", "gold", "answer_before", "answer_after") if name in both)]
     for name in (name for name in first if _is_value(name) and name in second):
         both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
         columns += [f"{name}_{what}" for what in ("before", "after", "difference")]
     reasons = ("unscored_before", "unscored_after")
-    return _type_reasons(both[[*columns, *reasons]], *reasons)
+    return _type_reasons(both[[*columns, *reasons, "config"]], *reasons)
 
 
 def _merge_samples(frame: Any) -> Any:

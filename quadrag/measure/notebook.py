@@ -11,9 +11,10 @@ _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 
 
 def table_html(grid: Grid, file: str = "") -> str:
-    """Write a table as HTML: verdicts, title and alarms stand above it, other notes for everyone under it, a line each.
+    """Write a table as HTML: verdicts and title stand above it, other notes for everyone under it, small, a line each.
 
-    What a line's bar is of, its head says. A note that ends with the name of a `file` is a link to it.
+    Alarms stand above it too or, where a verdict says what it shows, first under it. What a line's bar is of, its head
+    says. A note that ends with the name of a `file` is a link to it.
     """
     bars = draw_bars(grid)
     drawn = any(bars)
@@ -26,19 +27,28 @@ def table_html(grid: Grid, file: str = "") -> str:
         else:  # it stands above a group of lines
             rows.append(f'<th {_LEFT} colspan="{1 + len(texts) + drawn}">{label}</th>')
     head = f"<th {_LEFT}>{html.escape(grid.corner)}</th>"
-    heads = [*grid.columns, *[f"{one}, 95%" for one in grid.columns[:1] if drawn]]
+    heads = [*grid.columns, *([f"{_name_drawn(grid)}, 95%"] if drawn else [])]
     head += "".join(f"<th>{html.escape(name)}</th>" for name in heads)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
+    table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
     said = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
-    alarms = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Alarm))
+    alarms = [mark_code(note) for note in grid.notes if isinstance(note, Alarm)]
+    shown = table + f"<p>{'<br>'.join(alarms)}</p>" * bool(alarms)
+    if not said:
+        shown = "".join(f"<p><b>{alarm}</b></p>" for alarm in alarms) + table
     below = [
         _link(mark_code(note), html.escape(file))
         for note in grid.notes
         if not isinstance(note, Alarm | Detail | Verdict)
     ]
-    notes = f"<p>{'<br>'.join(below)}</p>" if below else ""
-    table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
-    return f"<div>{said}<b>{html.escape(grid.title)}</b>{alarms}{table}{notes}</div>"
+    notes = f"<p><small>{'<br>'.join(below)}</small></p>" if below else ""
+    return f"<div>{said}<b>{html.escape(grid.title)}</b>{shown}{notes}</div>"
+
+
+def _name_drawn(grid: Grid) -> str:
+    """Return the name of the column whose figures are drawn."""
+    drawn = (at for line in grid.lines for at, cell in enumerate(line.cells) if cell.figure)
+    return grid.columns[next(drawn)]
 
 
 def _link(note: str, file: str) -> str:

@@ -1,6 +1,7 @@
 """What a system is measured with: the questions of a benchmark without their gold, and the corpus that it searches."""
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,8 @@ from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import in_python, labels_in_use, speaking_python
 from quadrag.records import Passage, Question
 
+_SHOWN = 10  # questions in the text of a list of them
+
 
 @entrance
 def questions(
@@ -25,7 +28,7 @@ def questions(
     limit: int | None = None,
     labels: str | None = None,
     **options: Any,
-) -> list[OpenQuestion]:
+) -> "Questions":
     """Return the questions of a config, as one's own system is asked them: without their gold.
 
     Args:
@@ -43,7 +46,23 @@ def questions(
     check_names(benchmark=benchmark, config=config, split=split)
     refuse_unknown(questions, options, known_options(load(benchmark), config))
     work, found, _ = take_questions(benchmark, config, split, data_dir, limit, options)
-    return [pose(work, question, question.passages) for question in found]
+    return Questions(benchmark, config, (pose(work, question, question.passages) for question in found))
+
+
+class Questions(list[OpenQuestion]):
+    """Questions of a config: a list that says how many they are, and of what."""
+
+    def __init__(self, benchmark: str, config: str, found: Iterable[OpenQuestion]) -> None:
+        """Take the questions, and the names of what they are of."""
+        super().__init__(found)
+        self._of = f"{benchmark} {config}"
+
+    def __repr__(self) -> str:
+        """Show the first few, a line each, under a line that says how many there are of which split."""
+        splits = ", ".join(f"{split} {count}" for split, count in Counter(one.split for one in self).items())
+        shown = [f"  {one!r}" for one in self[:_SHOWN]]
+        left = [f"  ... and {len(self) - _SHOWN} more"] * (len(self) > _SHOWN)
+        return "\n".join((f"{len(self)} questions of {self._of} ({splits}):", *shown, *left))
 
 
 class Documents(Collection[Passage]):

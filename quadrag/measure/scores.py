@@ -131,11 +131,12 @@ class Scores(Mapping[str, Score]):
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
-        Of questions its columns are ``config``, ``split``, ``id`` and ``sample``; ``query``, ``answer`` and ``gold``;
-        the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``; and ``unscored``, why one
-        has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong. Of scores they
-        are ``score``, its name; ``system``, ``config``, ``split`` and ``metric``; ``value``, the interval's ``low`` and
-        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; and the run's ``folder``.
+        Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
+        ``answer`` and ``gold``; the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``;
+        ``unscored``, why one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as
+        wrong; ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
+        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; ``split``, ``metric`` and
+        ``config``; and the run's ``system`` and ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -146,20 +147,14 @@ class Scores(Mapping[str, Score]):
         """
         check_rows(by)
         if by == "metric":
-            names = ("value", "low", "high", "n", "n_total", "valid", "reason", "folder")
+            names = ("value", "low", "high", "n", "n_total", "valid", "reason")
             rows = []
             for name, one in self.scores.items():
-                told = (
-                    one.value,
-                    *(one.interval or (None, None)),
-                    one.n,
-                    one.n_total,
-                    one.valid,
-                    one.reason,
-                    str(self.folder),
-                )
-                place = {"score": name, "system": self.name, **spell_place(name, self.places[name])}
-                rows.append(place | dict(zip(names, told, strict=True)))
+                bounds = one.interval or (None, None)
+                told = (one.value, *bounds, one.n, one.n_total, one.valid, one.reason)
+                run = {"system": self.name, "folder": str(self.folder)}
+                place = spell_place(name, self.places[name])
+                rows.append({"score": name, **dict(zip(names, told, strict=True)), **place, **run})
             return score_frame(rows)
         return item_frame(self.result, self.profile, self._reader if texts else None)
 

@@ -71,11 +71,11 @@ class Comparisons(Sides):
         """Return a `pandas.DataFrame` with a row for each run's questions or, `by` ``"metric"``, for each run's scores.
 
         Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``score``, its
-        name; ``system``, ``config``, ``split`` and ``metric``; the run's ``value``, its interval's ``low`` and
-        ``high``, ``n`` and ``valid``; then over the ``difference_n`` questions scored in the first run too
-        ``difference``, its value less the first one's, ``difference_low`` and ``difference_high``, ``p``, ``p_holm``,
-        which is adjusted for all headlines of all runs, or for all other scores, and ``verdict``; ``reason``, why there
-        is no ``value``; and the run's ``folder``.
+        name; ``system``; the run's ``value``, its interval's ``low`` and ``high``, ``n`` and ``valid``; then over the
+        ``difference_n`` questions scored in the first run too ``difference``, its value less the first one's,
+        ``difference_low`` and ``difference_high``, ``p``, ``p_holm``, which is adjusted for all headlines of all runs,
+        or for all other scores, and ``verdict``; ``reason``, why there is no ``value``; ``split``, ``metric`` and
+        ``config``; and the run's ``folder``.
 
         Args:
             texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.
@@ -98,10 +98,11 @@ class Comparisons(Sides):
                 own = (score.value, *interval, score.n, score.valid) if score else (None, *interval, None, False)
                 beside = (pair.difference, *bounds(pair), pair.n, pair.p, pair.p_holm) if pair else [None] * 6
                 rows.append(
-                    {"score": name, "system": system, **spell_place(name, place)}
+                    {"score": name, "system": system}
                     | dict(zip(("value", "low", "high", "n", "valid", *_DIFFERENCE), (*own, *beside), strict=True))
                     | {"verdict": find_verdict(place, pair) if pair else ""}
                     | {"reason": score.reason if score else next(lacking, in_python("not run"))}
+                    | spell_place(name, place)
                     | {"folder": str(one.folder)}
                 )
         return score_frame(rows)

@@ -219,6 +219,8 @@ def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
         assert re.search(r"^truthfulness +0\.0 .* 10 of 10$", capsys.readouterr().out, re.MULTILINE)
         found = quadrag.result(tmp_path / "corrected")
         assert found.valid and (found["truthfulness"].value, found["missing"].value) == (0, 1)
+        assert not quadrag.result(tmp_path / "corrected", profile="official").valid
+        assert quadrag.result(tmp_path / "run", profile="corrected").valid
         assert main(["report", str(tmp_path / "corrected"), "--profile", "official"]) in (0, None)
         out = " ".join(capsys.readouterr().out.split())
         assert "truthfulness – – 2 of 10" in out and "missing (official): task_1_2 public: unparsable 8." in out

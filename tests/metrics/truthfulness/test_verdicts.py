@@ -6,6 +6,7 @@ import json
 import random
 import time
 import unicodedata
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -265,3 +266,23 @@ def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
     for profile, verdict in zip(PROFILES, verdicts, strict=True):
         got = score(["a"], ["b"], Says(reply), profile, prompt="Say if it is right.", judge_failure="excluded")
         assert column(got) == [truth[verdict]]
+
+
+@pytest.mark.parametrize(
+    ("unread", "begin"), [(1, "scored 9 of 10: 1 of 10 "), (3, "INVALID, scored 7 of 10: 3 of 10 ")]
+)
+@pytest.mark.parametrize("profile", ["official", "corrected"])
+def test_verdicts_that_cannot_be_read_are_told_in_a_warning(metric, profile, unread, begin):
+    def judge(requests):
+        return ["blub"] * unread + ['{"score": 1}'] * (len(requests) - unread)
+
+    asked = {"predictions": ["It was in May."] * 10, "references": ["June"] * 10, "questions": ["When?"] * 10}
+    with pytest.warns(UserWarning) as told:
+        metric.compute(**asked, judge=judge, profile=profile)
+    (line,) = [str(one.message) for one in told]
+    assert line.startswith(f"{begin}verdicts could not be read")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        metric.compute_quietly(**asked, judge=judge, profile=profile)
+        asked["predictions"], states = [None] * unread + ["It was in May."] * (10 - unread), ["unparsable"] * 10
+        metric.compute(**asked, states=states, judge=lambda requests: ['{"score": 1}'] * len(requests))

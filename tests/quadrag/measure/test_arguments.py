@@ -98,6 +98,10 @@ def test_a_run_that_is_not_there_is_not_retried():
 
 
 def test_a_question_shows_itself_in_a_short_line():
-    for one in quadrag.questions("rgb", "noise_robustness_en", split="noise_60", data_dir="sample"):
+    every = quadrag.questions("rgb", "noise_robustness_en", split="noise_60", data_dir="sample")
+    head, first, *_, last = repr(every).splitlines()
+    assert head == "12 questions of rgb noise_robustness_en (noise_60 12):" and last == "  ... and 2 more"
+    assert first.strip() == repr(every[0])
+    for one in every:
         assert repr(one).startswith(f"OpenQuestion('{one.id}', '{one.query[:40]}") and "\n" not in repr(one)
         assert repr(one).endswith(f", {len(one.passages)} passages)") and len(repr(one)) < 100

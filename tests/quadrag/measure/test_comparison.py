@@ -35,7 +35,10 @@ def test_a_row_holds_a_question_that_both_have_with_both_values_and_the_differen
     before, after = measure(first, "v1"), measure(every, "v2", limit=8)
     both = quadrag.compare(before, after)
     frame = both.to_pandas()
-    assert list(frame)[:7] == ["config", "split", "id", "query", "gold", "answer_before", "answer_after"]
+    assert (
+        list(frame)[:6] == ["id", "split", "query", "gold", "answer_before", "answer_after"]
+        and list(frame)[-1] == "config"
+    )
     sides = [one.to_pandas().set_index("id") for one in (before, after)]
     assert list(frame["id"]) == list(sides[1].index)
     for row in frame.to_dict("records"):
@@ -81,6 +84,7 @@ def test_a_row_holds_a_metric():
     before, after = measure(first, "v1"), measure(every, "v2")
     (row, _) = before.to_pandas(by="metric").to_dict("records")
     score = before["accuracy"]
+    assert " ".join(row) == "score value low high n n_total valid reason split metric config system folder"
     assert row == {
         "score": "accuracy",
         "system": "v1",

@@ -145,6 +145,8 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
 def test_its_single_questions_stand_in_a_table_and_are_shown(capsys):
     result = measure(lambda question: question.id[::-1])
     frame = result.to_pandas()
+    assert list(frame)[:5] == ["id", "split", "query", "answer", "gold"]
+    assert list(frame)[-3:] == ["unscored", "sample", "config"]
     asked, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
     wanted = [(one.id, one.query, one.id[::-1], one.references) for one in asked]
     assert list(frame[["id", "query", "answer", "gold"]].itertuples(index=False, name=None)) == wanted

@@ -154,7 +154,11 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
         < page.index("</table>")
     )
     assert "Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.<br>") and page.count("<b>") == 4
+    assert page.index("</table>") < page.index("<p><small>Better or worse: p below 0.05.<br>")
+    assert (
+        page.count("<b>") == 2 and page.index("</table>") < page.index("which is made up") and page.count("<svg") == 1
+    )
+    assert "<th>difference, 95%</th>" in page and "--s2" not in page
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
     assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
@@ -168,7 +172,7 @@ def test_a_wrong_name_is_told_without_the_way_in_here_and_the_page_is_a_link():
             result["acuracy"]
         assert len(caught.traceback) == 2 and caught.value.__suppress_context__
     page = found.folder / "report.html"
-    assert f'The page: <a href="{page}">{page}</a></p>' in found._repr_html_()
+    assert f'The page: <a href="{page}">{page}</a></small></p>' in found._repr_html_()
 
 
 def test_what_was_not_run_is_said_and_commands_are_code():
@@ -181,7 +185,7 @@ def test_what_was_not_run_is_said_and_commands_are_code():
             "no judge"
         }
     page = table_html(Grid("", "", [], [], ["see `quadrag <x>`", "more"]))
-    assert page.endswith("<p>see <code>quadrag &lt;x&gt;</code><br>more</p></div>")
+    assert page.endswith("<p><small>see <code>quadrag &lt;x&gt;</code><br>more</small></p></div>")
 
 
 def test_an_alarm_stands_above_the_table_in_bold():
