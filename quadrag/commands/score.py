@@ -12,7 +12,6 @@ model on several tasks stand below each other.
 """
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -90,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.systems import gather_systems, tell_again
     from quadrag.baselines.report.tasks import show_tasks
     from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.tables.grid import Verdict
 
     refuse_same(arguments.answers)
     files = _list_files(arguments)
@@ -100,17 +100,26 @@ def run(arguments: argparse.Namespace) -> int:
         scored = _score_files(arguments, files, out, profiles[0])
         results = [result for _, result in scored]
         lay_beside(results)
-        systems = gather_systems(scored)
-        tell(arguments, *tell_again(scored))
-        if len(systems) > 1:
-            named = [(name, merge_runs(parts)) for name, parts in systems]
-            grids, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
-            grids = [*map(lift_place, grids)]
-        else:
-            grids = show_tasks(results, profiles, arguments.labels, arguments.verbose)
-            page = tabulate_all(systems, profiles, arguments.labels)
-        if out:
-            write_page(out / "report.html", systems, page, arguments.labels, arguments.ledger)
+        grids, pages, compared = [], [], []
+        benchmarks = dict.fromkeys(result.run.inputs.benchmark for result in results)
+        for benchmark in benchmarks:
+            parts = [(file, result) for file, result in scored if result.run.inputs.benchmark == benchmark]
+            systems = gather_systems(parts)
+            tell(arguments, *tell_again(parts))
+            if len(systems) > 1:
+                named = [(name, merge_runs(results)) for name, results in systems]
+                shown, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
+                shown = [*map(lift_place, shown)]
+                compared.append([results for _, results in systems])
+            else:
+                shown = show_tasks([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
+                page = tabulate_all(systems, profiles, arguments.labels)
+            if out:
+                pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
+                write_page(pages[-1], systems, page, arguments.labels, arguments.ledger)
+            if len(benchmarks) > 1:
+                shown[0].notes.insert(0, Verdict(f"== {benchmark}"))
+            grids += shown
         if kept := tell_verdicts(results):
             tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
@@ -120,11 +129,11 @@ def run(arguments: argparse.Namespace) -> int:
         if not out and arguments.format == "table":
             tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
         if out:
-            print(f"\n{out / 'report.html'}")
-            if len(systems) == 1:
+            print("", *pages, sep="\n")
+            for sides in compared:
+                print_next_of_several(arguments, sides, profiles[0])
+            if not compared:
                 print_next(arguments, out, results)
-            else:
-                print_next_of_several(arguments, [parts for _, parts in systems], profiles[0])
         return report_failures(arguments, scored, grids)
 
 
@@ -177,25 +186,17 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.runs.files.makers import refuse_copies
+    from quadrag.baselines.runs.files.makers import refuse_copies, tell_copies
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.scoring.judging import asks_judge
     from quadrag.baselines.tables.folded import fold_names
 
-    if same := refuse_copies(files):
-        path, first = same[0]
-        more = f"; so are {len(same) - 1} more" if len(same) > 1 else ""
-        tell(arguments, f"{path} is the same as {first}, byte for byte: a copy, or answers all alike{more}")
+    tell(arguments, *tell_copies(refuse_copies(files)))
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
-    requests = [_request(arguments, file) for file in files]
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
-    if len(names := {make_task(request).benchmark for request in requests}) > 1:
-        among = "; of a folder name one with --benchmark" if any(map(os.path.isdir, arguments.answers)) else ""
-        raise QuadragError(
-            f"the files answer {' and '.join(sorted(names))}; score each benchmark's by themselves{among}"
-        )
+    requests = _request_all(arguments, files)
     calls, scored, dead = call_request(arguments, estimate), [], None
     calls = replace(calls, profile=profile or calls.profile)
     tasks = {request.config: make_task(request) for request in requests}
@@ -216,21 +217,60 @@ def _score_files(
     return scored
 
 
-def _request(arguments: argparse.Namespace, file: Path) -> Any:
-    """Make the request of a file: it names the benchmark, the config and a log's data where the user does not.
+def _request_all(arguments: argparse.Namespace, files: Sequence[Path]) -> list[Any]:
+    """Make the requests of files, which may answer several benchmarks.
 
     Raises:
-        QuadragError: it does not name them, or a log's data are not there.
+        QuadragError: a file cannot be scored, or an option that is of one benchmark is given for several.
+    """
+    places = [_place(arguments, file) for file in files]
+    benchmarks = sorted({benchmark for benchmark, _ in places})
+    given = [f"--{name}" for name in ("option", "split", "prompts") if getattr(arguments, name)]
+    if len(benchmarks) > 1 and given:
+        raise QuadragError(
+            f"the files answer {' and '.join(benchmarks)}, and {given[0]} is of one of them; name it with --benchmark"
+        )
+    there = [len(benchmarks) == 1 or _has_data(arguments.data_dir, *place) for place in places]
+    # Data of none of them are refused as those of any file.
+    own = not any(there)
+    return [
+        _request(arguments, file, *place, own or has) for file, place, has in zip(files, places, there, strict=True)
+    ]
+
+
+def _place(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
+    """Return benchmark and config that a file answers, as it says where the user does not.
+
+    Raises:
+        QuadragError: neither says them.
     """
     from quadrag.baselines.runs.files.answers import read_place
+    from quadrag.catalogue import benchmark_name
 
     given = {name: value for name in ("benchmark", "config") if (value := getattr(arguments, name))}
     named = {**read_place(file), **given}
     if lacking := [f"--{name}" for name in ("benchmark", "config") if name not in named]:
         raise QuadragError(f"{file} does not say what it answers; name it with {' and '.join(lacking)}")
-    if arguments.data_dir is None:
-        named["data_dir"] = _find_data(file, named["benchmark"], named["config"])
-    named |= _read_log(arguments, file, named["benchmark"])
+    return benchmark_name(named["benchmark"]), named["config"]
+
+
+def _has_data(data_dir: str | None, benchmark: str, config: str) -> bool:
+    """Whether a folder has the files of a benchmark."""
+    from quadrag.data.files import SAMPLE, find_files
+
+    return data_dir == SAMPLE or (data_dir is not None and not find_files(benchmark, config, data_dir)[1])
+
+
+def _request(arguments: argparse.Namespace, file: Path, benchmark: str, config: str, own: bool) -> Any:
+    """Make the request of a file, on the data that the user names, where they are its own, or else a log.
+
+    Raises:
+        QuadragError: a log's data are not there.
+    """
+    named: dict[str, Any] = {"benchmark": benchmark, "config": config}
+    if arguments.data_dir is None or not own:
+        named["data_dir"] = _find_data(file, benchmark, config)
+    named |= _read_log(arguments, file, benchmark)
     if arguments.ratings:
         named["option"] = [*named["option"], f"ratings={arguments.ratings}"]
     return run_request(argparse.Namespace(**{**vars(arguments), **named}))
@@ -244,13 +284,12 @@ def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.settings import NONE
     from quadrag.baselines.runs.files.lines import read_conditions
-    from quadrag.catalogue import benchmark_name
     from quadrag.records import dumps
 
     retriever, logged = read_conditions(file) or (None, {})
     given = {pair.partition("=")[0] for pair in arguments.option}
     named = [*arguments.option, *(f"{name}={dumps(value)}" for name, value in logged.items() if name not in given)]
-    plain = (NONE, load(benchmark_name(benchmark)).supplied)
+    plain = (NONE, load(benchmark).supplied)
     return {"option": named, "retriever": arguments.retriever or (retriever if retriever in plain else None)}
 
 
@@ -268,8 +307,7 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
     Raises:
         QuadragError: they are not there, or the log does not say them and the authors' would have to be fetched.
     """
-    from quadrag.baselines.runs.files.makers import find_maker
-    from quadrag.catalogue import benchmark_name
+    from quadrag.baselines.runs.files.makers import find_maker, name_task
     from quadrag.data.files import SAMPLE
     from quadrag.data.prepared import find_prepared
 
@@ -278,9 +316,12 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
     data: str | None = maker.data_dir
     if data and data != SAMPLE and not Path(data).expanduser().is_dir():
         raise QuadragError(f"{file} was made on the data in {data}, which is no folder here; give --data-dir")
-    if maker.settings is None and not find_prepared(benchmark_name(benchmark), config):
-        raise QuadragError(
-            f"{file} does not say on which data it was made; name them with --data-dir, or get the authors' with "
-            f"`quadrag prepare {benchmark}`"
-        )
+    if maker.settings is None and not find_prepared(benchmark, config):
+        prepare = f"get the authors' with `quadrag prepare {benchmark}`"
+        if name_task(file) and file.suffix == ".jsonl":
+            raise QuadragError(
+                f"{file}: results_{maker.time}.json, which says the data and the model, is not beside it; put it "
+                f"there, name the data with --data-dir (sample: the bundled ones), or {prepare}"
+            )
+        raise QuadragError(f"{file} does not say on which data it was made; name them with --data-dir, or {prepare}")
     return data

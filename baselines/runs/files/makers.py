@@ -3,9 +3,10 @@
 What stands in a log is read by `logs.py`.
 """
 
+import os
 import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,6 +95,16 @@ def refuse_copies(files: Iterable[Path]) -> list[tuple[Path, Path]]:
         if made and before and made.time == before.time:
             raise QuadragError(f"{path} is a copy of {first}; leave one of them out")
     return same
+
+
+def tell_copies(same: Sequence[tuple[Path, Path]]) -> list[str]:
+    """Say in one line which files are the same as others, as `refuse_copies` returns them."""
+    if not same:
+        return []
+    place = Path(os.path.commonpath([path.absolute().parent for pair in same for path in pair]))
+    path, first = (one.absolute().relative_to(place) for one in same[0])
+    more = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
+    return [f"{path} is the same as {first}, a copy or answers all alike{more}"]
 
 
 def find_maker(path: Path) -> Maker | None:

@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from chat_server import ChatServer, Rule
 
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.runs.files.lines import lines
 from quadrag.baselines.runs.files.logs import (
     inspect_answer,
@@ -26,6 +28,7 @@ from quadrag.baselines.runs.files.logs import (
 )
 from quadrag.baselines.runs.files.makers import find_maker
 from quadrag.baselines.tables.paper_notes import note_beside
+from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
 from quadrag.run_record import Inputs, RunRecord, read_run
@@ -325,13 +328,60 @@ def summary(log: Path, **metadata: str) -> None:
     log.with_name(f"results_{time}.json").write_text(json.dumps(said), "utf-8")
 
 
+def crag_log(folder: str, time: str = "2026-01-01T00-00-00.1") -> Path:
+    """Write what lm-eval logs of the first questions of a task of CRAG."""
+    path = Path(folder) / f"samples_quadrag_crag_qa_{time}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    conditions = '{"retriever": "none", "options": {}}'
+    said = {"benchmark": "crag", "config": "qa", "split": "public", "conditions": conditions, "query": "?"}
+    asked, _ = load_questions(Task("crag", "qa", data_dir="sample"), load("crag"))
+    docs = [{**said, "id": question.id} for question in asked[:5]]
+    write_jsonl(path, [{"doc": one, "resps": [["Oslo"]], "filtered_resps": ["Oslo"]} for one in docs])
+    return path
+
+
+def test_logs_of_several_benchmarks_are_scored_one_benchmark_after_the_other(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for day, model in enumerate("mn", 1):
+        time = f"2026-01-0{day}T00-00-00.1"  # else they were copies
+        lm_eval_log(f"out/{model}", *TASKS[0], time=time)
+        crag_log(f"out/{model}", time)
+    ran = cli("score", "out", "--data-dir", "sample", "--out", "done")
+    first, second = ran.out.index("== crag\n"), ran.out.index("== rgb\n")
+    assert ran.code == 0 and "accuracy_bounded" in ran.out[first:second] and "accuracy_bounded" not in ran.out[second:]
+    made = {str(path.relative_to("done")) for path in Path("done").rglob("run.json")}
+    assert made == {f"{model}/{task}/run.json" for model in "mn" for task in ("crag_qa", "rgb_noise_robustness_en")}
+    assert {path.name for path in Path("done").glob("*.html")} == {"report_crag.html", "report_rgb.html"}
+    one = cli("score", "out", "--data-dir", "sample", "--benchmark", "rgb").out
+    table = one.partition("\n\n")[2].partition("Nothing was saved")[0]
+    assert "accuracy" in table and "== " not in one and table in ran.out[second:], "as by itself"
+    told = "quadrag: the files answer crag and rgb, and --option is of one of them; name it with --benchmark\n"
+    ran = cli("score", "out", "--option", "noise=0.2")
+    assert (ran.code, ran.err) == (2, told)
+
+
+def test_data_hold_for_the_benchmark_whose_files_they_are(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(sample_dir("rgb"), "RGB")
+    lm_eval_log("out/m", *TASKS[0])
+    summary(crag_log("out/m"), data_dir="sample")
+    assert cli("score", "out", "--data-dir", "RGB", "--out", "done").code == 0
+    data = {path.parent.name: read_run(path.parent).data_dir for path in Path("done").rglob("run.json")}
+    assert data == {"crag_qa": "sample", "rgb_noise_robustness_en": "RGB"}
+
+
 def test_a_log_is_scored_on_the_data_that_its_harness_names(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     log = lm_eval_log("out/m", *TASKS[0])
     told = cli("score", "out").err
-    assert told.startswith(f"quadrag: {log} does not say on which data it was made; name them with --data-dir, or get")
+    lost = f"results_{find_maker(log).time}.json, which says the data and the model, is not beside it; put it there, "
+    assert told.startswith(f"quadrag: {log}: {lost}name the data with --data-dir (sample: the bundled ones), or get")
     summary(log, data_dir="sample")
     assert "The data are the bundled sample, which is made up." in cli("score", "out").out
     summary(log, data_dir="sample", profile="corrected")
@@ -388,7 +438,7 @@ def test_copies_of_logs_are_refused(cli: Any, tmp_path: Path, monkeypatch: pytes
     lm_eval_log("again/n", *TASKS[0], time="2026-01-02T00-00-00.1")
     shutil.rmtree("again/m")
     ran = cli("score", "out", "again", "--data-dir", "sample")
-    assert ran.code == 0 and f" is the same as {log}, byte for byte: a copy, or answers all alike\n" in ran.out
+    assert ran.code == 0 and f" is the same as {log}, a copy or answers all alike\n" in ran.out
 
 
 def test_a_log_that_was_cut_off_is_told(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
