@@ -19,6 +19,7 @@ from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside, read_table
+from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 
 NAME = "crud_rag"
@@ -98,25 +99,20 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
     varies = PRINTED[number][1]
 
     def name_printed(row: Published) -> str:
-        return row.model if varies == "llm" else f"{_printed_setting(row, varies)}, {row.model}"
+        return row.model if varies == "llm" else f"{row.setting_of(varies)}, {row.model}"
 
+    printed = printed_lines(rows, _KEYS, name_printed)
     above, names = [], []
     for result in here:
         inputs = result.run.inputs
         # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
         beside = [row for row in find_beside(result.run) if row.table == number and varies != "llm"]
-        above.append(name_printed(beside[0]) if beside else "")
-        value = _printed_setting(beside[0], varies) if beside else _setting(inputs, varies)
+        by_recipe = find_row([result.run], [line.label for line in printed]) if varies == "llm" else ""
+        above.append(name_printed(beside[0]) if beside else by_recipe)
+        value = beside[0].setting_of(varies) if beside else _setting(inputs, varies)
         names.append(name_model(inputs) if varies == "llm" else f"{value}, {name_model(inputs)}")
-    ours = list(zip(above, _tell_apart(names, here), here, strict=True))
-    lines: list[Line] = []
-    for line in printed_lines(rows, _KEYS, name_printed):
-        lines.append(line)
-        for place, name, result in ours:
-            lines += _our_lines(name, result, _KEYS, profiles) if place == line.label else []
-    for name, result in [(name, result) for place, name, result in ours if not place]:
-        lines += _our_lines(name, result, _KEYS, profiles)
-    return lines
+    blocks = [_our_lines(name, one, _KEYS, profiles) for name, one in zip(_tell_apart(names, here), here, strict=True)]
+    return place_lines(printed, list(zip(above, blocks, strict=True)))
 
 
 def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
@@ -154,10 +150,6 @@ def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
     return note_ours(results, [head], [row for one in results for row in one.scores], profiles)
 
 
-def _printed_setting(row: Published, varies: str) -> str:
-    return row.retriever if varies == "retriever" else str(row.setting[varies])
-
-
 def _setting(inputs: Inputs, varies: str) -> str:
     """Return a run's value of the setting that a table varies; of a path or a name its last part."""
     found = getattr(inputs, varies, None) or (inputs.retrieval or {}).get(varies, NOTHING)
@@ -192,4 +184,8 @@ def _tell_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
     return names
 
 
-TABLES = PaperTables(tabulate=tabulate, corpus_options=("gold",))
+TABLES = PaperTables(
+    tabulate=tabulate,
+    varies={number: varies for number, (_, varies) in PRINTED.items() if number != _MODELS},
+    corpus_options=("gold",),
+)

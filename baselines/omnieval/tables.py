@@ -8,7 +8,6 @@ others stand under Table 5.
 from collections.abc import Sequence
 
 from ..core.result import Result
-from ..tables.cells import NOTHING
 from ..tables.grid import Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
@@ -51,7 +50,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
         label = f"{' ' * bool(under)}{name_model(result.run.inputs)} {_name_finder(result)} (ours)"
         ours = [row for row in result.scores if row["split"] == split]
         first = all(above for above, _ in own)  # of those behind all printed rows
-        own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True, lacking=NOTHING)))
+        own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
         scores += ours
     head = note_paper(NAME, rows) if rows else ["The paper prints nothing for this split."]
     head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")

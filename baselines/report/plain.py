@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.metric_record import show_key
 
 from ..core.result import Result
 from ..scoring.validity import is_invalid
@@ -72,7 +73,7 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
             shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
             between = interval_cell(row["value"], row["interval"], n, unit).sub or NOTHING
             place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
-            yield f"{place}: {row['key']} = {shown} ({between}) n={n} {row['signature']}"
+            yield f"{place}: {show_key(row['metric'], row['key'])} = {shown} ({between}) n={n} {row['signature']}"
 
 
 def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:

@@ -131,7 +131,7 @@ def _our_lines(
             theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
             label = " " * bool(theirs) + name_model(results[0].run.inputs) + suffix
             place = itemgetter("place")
-            lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=True, lacking="no judge")
+            lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=True)
             found.append((theirs, lines))
     return found
 

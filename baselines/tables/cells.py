@@ -91,13 +91,13 @@ def figure_of(
     return None if value is None else Figure(value * scale, between, n, unit="" if unit == CHARACTERS else "%")
 
 
-def value_cell(row: Row | None, lacking: str = "not run") -> Cell:
-    """Make the cell of a row: `lacking` where its metric did not run, a dash where there is no row.
+def value_cell(row: Row | None) -> Cell:
+    """Make the cell of a row: a dash where there is none, or its metric did not run, which a note says.
 
     What rests on verdicts that say nothing of the answers is marked, and stands in no chart.
     """
     if row is None or "not_run" in row:
-        return Cell(NOTHING if row is None else lacking)
+        return Cell(NOTHING)
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
     marked = is_alike(row) and row["value"] is not None
     return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell

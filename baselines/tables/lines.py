@@ -27,7 +27,6 @@ def our_lines(
     rule: bool = False,
     bounds: bool = False,
     counts: Literal["always", "fewer", "each", "never"] = "always",
-    lacking: str = "not run",
 ) -> list[Line]:
     """Make our lines: the first profile's values, and another's where they differ.
 
@@ -41,14 +40,13 @@ def our_lines(
         bounds: the interval as two lines of bounds, in place of under each value: for narrow columns.
         counts: a line of how many items the values are over: ``always`` under the first profile; ``fewer``, the same
             where some items do not count; ``each``, under every profile where some do not; or ``never``.
-        lacking: what stands for a metric that did not run.
     """
     found = {(row["profile"], place(row)): row for row in scores}
     lines: list[Line] = []
     shown: list[list[Cell]] = []
     for profile in profiles:
         rows = [found.get((profile, column)) for column in columns]
-        cells = [value_cell(row, lacking) for row in rows]
+        cells = [value_cell(row) for row in rows]
         if bounds:
             cells = [replace(cell, sub="") for cell in cells]
         if cells in shown:

@@ -27,6 +27,7 @@ class PaperTables:
         systems: makes the tables of one run as a whole system, rated by people or timed; [] where it was neither. A
             further argument: the profiles.
         blocks: what the paper calls runs of a config and a retriever, in its order.
+        varies: by a table of the paper the setting that tells its rows apart, where it is not the model.
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
         corpus_options: the options that put documents into the corpus which the printed rows lack.
         service: what a RAG service cannot be asked, or not measured by.
@@ -38,6 +39,7 @@ class PaperTables:
     matrices: Callable[[Sequence[Row], str, str, str, bool], list[Grid]] | None = None
     systems: Callable[[Result, Sequence[str]], list[Grid]] | None = None
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    varies: Mapping[str, str] = field(default_factory=dict)
     mixing: bool = False
     corpus_options: tuple[str, ...] = ()
     service: str = ""

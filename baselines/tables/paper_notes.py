@@ -16,11 +16,14 @@ from .published import Published, find_beside
 
 
 def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
-    """Say where printed numbers come from, under which conditions, and which are doubtful."""
-    tables = ", ".join(dict.fromkeys(row.table for row in rows))
+    """Say where printed numbers come from, of which row if of one, under which conditions, and which are doubtful."""
+    tables = dict.fromkeys(row.table for row in rows)
+    varies = load_tables(benchmark).varies
+    named = {row.setting_of(varies[row.table]) for row in rows if row.table in varies}
+    which = f", row {named.pop()}" if len(tables) == len(named) == 1 else ""
     conditions = "; ".join(dict.fromkeys(part for row in rows for part in row.conditions.split("; ")))
     return [
-        f"Published: {load(benchmark).paper}, table {tables}.",
+        f"Published: {load(benchmark).paper}, table {', '.join(tables)}{which}.",
         Detail(f"Published under: {conditions}."),
         *(
             f"? {row.model} {row.language or row.key} {row.printed}: {row.note.removeprefix('suspect: ')}."

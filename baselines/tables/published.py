@@ -55,6 +55,10 @@ class Published(NamedTuple):
         """The value as it is printed, a rate in percent."""
         return f"{self.value * (100 if self.unit == RATE else 1):.{self.decimals}f}"
 
+    def setting_of(self, name: str) -> str:
+        """Return the row's value of a setting of the retrieval, the retriever itself among them."""
+        return self.retriever if name == "retriever" else str(self.setting[name])
+
     @property
     def doubtful(self) -> bool:
         """Whether the number is likely a misprint."""

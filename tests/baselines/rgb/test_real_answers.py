@@ -73,5 +73,5 @@ def test_what_a_phrase_finds_stands_beside_no_value_of_what_a_judge_finds(real_d
     capsys.readouterr()
     assert main(["report", str(tmp_path / "both")]) == 0
     shown = capsys.readouterr().out
-    assert next(line.split()[-4:] for line in shown.splitlines() if "mine-en" in line) == ["no", "judge", "no", "judge"]
+    assert next(line.split()[-2:] for line in shown.splitlines() if "mine-en" in line) == ["–", "–"]
     assert "ED* = error_detection_judged; CR = error_correction." in " ".join(shown.split())

@@ -106,18 +106,18 @@ def test_counts_stand_where_they_are_asked_for(counts, few, expected):
     assert [(line.label, line.cells[0].text) for line in lines] == expected
 
 
-def test_bounds_as_lines_of_their_own_and_a_word_for_what_did_not_run():
+def test_bounds_as_lines_of_their_own_and_a_dash_for_what_did_not_run():
     lacking = score("bertscore", None, not_run="no embedding")
     lines = our_lines("ours", [score("bleu", 0.5), lacking], ["bleu", "bertscore", "length"], ["official"], bounds=True)
     assert shown(lines) == [
-        ("ours", ["50.0", "not run", "–"]),
+        ("ours", ["50.0", "–", "–"]),
         ("  95% from", ["25.0", "–", "–"]),
         ("  95% to", ["50.0", "–", "–"]),
         ("  n", ["8", "–", "–"]),
     ]
     assert not any(cell.sub for line in lines for cell in line.cells)
-    (first, *_) = our_lines("ours", [lacking], ["bertscore"], ["official"], lacking="no judge", rule=True)
-    assert first.cells[0].text == "no judge" and first.rule
+    (first, *_) = our_lines("ours", [lacking], ["bertscore"], ["official"], rule=True)
+    assert first.cells[0].text == "–" and first.rule
 
 
 def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
