@@ -105,6 +105,7 @@ class Comparisons(Sides):
                 )
         return score_frame(rows)
 
-    def _tabulate(self, room: int) -> Grid:
-        (grid,) = tabulate_several(self._runs, self.profile, every=False)
-        return self._mark(replace(grid, notes=[note for note in grid.notes if note not in tell_under(grid)]))
+    def _tabulate(self, room: int) -> list[Grid]:
+        first, *others = tabulate_several(self._runs, self.profile, every=False)
+        first = replace(first, notes=[note for note in first.notes if note not in tell_under(first)])
+        return [self._mark(first), *map(spell_notes, others)]
