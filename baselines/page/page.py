@@ -138,10 +138,16 @@ def _glance_folder(results: Sequence[Result], profile: str) -> Grid:
 
 def _glance(runs: Runs, profile: str) -> Grid | None:
     """Make the headline of two runs, which says whose values they are, or of more."""
-    if len(runs) != 2:
-        return glance_several(merge_all(runs), profile)
-    grid = glance_pair(merge_all(runs), profile)
     names = [name for name, _ in runs]
+    if len(runs) != 2:
+        several = glance_several(merge_all(runs), profile)
+        if several:
+            first = name_columns(names)[0]
+            several.notes.append(
+                f"This asks which run is best; the tables below, and a terminal, compare each with {first}."
+            )
+        return several
+    grid = glance_pair(merge_all(runs), profile)
     if name_columns(names) != names:
         grid.notes.insert(0, f"Runs: {'; '.join(name_fully(names))}.")
     return grid

@@ -208,12 +208,12 @@ class Comparison(Sides, Mapping[str, Difference]):
         both = (self.before, self.after)
         return [next((one.scores[known] for known, at in one.places.items() if at == place), None) for one in both]
 
-    def _tabulate(self, room: int) -> Grid:
+    def _tabulate(self, room: int) -> list[Grid]:
         ran = (self.before.result, self.after.result)
         names = {"difference": "95% interval", "verdict": "p"}
         grid = lift_place(spread_subs(compare_two(self._runs, self.profile, room=room), names))
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
-        return self._mark(replace(grid, notes=[*warned, *grid.notes]))
+        return [self._mark(replace(grid, notes=[*warned, *grid.notes]))]
 
 
 _Run: TypeAlias = Evaluation | str | Path

@@ -4,15 +4,17 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from quadrag.baselines.report.compared.glance.lined import find_sides
-from quadrag.baselines.report.compared.names import lift_place, tell_under
+from quadrag.baselines.report.compared.names import Place, lift_place, tell_under
 from quadrag.baselines.report.compared.said.verdict import find_verdict
 from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
 from quadrag.baselines.tables.grid import Grid, print_grids
 from quadrag.errors import QuadragError
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance, refuse_unknown
+from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation
 from quadrag.measure.frame import check_rows, score_frame, spell_place
+from quadrag.measure.score import find_name
 from quadrag.measure.sides import Sides, bounds
 from quadrag.measure.words import in_python, speaking_python, spell_notes
 
@@ -35,13 +37,17 @@ class Comparisons(Sides):
         refuse_apart([(name, [result]) for name, result in self._runs])
 
     @entrance
-    def __getitem__(self, name: str) -> NoReturn:
-        """Refuse to return one difference.
+    def __getitem__(self, name: str) -> dict[str, Difference]:
+        """Return the differences of a score from the first run's, by system, of those that are compared.
 
         Raises:
-            QuadragError: always; it says where the differences are.
+            KeyError: no score has this name, or several have, and the message lists those there are.
         """
-        raise QuadragError(_OF_TWO.format(f"[{name!r}]", '"metric"'))
+        found = find_sides([result for _, result in self._runs], self.profile, every=True)
+        places = {spelled: place for place, spelled in self._spell_places().items()}
+        place = places[find_name(name, places)]
+        sides = zip(self._names, found.get(place, ()), strict=False)  # a score that ran in no run has none
+        return {system: Difference.of(side.pair, place) for system, side in sides if side.pair}
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a comparison of two alone has.
@@ -57,11 +63,12 @@ class Comparisons(Sides):
         """Print the table, or when `verbose` those of all metrics.
 
         Raises:
-            QuadragError: there is another argument, as ``worse=True``, which is of two runs.
+            QuadragError: there is another argument, as ``worse=True``, which is of two runs and says so.
         """
         for name in options:
             if name in _QUESTIONS:
-                raise QuadragError(f"of three runs or more there is no {name}=; compare two")
+                two = ", ".join(repr(str(self.runs[at].folder)) for at in (0, -1))
+                raise QuadragError(f"of three runs or more there is no {name}=; name two, as quadrag.compare({two})")
         refuse_unknown(self.show, options)
         first, *others = map(lift_place, tabulate_several(self._runs, self.profile, verbose, self.labels))
         print_grids([self._mark(first), *map(spell_notes, others)], verbose=verbose)
@@ -87,7 +94,7 @@ class Comparisons(Sides):
 
             frames = {name: one.to_pandas(texts=texts) for name, one in zip(self._names, self.runs, strict=True)}
             return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
-        names = {place: name for one in reversed(self.runs) for name, place in one.places.items()}
+        names = self._spell_places()
         rows = []
         for place, sides in find_sides([result for _, result in self._runs], self.profile, every=True).items():
             name, parts = names.get(place, f"{place[1]}/{place[3]}"), (place[0], *place[2:])
@@ -107,6 +114,11 @@ class Comparisons(Sides):
                 )
         return score_frame(rows)
 
-    def _tabulate(self, room: int) -> Grid:
-        (grid,) = tabulate_several(self._runs, self.profile, every=False)
-        return self._mark(replace(grid, notes=[note for note in grid.notes if note not in tell_under(grid)]))
+    def _spell_places(self) -> dict[Place, str]:
+        """Return the names of scores by their places."""
+        return {place: name for one in reversed(self.runs) for name, place in one.places.items()}
+
+    def _tabulate(self, room: int) -> list[Grid]:
+        first, *others = tabulate_several(self._runs, self.profile, every=False)
+        first = replace(first, notes=[note for note in first.notes if note not in tell_under(first)])
+        return [self._mark(first), *map(spell_notes, others)]

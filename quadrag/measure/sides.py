@@ -75,18 +75,18 @@ class Sides(ABC):
         return spell_notes(replace(grid, notes=[*kept, *grid.notes]))
 
     @abstractmethod
-    def _tabulate(self, room: int) -> Grid:
-        """Make the table that is printed, with as many columns for labels and names; and for a cell of a notebook."""
+    def _tabulate(self, room: int) -> list[Grid]:
+        """Make the tables that are printed, with as many columns for labels and names; and for a cell of a notebook."""
 
     @entrance
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines, a line each."""
-        return "\n".join(write_plainly(self._tabulate(PLAIN)))
+        return "\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(PLAIN))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
-        return table_html(self._tabulate(PAGE))
+        return "".join(map(table_html, self._tabulate(PAGE)))
 
 
 def tell_invalid(name: str, one: Evaluation) -> list[str]:

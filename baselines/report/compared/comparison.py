@@ -258,10 +258,11 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
         model = name_run(result.run, number_of(result))
-        parts = [keep_name(name)] * (
-            {keep_name(one) for one in (name, name.rstrip("/").rpartition("/")[2])}.isdisjoint(known)
-        )
-        said_so = name.endswith(model) or name.startswith(f"{model} ")  # with the time behind it
+        folder = name.rstrip("/").rpartition("/")[2]
+        ends = len(runs) > 2 and not every and folder.endswith(f"-{column}")
+        parts = [keep_name(name)] * (not ends and {keep_name(name), keep_name(folder)}.isdisjoint(known))
+        spelled = name.replace(" ", "_"), model.replace(" ", "_")  # as a folder spells a name
+        said_so = spelled[0].endswith(spelled[1]) or name.startswith(f"{model} ")  # with the time behind it
         parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not said_so)
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:
@@ -269,6 +270,7 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
             notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
         elif parts:
             plain.append(f"{column} ({', '.join(parts)})")
+    of_all = [Detail(note) if len(runs) > 2 and note.startswith("Ours on: ") else note for note in of_all]
     return [*notes, *[f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."] * bool(plain), *of_all]
 
 

@@ -19,7 +19,7 @@ from .comparison import compare_runs
 from .glance.lined import difference_cells, head_differences, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, FEW_RUNS, join_columns, label_place, name_columns, name_difference, name_places, tell_under
-from .paired.overall import pool_splits
+from .paired.overall import pool_each
 from .paired.pairs import compare_each, list_places, pick_places
 from .paired.shared import tell_judges
 from .said.errors import tell_errors
@@ -68,7 +68,8 @@ def tabulate_several(
     Args:
         runs: two or more, of one benchmark.
         profile: ``official`` or ``corrected``.
-        every: all metrics, of two runs their matrices too; else the headlines, of three runs or more in one table.
+        every: all metrics, of two runs their matrices too; else the headlines, of three runs or more the differences by
+            the first and the values of the others.
         labels: of a matrix, ``en`` or ``zh``.
     """
     values = compare_runs(runs, profile, every)
@@ -79,9 +80,13 @@ def tabulate_several(
     differences = _tabulate_differences(runs, profile, every)
     if every:
         return [values, differences]
-    found = line_up(runs, profile)
-    notes = [*found.notes, *differences.notes, *values.notes, *tell_under(found)]
-    return [replace(found, title=f"{differences.title}{found.title}", notes=list(dict.fromkeys(notes)))]
+    lead, *rest = line_up(runs, profile)
+    notes = dict.fromkeys([*lead.notes, *differences.notes, *values.notes, *tell_under(lead)])
+    above = [note for note in notes if isinstance(note, Alarm | Verdict)]
+    lead = replace(lead, title=f"{differences.title}{lead.title}", notes=above)
+    grids = [lead, *rest]
+    grids[-1].notes += [note for note in notes if note not in above]
+    return grids
 
 
 def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, every: bool) -> Grid:
@@ -97,9 +102,10 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     compared = compare_each(first, others, heads, profile)
     rest = compare_each(first, others, [place for place in places if place not in heads], profile)
     found = {name: shown | more for name, shown, more in zip(names, compared, rest, strict=True)}
+    pooled = pool_each(first, others, heads, compared, profile)
     seen = {
-        name: {place: one.compared for place, one in pool_splits(first, other, heads, pairs, profile).items()} | pairs
-        for (name, pairs), other in zip(found.items(), others, strict=True)
+        name: {place: one.compared for place, one in whole.items()} | pairs
+        for (name, pairs), whole in zip(found.items(), pooled, strict=True)
     }
     overall = dict.fromkeys(place for pairs in seen.values() for place, one in pairs.items() if one.splits)
     lines: list[Line] = []
@@ -142,6 +148,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes += [Alarm(f"{name_difference((base, join_columns(of, names)))}: {one}") for one, of in folded.items()]
     notes += tell_alike([base, *names], results)
     rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
+    whole = max((one.compared.family for pairs in pooled for one in pairs.values()), default=0)
+    rule = [" ".join([*rule, f"Those over all splits are adjusted apart, for {whole}."])] if whole > 1 else rule
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
     notes += [Detail(TESTS)]

@@ -164,15 +164,20 @@ def test_metrics_and_judges_that_rank_runs_otherwise_are_named() -> None:
 
 def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_what_all_have_alike() -> None:
     wrong, some, most = (graded([1] * right + [-1] * (20 - right)) for right in (0, 6, 12))
-    (grid,) = tabulate_several([("x", wrong), ("y", some), ("z", most)], every=False)
-    runs = [(line.label, line.cells[0].text, line.cells[-1].text) for line in grid.lines if line.cells[0].text]
-    assert [label for label, *_ in runs[:3]] == [" z", " y", " x"]
-    assert any(note.startswith("The same in every run that has it: missing ") for note in grid.notes)
-    assert not any("missing" in line.label for line in grid.lines)
+    grid, values = tabulate_several([("x", wrong), ("y", some), ("z", most)], every=False)
+    for table in (grid, values):
+        assert [line.label for line in table.lines] == ["z", "y", "x"]
+    assert grid.title.endswith(" accuracy") and values.columns == ["hallucination", "truthfulness"]
+    assert [[cell.text for cell in line.cells] for line in values.lines] == [
+        ["40.0*", "20.0*"],
+        ["70.0*", "-40.0*"],
+        ["100.0", "-100.0"],
+    ]
+    assert any(note.startswith("The same in every run that has it: missing ") for note in values.notes)
+    assert "Marked *: better or worse than x." in values.notes
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
-    (grid,) = tabulate_several(many, every=False)
+    grid, _ = tabulate_several(many, every=False)
     assert grid.notes[0] == "Compared with s0 on accuracy: better 12 runs; not decided 7 runs."
-    assert len(grid.lines) <= 60
     assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
     long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]
     long[0] = ("a" * 13, long[0][1])
@@ -203,10 +208,24 @@ def test_a_metric_that_a_run_has_over_other_questions_is_not_the_same_in_all() -
     for _, one in same:
         one.asked = asked_in_two("ours")
     other.asked = asked_in_two("theirs")
-    (grid,) = tabulate_several([*same, ("ext", other)], every=False)
-    shown = [line.label for line in grid.lines if not any(cell.text for cell in line.cells)]
-    assert "all 2 splits/rouge_l" in shown and not any(note.startswith("The same in every") for note in grid.notes)
-    assert [line.cells[0].text for line in grid.lines if line.label == " ext"] == ["100.0"] * 3
+    grid, values = tabulate_several([*same, ("ext", other)], every=False)
+    assert grid.title.endswith(" all 2 splits rouge_l") and values.title == "rouge_l by split"
+    assert not any(note.startswith("The same in every") for note in values.notes)
+    cells = [line.cells for table in (grid, values) for line in table.lines if line.label == "ext"]
+    assert [cells[0][0].text, *(cell.text for cell in cells[1])] == ["100.0"] * 3
+
+
+def test_over_all_splits_the_differences_of_several_runs_are_adjusted_together_and_apart_from_the_splits() -> None:
+    runs = [
+        (name, split_in_two([1.0] * right + [0.0] * (10 - right))) for name, right in zip("xyz", (0, 5, 5), strict=True)
+    ]
+    for _, one in runs:
+        one.asked = asked_in_two("ours")
+    grid, *_, last = tabulate_several(runs, every=False)
+    told = [[cell.text for cell in line.cells[-2:]] for line in grid.lines]
+    assert told == [["0.062", "not decided"]] * 2 + [["–", "–"]], "alone each has half of it, and would be decided"
+    assert "p (Holm)" in grid.columns
+    assert any("for 4 differences. Those over all splits are adjusted apart, for 2." in note for note in last.notes)
 
 
 def test_of_several_runs_those_with_the_same_answers_are_named_once_and_a_raised_p_is_headed_so() -> None:

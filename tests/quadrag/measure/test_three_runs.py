@@ -71,6 +71,9 @@ def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three)
         assert (row["difference_n"], row["p"], row["verdict"]) == (pair.n, pair.p, "better")
     ps = [rows[name, "accuracy"]["p_holm"] for name in ("odd", "every")]
     assert ps == [rows["odd", "accuracy"]["p"], 2 * rows["every", "accuracy"]["p"]], "the two are adjusted together"
+    found = quadrag.compare(*three)["accuracy"]
+    assert [*found] == ["odd", "every"] and [one.p_holm for one in found.values()] == ps
+    assert [one.difference for one in found.values()] == [0.5, 1.0] and found["odd"].verdict == "better"
     assert frame["difference"].isna().tolist() == [True, False, False] * 2
     numbers = ["value", "low", "high", "difference", "difference_low", "difference_high", "p", "p_holm"]
     assert {str(frame[name].dtype) for name in numbers} == {"float64"}
@@ -159,9 +162,9 @@ def test_what_cannot_be_compared_is_refused_in_one_line(three):
         quadrag.QuadragError, match=r"nothing to compare: other is rgb negative_rejection_en .*; x is crag"
     ):
         quadrag.compare(other, *crag)
-    with pytest.raises(quadrag.QuadragError, match=r"there is no \['accuracy'\]; compare two, or take to_pandas\(by="):
-        found["accuracy"]
-    with pytest.raises(quadrag.QuadragError, match=r"^of three runs or more there is no worse=; compare two$"):
+    with pytest.raises(KeyError, match="unknown score 'acuracy'; nearest: accuracy"):
+        found["acuracy"]
+    with pytest.raises(quadrag.QuadragError, match=r"no worse=; name two, as quadrag\.compare\('first', 'every'\)$"):
         found.show(worse=True)
     with pytest.raises(quadrag.QuadragError, match="unknown argument of show 'verbos'; nearest: verbose"):
         found.show(verbos=True)

@@ -1,6 +1,6 @@
 """Three runs or more, a line each: the value by a metric, and the difference from the first run's, by which they stand.
 
-Metrics that no run differs by are folded into a sentence, and of many lines the first metrics' alone are shown.
+Of other metrics and splits a second table has the values alone; those that no run differs by are in a sentence.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,11 +19,13 @@ from ...failing import count_left_out, count_wrong, tell_failing
 from ...pooled import pool_rows
 from ...summary import pick_headlines
 from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
-from ..paired.overall import pool_splits
+from ..paired.overall import pool_each
 from ..paired.pairs import Compared, compare_each, has_better, list_places, pick_places, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
 
-_MOST = 60  # lines of a terminal
+_MOST = 24  # metrics and splits of which a terminal has the values
+_WIDE = 80  # columns of a terminal
+_DECIDED = "*"  # behind a value that is better or worse than the first run's
 _NAMED = 6  # runs that a sentence names of one verdict
 _APART = "not compared"
 _MORE = "More of them: --verbose, and the page"
@@ -62,8 +64,8 @@ def difference_cells(place: Place, pair: Pair | None, n: int = 0) -> list[Cell]:
     return [Cell(difference.text, figure=difference.figure), *map(Cell, texts)]
 
 
-def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
-    """Make the table of the headlines of runs, without a head of its title: what all lines share of their places.
+def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
+    """Make the table of the first headline of runs, without the head of its title, and those of the others' values.
 
     Args:
         runs: name and result of each; the others are compared with the first.
@@ -82,41 +84,69 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> Grid:
     lead = next(iter(left))
     order = _rank(lead, left[lead])
     labels = name_places(left)
-    lines: list[Line] = []
-    hidden: list[str] = []
-    for place, sides in left.items():
-        here = [
-            Line(
-                " " * (len(left) > 1) + called[at],
-                [
-                    _draw_share(place, sides[at].shown),
-                    *(Cell(one.text) for one in difference_cells(place, sides[at].pair, 0 if at else sides[at].n)),
-                ],
-            )
-            for at in order
-            if _is_shown(sides[at])
-        ]
-        if not here:
-            continue
-        if hidden or (lines and len(lines) + len(here) > _MOST):
-            hidden.append(labels[place])
-            continue
-        lines += [Line(labels[place], [Cell("")] * 6, rule=bool(lines))] * (len(left) > 1)
-        lines += here
-    shared = [*dict.fromkeys(place[0] for place in left)], [*dict.fromkeys(place[1] for place in left)]
-    title = " ".join(one[0] for one in shared if len(one) == 1)
-    title += f" {show_key(*lead[2:])}" * (len(left) == 1)
+    lines = [
+        Line(
+            called[at],
+            [
+                _draw_share(lead, side.shown),
+                *(Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n)),
+            ],
+        )
+        for at in order
+        if _is_shown(side := left[lead][at])
+    ]
+    first = name_columns(names)[0]
     notes: list[str] = []
     if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
-        notes.append(Verdict(f"Compared with {name_columns(names)[0]} on {labels[lead]}: {told}."))
+        notes.append(Verdict(f"Compared with {first} on {labels[lead]}: {told}."))
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
+    rest = [place for place in left if place != lead]
+    shown, hidden = rest[:_MOST], rest[_MOST:]
+    values = _list_values({place: left[place] for place in shown}, [(at, called[at]) for at in order])
+    notes += [f"Marked {_DECIDED}: better or worse than {first}."] * bool(values)
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     labelled = name_places(found)
     notes += [f"Marked {ALIKE} in every run: {join_labels(labelled[place] for place in empty)}. {_MORE}."] * bool(empty)
-    notes += [f"Not in this table: {len(hidden)} more, as {hidden[0]}. {_MORE}."] if hidden else []
-    columns = ["value", *head_differences(side.pair for sides in left.values() for side in sides)]
-    return Grid(f", {title}" * bool(title), "run", columns, lines, notes, names=called)
+    notes += [f"Not in this table: {len(hidden)} more, as {labels[hidden[0]]}. {_MORE}."] if hidden else []
+    columns = ["value", *head_differences(side.pair for side in left[lead])]
+    title = f", {lead[0]} {lead[1]} {show_key(*lead[2:])}"
+    return [Grid(title, "run", columns, lines, notes, names=called), *values]
+
+
+def _list_values(found: dict[Place, list[Side]], runs: Sequence[tuple[int, str]]) -> list[Grid]:
+    """List what runs, by rank and name, have by other metrics and splits, in tables that a terminal holds."""
+    from rich.cells import cell_len
+
+    labels = name_places(found)
+    title = "Other metrics"
+    if len({(place[0], *place[2:]) for place in found}) == 1 < len(found):
+        title, labels = f"{show_key(*next(iter(found))[2:])} by split", {place: place[1] for place in found}
+    tables: list[list[tuple[str, list[Cell]]]] = []
+    left = 0
+    for place, sides in found.items():
+        cells = [_value_alone(place, sides[at]) for at, _ in runs]
+        width = 2 + max(map(cell_len, (labels[place], *(cell.text for cell in cells))))
+        if width > left:
+            tables.append([])
+            left = _WIDE - max(cell_len(name) for _, name in runs)
+        left -= width
+        tables[-1].append((labels[place], cells))
+    return [
+        Grid(
+            title,
+            "run",
+            [head for head, _ in table],
+            [Line(name, [cells[at] for _, cells in table]) for at, (_, name) in enumerate(runs)],
+        )
+        for table in tables
+    ]
+
+
+def _value_alone(place: Place, side: Side) -> Cell:
+    """Make the cell of a value, marked where it is better or worse than the first run's."""
+    decided = side.pair is not None and find_verdict(place, side.pair) in (BETTER, WORSE)
+    return Cell(side.shown.text + _DECIDED * decided)
 
 
 def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> dict[Place, list[Side]]:
@@ -127,8 +157,8 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
     pairs: list[dict[Place, Compared]] = [{} for _ in others]  # of each of the others, those over all splits first
     for places in (heads, rest):
         compared = compare_each(first, others, places, profile)
-        for own, other, here in zip(pairs, others, compared, strict=True):
-            whole = pool_splits(first, other, places, here, profile)
+        pooled = pool_each(first, others, places, compared, profile)
+        for own, whole, here in zip(pairs, pooled, compared, strict=True):
             own |= {place: one.compared for place, one in whole.items()} | here
     found: dict[Place, list[Side]] = {}
     rows = [_list_rows(result, profile, every) for result in results]

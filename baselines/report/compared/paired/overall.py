@@ -18,6 +18,7 @@ from .family import adjust, shape
 from .pairs import Compared, has_better, list_values
 
 _Sides = tuple[dict[Any, float], dict[Any, float]]  # what a question counts as in either run, its splits' mean
+_Where = tuple[int, Place]  # which of the runs, and by what it is compared with the first
 
 
 class Overall(NamedTuple):
@@ -36,16 +37,24 @@ class Overall(NamedTuple):
 def pool_splits(
     first: Result, second: Result, places: Sequence[Place], compared: Container[Place], profile: str
 ) -> dict[Place, Overall]:
-    """Compare two runs over all splits of a config together; p is adjusted for these differences alone.
+    """Compare two runs over all splits of a config together; arguments as of `pool_each`."""
+    (found,) = pool_each(first, [second], places, [compared], profile)
+    return found
+
+
+def pool_each(
+    first: Result, others: Sequence[Result], places: Sequence[Place], compared: Sequence[Container[Place]], profile: str
+) -> list[dict[Place, Overall]]:
+    """Compare runs with a first one over all splits of a config together; p is adjusted for these differences alone.
 
     What is drawn is the question: it counts as the mean over the splits in which both runs scored it, so that what
     recurs in every split, as RGB's questions do with other passages, is counted once.
 
     Args:
         first: a run.
-        second: another one.
+        others: each is compared with it.
         places: of the metrics that are compared by split.
-        compared: those of them that have a difference; a metric that lacks one of a split is left out.
+        compared: of each of the others those that have a difference; a metric that lacks one of a split is left out.
         profile: ``official`` or ``corrected``.
     """
     (other,) = (name for name in PROFILES if name != profile)
@@ -56,33 +65,40 @@ def pool_splits(
     known = {
         (config, name_whole(len(here)), metric, key): here
         for (config, metric, key), here in asked.items()
-        if len(here) > 1 and all(place in compared for place in here)
+        if len(here) > 1
     }
-    sides = {place: [_average(first, second, here, name) for name in (profile, other)] for place, here in known.items()}
-    shown, family = _pair_all({place: both[0] for place, both in sides.items()})
-    turned, _ = _pair_all({place: both[1] for place, both in sides.items()})
-    return {
-        place: Overall(
-            (fmean(sides[place][0][0].values()), fmean(sides[place][0][1].values())),
-            Compared(pair, turned[place], pair.n, (0, 0), family, splits=len(known[place])),
-            count_gains(_list_gains(place, sides[place][0])),
-        )
-        for place, pair in shown.items()
-        if pair
+    sides = {
+        (at, place): [_average(first, second, here, name) for name in (profile, other)]
+        for at, (second, pairs) in enumerate(zip(others, compared, strict=True))
+        for place, here in known.items()
+        if all(one in pairs for one in here)
     }
+    shown, family = _pair_all({where: both[0] for where, both in sides.items()})
+    turned, _ = _pair_all({where: both[1] for where, both in sides.items()})
+    found: list[dict[Place, Overall]] = [{} for _ in others]
+    for (at, place), pair in shown.items():
+        if pair:
+            ones, twos = sides[at, place][0]
+            found[at][place] = Overall(
+                (fmean(ones.values()), fmean(twos.values())),
+                Compared(pair, turned[at, place], pair.n, (0, 0), family, splits=len(known[place])),
+                count_gains(_list_gains(place, (ones, twos))),
+            )
+    return found
 
 
-def _pair_all(sides: Mapping[Place, _Sides]) -> tuple[dict[Place, Pair | None], int]:
+def _pair_all(sides: Mapping[_Where, _Sides]) -> tuple[dict[_Where, Pair | None], int]:
     pairs = {
-        place: _widen(
-            place, paired_difference(*([Item(question, value) for question, value in one.items()] for one in both))
+        where: _widen(
+            where[1], paired_difference(*([Item(question, value) for question, value in one.items()] for one in both))
         )
-        for place, both in sides.items()
+        for where, both in sides.items()
     }
 
-    def shape_of(place: Place) -> Any:
-        ones, others = sides[place]
-        return place[0], shape({question: others[question] - one for question, one in ones.items()})
+    def shape_of(where: _Where) -> Any:
+        ones, others = sides[where]
+        gains = {question: others[question] - one for question, one in ones.items()}
+        return where[0], where[1][0], shape(gains)
 
     return adjust(pairs, shape_of)
 
