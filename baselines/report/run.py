@@ -59,8 +59,8 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
     scores = select_whole(result.scores)
     pooled = pool_profiles(result, [row for row in scores if row["profile"] in profiles])
     splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.inputs.splits
-    head = f"{name_units(scores)}, {profiles[0]} profile, {INTERVALS}."
-    notes = [*note_ours([result], [head], scores, profiles), *note_judges([result], profiles[0])]
+    head = [f"{name_units(scores)}, {profiles[0]} profile.", INTERVALS]
+    notes = [*note_ours([result], head, scores, profiles), *note_judges([result], profiles[0])]
     columns = [*dict.fromkeys(row["split"] for row in pooled), *splits]
     lines = _metric_lines(select_run([*pooled, *scores]), columns, profiles)
     notes += [*note_profiles(lines, scores), *note_replicas([result], profiles[0], alone=True)]

@@ -153,8 +153,11 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
         < page.index(f"<td>{low}</td><td>{high}</td>")
         < page.index("</table>")
     )
-    assert "Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p>Better or worse: p below 0.05.<br>") and page.count("<b>") == 4
+    assert "Percent, official profile. Better or worse: p below 0.05." in notes
+    assert (
+        page.index("</table>") < page.index("<p>Percent, official profile. Better or worse: p below 0.05.<br>")
+        and page.count("<b>") == 4
+    )
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
     assert "on the 6 questions that both scored" in " ".join(uneven.split()) and "scored)" not in repr(pairs)
