@@ -10,9 +10,13 @@ import textwrap
 
 GLANCE = 160  # characters of a long text that a person is shown first
 _WIDE = "\u2e80-\uffef"
-# What stays together: a word or a sign, with the marks that may not begin a line.
-_AFTER = "，。；：？！、）”"
-_PIECE = re.compile(rf"""\s*[（“]?['"]?(?:[^\s{_WIDE}]+|[{_WIDE}])(?:['"](?=[\s{_AFTER}]|$))?[{_AFTER}]*""")
+_ENDS = "，。；：？！、）”"  # marks that may not begin a line
+# What stays together: a word or a sign, with these marks and quotes before them or a blank; and a p with its number.
+_WORD = rf"(?:\bp (?:< )?[\d.]+|[^\s{_WIDE}]+|[{_WIDE}])"
+_PIECE = re.compile(rf"""\s*[（“]?['"]?{_WORD}(?:['"](?=[\s{_ENDS}]|$))?[{_ENDS}]*""")
+_P = re.compile(r"\bp (?:< )?(?=\d)")
+_HARD = "\u00a0"  # a blank at which no line is broken
+
 _LABEL = re.compile(r"\s*(?:\S+ {2,})?")
 
 
@@ -24,7 +28,9 @@ def is_wide(text: str) -> bool:
 def wrap(text: str, width: int) -> list[str]:
     """Break a text into lines of so many columns at most."""
     if not is_wide(text):
-        return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+        whole = _P.sub(lambda found: found[0].replace(" ", _HARD), text)
+        lines = textwrap.wrap(whole, width, break_long_words=False, break_on_hyphens=False)
+        return [line.replace(_HARD, " ") for line in lines]
     from rich.cells import cell_len
 
     lines = [""]

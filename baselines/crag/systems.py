@@ -87,9 +87,10 @@ def _notes(result: Result, rated: bool, weighted: bool) -> list[str]:
     ]
     if rated:
         notes.append(
-            f"Percent, {INTERVALS}. Truthfulness is perfect plus half of acceptable minus hallucination; an answer "
-            "that nobody rated is left out under official."
+            "Percent. Truthfulness is perfect plus half of acceptable minus hallucination; an answer that nobody rated "
+            "is left out under official."
         )
+        notes.append(INTERVALS)
     if rated and not weighted:
         notes.append("The table's second half is weighted by traffic: --option weights=FILE.")
     if found := spread(list(result.run.latency_seconds.values())):

@@ -57,7 +57,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
                 own.append((under, our_lines(label, scores, keys, profiles)))
         lines += place_lines(theirs, own)
     head = note_paper(NAME, shown) if shown else ["No row of the paper was made under these settings."]
-    head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
+    head += [f"Ours: percent, {profiles[0]} profile.", INTERVALS]
     scores = [
         {**row, "of": _name_block(name, result, blocks[name])}
         for name in _order(blocks)

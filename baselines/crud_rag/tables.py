@@ -146,8 +146,8 @@ def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[
 def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
     totals = {one.run.inputs.config: max((row["n_total"] for row in one.scores), default=0) for one in results}
     n = ", ".join(f"{config} {total}" for config, total in totals.items())
-    head = f"Percent, length in characters; {profiles[0]} profile, {INTERVALS}. Items: {n}."
-    return note_ours(results, [head], [row for one in results for row in one.scores], profiles)
+    head = f"Percent, length in characters; {profiles[0]} profile. Items: {n}."
+    return note_ours(results, [head, INTERVALS], [row for one in results for row in one.scores], profiles)
 
 
 def _setting(inputs: Inputs, varies: str) -> str:

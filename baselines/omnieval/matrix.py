@@ -71,7 +71,8 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
             lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
     notes = [
-        f"Percent, {profile} profile, {INTERVALS}.",
+        f"Percent, {profile} profile.",
+        INTERVALS,
         "Topics and `all` count each question alike (micro); macro: each group that has a value, with intervals group "
         "by group.",
         *note_directions((row["metric"], row["key"]) for row in found.values()),

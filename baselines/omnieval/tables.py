@@ -53,7 +53,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
         scores += ours
     head = note_paper(NAME, rows) if rows else ["The paper prints nothing for this split."]
-    head.append(f"Ours: percent, {profiles[0]} profile, {INTERVALS}.")
+    head += [f"Ours: percent, {profiles[0]} profile.", INTERVALS]
     notes = note_ours(here, head, scores, profiles)
     notes += note_directions((row.module, row.key) for row in read_table(NAME, number))
     return Grid(

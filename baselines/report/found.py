@@ -73,8 +73,8 @@ def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said:
     if len(rows) < 2:
         return []
     columns = [show_key(*recall.split(".", 1)), show_key(said["metric"], said["key"]), "n"]
-    note = f"Means over the questions of a line, percent, {profile} profile, {INTERVALS}."
-    return [Grid(title, "relevant passages", columns, rows, [note], "scatter", _place(items, found))]
+    note = f"Means over the questions of a line, percent, {profile} profile."
+    return [Grid(title, "relevant passages", columns, rows, [note, INTERVALS], "scatter", _place(items, found))]
 
 
 def _place(items: Sequence[Item], found: Mapping[Any, float]) -> list[tuple[float, float, int]]:

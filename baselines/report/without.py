@@ -55,10 +55,11 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
     said.append("Where `confirmed` is false in the file, a question counts again.")
     not_run = note_not_run(load_tables(inputs.benchmark), scores)
-    units = f"{name_units(rows)}, {profile} profile, {INTERVALS}."
+    units = f"{name_units(rows)}, {profile} profile."
     notes = [
         *note_partial([result]),
         units,
+        INTERVALS,
         *note_keys(rows),
         *not_run,
         *(said if flagged else ["No question is flagged."]),

@@ -120,7 +120,7 @@ def _say(part: _Part) -> str:
 
 
 def _notes(testbed: Testbed, parts: Iterable[_Part]) -> list[str]:
-    notes = [f"Percent of the wrong answers that are sorted, {INTERVALS}; an answer may have several classes."]
+    notes = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
     if without := [f"{part.split} {_say(part)}" for part in parts if part.reasons]:
         notes.append(f"Without a class, and left out: {'; '.join(without)}.")
     where = f"Published: {load('rgb').paper}, table {testbed.number}"

@@ -67,7 +67,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         # Wherever a campaign was stopped, any of its tables may lack a column.
         notes = note_partial([*here, *(one for one in others if one.stopped)])
         notes += [] if "noise ratio" in title else [_note_columns(heads, english)]
-        notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile, {INTERVALS}."]
+        notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
         notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs([one.run for one in here])]
         notes += note_beside([one.run for one in here])
         columns = list(heads)

@@ -11,9 +11,9 @@ from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
 from .paper import PaperTables, load_tables
 
-INTERVALS = (
+INTERVALS = Detail(
     f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), else "
-    "by bootstrap (BCa)"
+    "by bootstrap (BCa)."
 )
 TESTS = (
     "p: McNemar's mid-p, with Bonett and Price's interval, where answers are right or wrong or all differ by as much; "

@@ -59,6 +59,6 @@ def slice_grids(scores: Sequence[Row], title: str, profile: str) -> list[Grid]:
         names = {row["key"]: show_key(row["metric"], row["key"]) for row in parts}
         heads = ["n", *(break_heading(names[key]) for key in keys)]
         shown = [row for row in parts if row["key"] in keys]
-        notes = [f"{name_units(shown)}, {profile} profile, {INTERVALS}.", *note_keys(shown)]
+        notes = [f"{name_units(shown)}, {profile} profile.", INTERVALS, *note_keys(shown)]
         grids.append(Grid(f"{title}, {split}: slices", "slice", heads, lines, notes, "points"))
     return grids

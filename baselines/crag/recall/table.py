@@ -55,7 +55,8 @@ def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
     applicable = sum(question.applicable for question in questions)
     notes: list[str] = [Alarm(f"PARTIAL: {recall.stopped}.")] if recall.stopped else []
     notes += [
-        f"Percent of questions, {INTERVALS}. On: {source}.",
+        f"Percent of questions. On: {source}.",
+        INTERVALS,
         "Found: an accepted answer stands there, whole words and numbers; case, punctuation, blanks and commas between "
         "thousands aside. What is said in other words is not found.",
         f"Questions: {len(questions)}, of which {applicable} have an answer that can be found; of the others it is "

@@ -35,6 +35,7 @@ from .names import (
     name_places,
     tell_apart,
 )
+from .paired.counts import Changes, count_changes
 from .paired.family import adjust
 from .paired.overall import pool_splits
 from .paired.pairs import compare_each, pair_results, pick_places, place_of, shape_of
@@ -123,7 +124,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     results = [result for _, result in runs]
     found = _pick_rows(results, profile, every)
     if len(runs) == 2:
-        grid = compare_two(runs, profile, every)
+        grid = compare_two(runs, profile, every, counted=not every)
         columns = name_columns([name for name, _ in runs])
         grid.notes += tell_slices(results[0], results[1], found.heads, profile, columns[1])
     else:
@@ -132,19 +133,24 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     names = [name for name, _ in runs]
     known = {*name_columns(names), *(name for name in names if f"= {keep_name(name)}" in grid.title)}
     known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= FEW_RUNS or not every) else set()
-    grid.notes += [*_tell_runs(runs, every, known), f"{name_units(shown)}, {profile} profile, {INTERVALS}."]
-    grid.notes += note_keys(shown)
+    grid.notes += [] if len(runs) == 2 else [_tell_units(found, profile)]
+    grid.notes += [*_tell_runs(runs, every, known), INTERVALS, *note_keys(shown)]
     grid.notes += _tell_lacking(results[0], found) if len(runs) != 2 else []
     grid.notes += [Detail(TESTS)] * (len(runs) == 2)
     return grid
 
 
 def compare_two(
-    runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = False, room: int = TERMINAL
+    runs: Sequence[tuple[str, Result]],
+    profile: str = "official",
+    every: bool = False,
+    room: int = TERMINAL,
+    counted: bool = False,
 ) -> Grid:
     """Compare two named runs: a line that says which is better, the differences, what these cannot say.
 
-    Arguments as of `compare_runs`; `room` as of `head_two`.
+    Arguments as of `compare_runs`; `room` as of `head_two`. Where `counted`, under each value stands on how many
+    questions its run is better, in place of the value's own interval; else a note says it.
     """
     names = [name for name, _ in runs]
     columns = name_columns(names)
@@ -156,14 +162,17 @@ def compare_two(
     others = [(place, part) for place, part in found.places if part != ALL or place not in found.heads]
     labels = name_places([*overall, *found.heads])
     rest = _pair_others(first, second, others, profile)
-    lines = [
-        Line(label_place(place), [*map(Cell, one.show(place)), *verdict_cells(place, one.compared.pair)])
-        for place, one in pooled.items()
-    ]
+    changes = {place: counts for place in found.heads if (counts := count_changes(first, second, place, profile))}
+    gains = {(place, ALL): counts for place, counts in changes.items()}
+    lines = []
+    for place, one in pooled.items():
+        values = _put_under([Cell(value) for value in one.show(place)], one.changes if counted else None)
+        lines.append(Line(label_place(place), [*values, *verdict_cells(place, one.compared.pair)]))
     for line, at in zip((laid := _lay_out(runs, found)).lines, found.places, strict=True):
         drawn = at not in rest
         pair = compared[at[0]].pair if drawn and at[0] in compared else rest.get(at)
-        cells = [*line.cells, *verdict_cells(at[0], pair)]
+        values = _put_under(line.cells, gains.get(at)) if counted else line.cells
+        cells = [*values, *verdict_cells(at[0], pair)]
         difference = len(line.cells)
         lines.append(
             replace(
@@ -183,13 +192,30 @@ def compare_two(
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
     notes += tell_over(compared.values())
-    notes += tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += [one for one in missing if one not in invalid]
+    rule = tell_rule([*overall.values(), *compared.values()], any(rest.values()))
+    notes += [" ".join([_tell_units(found, profile), *rule])]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
-    notes += [*tell_changes(first, second, found.heads, profile, columns), *_tell_lacking(first, found)]
+    if not every:  # over all splits, where that is known
+        changes = {at: one.changes for at, one in pooled.items()} | {
+            at: one for at, one in changes.items() if (at[0], *at[2:]) not in {(up[0], *up[2:]) for up in pooled}
+        }
+    notes += [] if counted else tell_changes(changes, columns)
+    notes += _tell_lacking(first, found)
     heads, legend = head_two(names, labels.values(), room)
     title = f"Comparison: {name_difference(columns)}{legend}"
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
+
+
+def _put_under(cells: Sequence[Cell], counts: Changes | None) -> list[Cell]:
+    """Put under the values of two runs on how many questions each is better, or nothing."""
+    subs = [f"{n} better" for n in (counts.worse, counts.better)] if counts else ["", ""]
+    return [replace(cell, sub=sub) for cell, sub in zip(cells, subs, strict=True)]
+
+
+def _tell_units(found: _Rows, profile: str) -> str:
+    rows = [row for at in found.places for table in found.tables if (row := table.get(at))]
+    return f"{name_units(rows)}, {profile} profile."
 
 
 def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[str]:
@@ -250,6 +276,7 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
     settings = [list_settings(result.run.inputs) for _, result in runs]
     notes: list[str] = []
     plain: list[str] = []  # those of which nothing else is to be said
+    named = False  # whether one of these has a name that stands nowhere else
     noted = [note_runs(result.parts or [result.run]) for _, result in runs]
     said = [[note for note in one if every or not isinstance(note, Detail)] for one in noted]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
@@ -270,8 +297,10 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
             notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
         elif parts:
             plain.append(f"{column} ({', '.join(parts)})")
-    of_all = [Detail(note) if len(runs) > 2 and note.startswith("Ours on: ") else note for note in of_all]
-    return [*notes, *[f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."] * bool(plain), *of_all]
+            named |= keep_name(name) in parts
+    runs_are = f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."
+    notes += [runs_are if named else Detail(runs_are)] * bool(plain)
+    return [*notes, *map(Detail, of_all)]  # what is the same in all says nothing of a difference
 
 
 def _pair_others(

@@ -196,8 +196,10 @@ def lift_place(grid: Grid) -> Grid:
 
 def tell_under(grid: Grid) -> list[Alarm]:
     """Say what stands in small type under the values of a table for a terminal."""
-    under = any(cell.sub for line in grid.lines for cell in line.cells)
-    return [Alarm("Under each value stands its 95% interval.")] * under
+    subs = [cell.sub for line in grid.lines for cell in line.cells if cell.sub]
+    if any(sub.endswith(" better") for sub in subs):
+        return [Alarm("Below: on how many questions each run is better; the difference's 95% interval.")]
+    return [Alarm("Under each value stands its 95% interval.")] * bool(subs)
 
 
 def _lift(lines: Sequence[Line]) -> tuple[str, list[Line]]:

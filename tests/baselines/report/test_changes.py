@@ -152,15 +152,20 @@ def test_python_shows_the_same_questions(two, capsys):
     assert "  b answer  no idea of 0" in out and "1 of 2 questions on which b is worse by accuracy" in out
     both.show(better=True)
     assert "  a answer  no idea of 3" in capsys.readouterr().out
+    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in repr(quadrag.compare("a", "b"))
     quadrag.compare("a", "b").show()
     out = capsys.readouterr().out
-    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in out
     assert "metric a b difference verdict" in " ".join(out.split()), "of one name, they are called by their folders"
 
 
 def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     out = cli("report", "a", "b").out
-    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in out
+    assert " 2 better 1 better " in " ".join(out.split()) and "Below: on how many questions each run is better" in out
+    every = cli("report", "a", "b", "--verbose").out
+    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in every
+    assert "Under each value stands its 95% interval." in every and " 1 better " not in " ".join(
+        every.split("\n")[8:20]
+    )
     assert out.endswith("All answers side by side: --html FILE\nnext: quadrag show a b --worse\n")
     out = cli("report", "a", "b", "--html", "page.html").out
     assert out.endswith("\npage.html\nnext: quadrag show a b --worse\n")
@@ -199,13 +204,14 @@ def test_only_what_shows_something_is_offered_next(two):
 
 
 def test_answers_that_are_the_same_texts_are_counted(two, cli):
-    assert "9 of 12 answers are the same texts in both." in cli("report", "a", "b").out
+    assert "9 of 12 answers are the same texts in both." in cli("report", "a", "b", "--verbose").out
+    assert "same texts" not in cli("report", "a", "b").out
     shutil.copytree("a", "c")
     lines = cli("report", "a", "c").out.splitlines()
     assert lines.index("12 of 12 answers are the same texts in both.") == 4, "above the table, below the title"
     assert "12 of 12 answers are the same texts" in repr(quadrag.compare("a", "c"))
     files = [f"{name}/answers.jsonl" for name in "ab"]
-    scored = cli("score", *files, "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample")
+    scored = cli("score", *files, "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample", "--verbose")
     assert "9 of 12 answers are the same texts in both." in scored.out
 
 
@@ -321,6 +327,6 @@ def test_a_list_of_metrics_names_each_config_once():
 def test_of_one_split_against_several_the_headline_names_it(two, cli):
     several = quadrag.evaluate("rgb", "information_integration_en", lambda one: one.query, data_dir="sample", out="all")
     assert len(several.result.run.inputs.splits) > 1
-    out = cli("report", "a", "all").out
+    out = cli("report", "a", "all", "--verbose").out
     assert out.startswith("\nNot decided on noise_40/accuracy: ") and "Runs: a (mine), " in out
     assert "There are no such questions.\n" in cli("show", "all", "a", "--worse", "--ids").err

@@ -103,8 +103,8 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     assert grid.notes[0].startswith("b is better on accuracy: +25.0 points over all 5 splits (95% ")
     assert [cells[split][3].sub for split in ("noise_60", "noise_80")] == ["p 0.010", "p 0.062"]
     assert "The interval is not adjusted, p is: p decides on noise_80/accuracy." in grid.notes
-    told = "Better or worse: p below 0.05. p is already raised, by Holm's rule, for 5 differences."
-    assert f"{told} Other metrics, and means over groups, are adjusted apart." in grid.notes
+    told = "Better or worse: p below 0.05 (Holm, 5 differences)."
+    assert f"Percent, official profile. {told} Other metrics, and means over groups, are adjusted apart." in grid.notes
     both = Comparison(*(Evaluation(one, Path("r"), "official") for one in (first, second)))
     assert {both[f"noise_{noise}/accuracy"].decisive < 0.05 for noise in (0, 20, 40, 80)} == {False}
     assert both["noise_80/accuracy"].p == pytest.approx(2**-6)

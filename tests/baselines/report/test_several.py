@@ -81,7 +81,7 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     for found in (notes, brief.notes):
         assert "C minus A: The interval is not adjusted, p is: p decides on rouge_l." in found
     assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
-    assert any("by Holm's rule, for 3 differences" in note for note in grid.notes)
+    assert any("(Holm, 3 differences)" in note for note in grid.notes)
     assert "E minus A: Not compared, no question is in both: rouge_l." in notes
     unsure = run(base + noise - noise.mean() + 0.01, asked=asked)
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*[runs[0]] * 13, unsure])])
@@ -126,10 +126,10 @@ def test_metrics_that_mirror_each_other_count_once_in_holms_rule_and_one_that_ti
     assert not any("Holm" in note for note in notes), "one question"
     assert notes[0].startswith("B is better on ") and ". The rest: better on " in notes[0]
     found = words(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]), every=False)
-    assert any("by Holm's rule, for 3 differences" in note and "mirror" not in note for note in found), found
+    assert any("(Holm, 3 differences)" in note and "mirror" not in note for note in found), found
     two = [graded(grades) for grades in (wrong, [1] * 6 + wrong[6:], [-1] * 13 + [1] * 7)]
     (told,) = [note for note in tabulate_several(list(zip("ABC", two, strict=True)))[1].notes if "Holm" in note]
-    assert "by Holm's rule, for 2 differences" in told and "mirror each other question by question" in told
+    assert "(Holm, 2 differences)" in told and "mirror each other question by question" in told
 
 
 def ranked(values: dict[str, float], judge: str = "j", llm: str = "m") -> Result:

@@ -60,17 +60,17 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
 
     said = f"Not decided on rouge_l: +1.0 points, which may be chance ({span(run(first), run(second))})."
     assert words(run(first), run(second))[0] == said
-    told = f"To show a difference of this size would probably take: rouge_l about {float(f'{more:.2g}'):,.0f} more"
-    assert needed(run(first), run(second)) == f"{told} questions, but only 700 are left."
+    told = f"To show a difference of this size would probably take: about {float(f'{more:.2g}'):,.0f} more"
+    assert needed(run(first), run(second)) == f"{told} questions, but only 700 are left (rouge_l)."
     on_sample = run(first), run(second)
     on_sample[0].run.source = SAMPLE_SOURCE
-    assert needed(*on_sample).endswith(" more questions."), "nothing is known of more samples"
+    assert needed(*on_sample).endswith(" more questions (rouge_l)."), "nothing is known of more samples"
     whole = [np.tile(one, 8) for one in (first, first + (noise - noise.mean()) + 0.002)]
-    assert needed(*map(run, whole)).endswith(" more questions, but none is left.")
+    assert needed(*map(run, whole)).endswith(" more questions, but none is left (rouge_l).")
     hal = {"metric": "omnieval", "key": "hal"}
     assert words(run(first, **hal), run(second, **hal))[0].startswith("Not decided on hal: +1.0 points, which")
     wide = first + 100 * (noise - noise.mean()) + 0.01
-    assert needed(run(first), run(wide)).endswith(": rouge_l more than 1,000,000 questions.")
+    assert needed(run(first), run(wide)).endswith(": more than 1,000,000 questions (rouge_l).")
 
 
 def test_what_is_the_same_is_said_to_be_the_same() -> None:
@@ -151,7 +151,7 @@ def test_where_interval_and_test_disagree_the_test_decides(n: int, gained: int, 
     assert {*said, "The interval is not adjusted, p is: p decides on accuracy."} <= {*told}
 
 
-@pytest.mark.parametrize("changed, needed", [(2, ["accuracy, truthfulness about 25 more questions"]), (1, [])])
+@pytest.mark.parametrize("changed, needed", [(2, ["about 25 more questions (accuracy, truthfulness)"]), (1, [])])
 def test_what_more_questions_would_show_is_told_once_and_not_of_a_single_one(changed: int, needed: list[str]) -> None:
     def both(value: float) -> Result:
         values = [0.0] * 8 + [value] * changed
@@ -162,7 +162,7 @@ def test_what_more_questions_would_show_is_told_once_and_not_of_a_single_one(cha
         return one
 
     told = words(both(0.0), both(1.0))
-    start = "To show a difference of this size would probably take: "
+    start = "To show differences of this size would probably take: "
     assert told[0].startswith("Not decided on accuracy") and "not decided on truthfulness" in told[0]
     assert [note for note in told if note.startswith(start)] == [f"{start}{one}." for one in needed]
 

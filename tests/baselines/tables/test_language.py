@@ -91,9 +91,10 @@ def test_a_comparison_is_in_chinese(cli):
             "v2 更好，+3.0 个百分点（95% 区间 1.0 至 4.0；p 0.002）。",
         ),
         (
-            "To show a difference of this size would probably take: f1 about 980 more questions, but only 800 are "
-            "left; em a few more questions; acc more than 1,000,000 questions.",
-            "要看出这样大的差别，大概还需要：f1 约 980 题（但该划分只剩 800 题）；em 几题；acc 1,000,000 题以上。",
+            "To show differences of this size would probably take: about 980 more questions, but only 800 are left "
+            "(f1); a few more questions (em); more than 1,000,000 questions (acc).",
+            "要看出这样大的差别，大概还需要：约 980 题，但该划分只剩 800 题（f1）；几题（em）；"
+            "1,000,000 题以上（acc）。",
         ),
         (
             "Compared with A on noise_0/f1: worse 20 runs; not decided v1, v2, bm25.",
@@ -316,4 +317,4 @@ def test_blanks_in_chinese_follow_one_rule():
     assert [text for text in CHINESE.values() if any(map(ILL_SPACED.search, SLOT.split(text)))] == []
     assert speak("f1: 10 of 12 answers are the same texts in both.", "zh") == "f1：12 个回答中有 10 个两次文本相同。"
     assert speak("extractive. Settings of its own: top_k 8.", "zh") == "extractive。仅此次运行有的设置：top_k 8。"
-    assert speak("Ours: official profile, percent points.", "zh") == "本次：官方口径，百分点。"
+    assert speak("Ours: percent, official profile.", "zh") == "本次：百分数，官方口径。"

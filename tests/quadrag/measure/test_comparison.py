@@ -135,7 +135,9 @@ def test_what_is_printed_over_all_splits_is_a_score_and_a_row():
     pair = both["accuracy"]
     assert pair is both[name] and next(iter(both)) == name and pair.n == 12
     low, high = (f"{100 * end:.1f}" for end in pair.interval)
-    assert repr(both).startswith(f"v3 is better on accuracy: +40.0 points over all 5 splits (95% {low} to {high}; p ")
+    assert " ".join(repr(both).split()).startswith(
+        f"v3 is better on accuracy: +40.0 points over all 5 splits (95% {low} to {high}; p "
+    )
     (row, *_) = both.to_pandas(by="metric").to_dict("records")
     assert (row["before"], row["after"], row["difference"]) == pytest.approx((0.6, 1.0, 0.4))
     gained = both.to_pandas(texts=False).groupby("id")[f"{COLUMN}_difference"].mean()

@@ -8,10 +8,10 @@ from quadrag.stats import items_needed
 from ....core.result import Result
 from ....scoring.validity import is_invalid
 from ....tables.cells import ALPHA, FEW
-from ....tables.grid import Alarm
+from ....tables.grid import Alarm, Detail
 from ....tables.slices import select_whole
 from ..names import Place, join_labels, name_places
-from ..paired.counts import count_changes
+from ..paired.counts import Changes
 from ..paired.pairs import Compared, place_of, say_unpaired
 from ..paired.shared import is_judged, is_same, match_answers
 from .verdict import BETTER, UNDECIDED, WORSE, drop_splits, find_verdict, list_told, tell_facts, tell_other
@@ -46,8 +46,9 @@ def tell_beside(
     for place, one in undecided.items():
         if one.pair.difference and one.pair.changed > 1:  # one question does not say how much they differ
             needs.setdefault(_tell_need(one), []).append(labels[place])
-    needed = "; ".join(f"{join_labels(metrics)} {need}" for need, metrics in needs.items())
-    notes += [f"To show a difference of this size would probably take: {needed}."] if needed else []
+    needed = "; ".join(f"{need} ({join_labels(metrics)})" for need, metrics in needs.items())
+    what = "a difference" if sum(map(len, needs.values())) == 1 else "differences"
+    notes += [f"To show {what} of this size would probably take: {needed}."] if needed else []
     return notes + tell_odd(told, labels)
 
 
@@ -67,8 +68,7 @@ def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
     pairs = list(pairs)
     family = max((one.family for one in pairs), default=0)
     mirrored = sum(one.pair.p_holm is not None for one in pairs if one.family == family) > family > 1
-    said = [f"Better or worse: p below {ALPHA}."]
-    said += [f"p is already raised, by Holm's rule, for {family} differences."] * (family > 1)
+    said = [f"Better or worse: p below {ALPHA}{f' (Holm, {family} differences)' * (family > 1)}."]
     said += ["Metrics that mirror each other question by question count once."] * mirrored
     said += ["Other metrics, and means over groups, are adjusted apart."] * (rest and family > 1)
     return [" ".join(said)] * bool(pairs)
@@ -121,18 +121,13 @@ def say_missing(first: Result, second: Result, place: Place, profile: str, names
     return say_unpaired(first, second, place, profile) if there else ""
 
 
-def tell_changes(
-    first: Result, second: Result, places: Iterable[Place], profile: str, names: Sequence[str]
-) -> list[str]:
-    """Say on how many questions the second is better, worse and equal, by each metric that some question differs by.
-
-    Arguments as of `tell_missing`.
-    """
-    told = []
-    for place, name in name_places(places).items():
-        found = count_changes(first, second, place, profile)
-        if found and found.better + found.worse:
-            told.append(f"{name} {', '.join(f'{count} {word}' for word, count in found._asdict().items())}")
+def tell_changes(changes: Mapping[Place, Changes], names: Sequence[str]) -> list[str]:
+    """Say on how many questions the second of two runs is better, worse and equal, by metric, where some differ."""
+    told = [
+        f"{name} {', '.join(f'{count} {word}' for word, count in found._asdict().items())}"
+        for place, name in name_places(changes).items()
+        if (found := changes[place]).better + found.worse
+    ]
     return [f"{names[1]} against {names[0]}, question by question: {join_labels(told, '; ')}."] if told else []
 
 
@@ -142,7 +137,7 @@ def tell_same(first: Result, second: Result) -> list[str]:
     if not any(matches):
         return []
     told = f"{sum(matches)} of {len(matches)} answers are the same texts in both."
-    return [Alarm(told)] if all(matches) else [told]
+    return [Alarm(told) if all(matches) else Detail(told)]
 
 
 def tell_alike(names: Sequence[str], results: Sequence[Result]) -> list[Alarm]:
