@@ -154,7 +154,9 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
         < page.index("</table>")
     )
     assert "Percent, official profile. Better or worse: p below 0.05." in notes
-    assert page.index("</table>") < page.index("<p><small>Percent, official profile. Better or worse: p below 0.05.<br>")
+    assert page.index("</table>") < page.index(
+        "<p><small>Percent, official profile. Better or worse: p below 0.05.<br>"
+    )
     assert (
         page.count("<b>") == 2 and page.index("</table>") < page.index("which is made up") and page.count("<svg") == 1
     )
