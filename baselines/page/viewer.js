@@ -1,6 +1,6 @@
 // The answers of one run, or of several beside each other: the list, its controls, what is opened, keys and addresses.
 
-const STEP = 100; // entries added to the list at once
+const STEP = 100; // answers added to the list at once
 
 class Viewer {
   constructor(index) {
@@ -8,6 +8,7 @@ class Viewer {
     this.values = new Values(index);
     this.texts = new Search(index, (word) => this.count(word));
     this.several = index.runs.length > 1;
+    this.step = Math.ceil(STEP / index.runs.length); // questions, each with an answer of every run
     this.found = [];
     this.shown = 0;
     this.open = -1;
@@ -106,7 +107,15 @@ class Viewer {
     this.list.replaceChildren();
     this.shown = 0;
     this.extend();
-    this.count(WORDS.count.replace("{0}", this.found.length).replace("{1}", items.length));
+    const told = WORDS.count.replace("{0}", this.found.length).replace("{1}", items.length);
+    this.count([told, ...this.narrowed()].join(" · "));
+  }
+
+  /** Name what keeps questions out of the list: their kind with the metric that decides it, and their group. */
+  narrowed() {
+    const { which, group } = this;
+    const kind = which.value === "failed" ? WORDS.failed : `${WORDS[which.value]} (${this.values.metric.label})`;
+    return [which.value !== "all" && kind, group.value && group.selectedOptions[0].text].filter(Boolean);
   }
 
   count(text) {
@@ -115,7 +124,7 @@ class Viewer {
 
   /** Add entries to the list. */
   extend() {
-    const next = this.found.slice(this.shown, this.shown + STEP);
+    const next = this.found.slice(this.shown, this.shown + this.step);
     this.list.append(...next.map((at) => this.entry(at)));
     this.shown += next.length;
     document.getElementById("more").hidden = this.shown >= this.found.length;
