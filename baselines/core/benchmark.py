@@ -222,6 +222,10 @@ class Benchmark:
         """The configs that hold questions."""
         return list(dict.fromkeys([*(config for config, _ in self.campaign(False)), *self.parts]))
 
+    def find_supplied(self, config: str) -> str | None:
+        """Return the retriever that shows the passages which come with a config's questions; None where none come."""
+        return self.supplied if config in (self.pages or [config]) else None
+
 
 @cache
 def known() -> Sequence[str]:

@@ -29,7 +29,7 @@ from quadrag.baselines.runs import retrieve
 from quadrag.baselines.scoring.score import score
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.harnesses.task_list import default_split, supplied
+from quadrag.harnesses.task_list import default_split
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Passage, Question, dumps
 from quadrag.run_record import read_run
@@ -167,7 +167,7 @@ class Examination:
                 raise QuadragError(
                     f"retriever {named} is not run within a harness; give its retrieved.jsonl as `retrieved`"
                 )
-            return str(named or supplied(benchmark, config) or "none")
+            return str(named or benchmark.find_supplied(config) or "none")
         if named is None and (run := Path(retrieved).expanduser().parent / "run.json").is_file():
             named = read_run(run.parent).inputs.retriever
         if named == "none":

@@ -33,7 +33,7 @@ def list_tasks(benchmark: str) -> list[ListedTask]:
     """List a benchmark's tasks in the order of its dataset script."""
     record = load(benchmark)
     return [
-        ListedTask(benchmark, config, default_split(record, config), supplied(record, config))
+        ListedTask(benchmark, config, default_split(record, config), record.find_supplied(config))
         for config in catalogue.configs(benchmark)
         if record.corpus is None or config in record.configs  # beside a corpus, a config may hold no questions
     ]
@@ -61,8 +61,3 @@ def display_name(benchmark: str) -> str:
 def default_split(benchmark: Benchmark, config: str) -> str:
     """Return the split of the paper's tables, else the config's first."""
     return benchmark.default_split or str(catalogue.config(benchmark.name, config).splits[0])
-
-
-def supplied(benchmark: Benchmark, config: str) -> str | None:
-    """Return the retriever that shows the passages which come with a config's questions; None where none come."""
-    return benchmark.supplied if config in (benchmark.pages or [config]) else None

@@ -1,10 +1,11 @@
 """Two evaluations compared, question by question; and the entrance for any number of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
+from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.report.compared.changes import write_changes
@@ -216,6 +217,13 @@ class Comparison(Sides, Mapping[str, Difference]):
         return [self._mark(replace(grid, notes=[*warned, *grid.notes]))]
 
 
+def _lay_beside(runs: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return evaluations with the marks that they have beside each other; those that are given stay as they are."""
+    results = [replace(one.result, scores=[dict(row) for row in one.result.scores]) for one in runs]
+    lay_beside(results)
+    return [Evaluation(found, one.folder, one.profile, one.labels) for found, one in zip(results, runs, strict=True)]
+
+
 _Run: TypeAlias = Evaluation | str | Path
 
 
@@ -263,5 +271,5 @@ def compare(
             return result(one, beside)
         return one if profile in (None, one.profile) else result(one.folder, profile)
 
-    first, second, *more = map(take, runs)
+    first, second, *more = _lay_beside([take(one) for one in runs])
     return Comparisons(first, second, *more, labels=spoken) if more else Comparison(first, second, spoken)

@@ -37,7 +37,8 @@ def questions(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         limit: the first questions of every split alone.
-        labels: ``en`` or ``zh``, the language of messages; that of QUADRAG_LABELS, or English, when None.
+        labels: ``en`` or ``zh``, the language of the list's head and of messages; that of QUADRAG_LABELS, or
+            English, when None.
         options: of the benchmark, as ``noise_ratio=0.4``.
 
     Raises:
@@ -53,16 +54,18 @@ class Questions(list[OpenQuestion]):
     """Questions of a config: a list that says how many they are, and of what."""
 
     def __init__(self, benchmark: str, config: str, found: Iterable[OpenQuestion]) -> None:
-        """Take the questions, and the names of what they are of."""
+        """Take the questions, and the names of what they are of; they are shown in the language in use."""
         super().__init__(found)
+        self.labels = labels_in_use()
         self._of = f"{benchmark} {config}"
 
+    @entrance
     def __repr__(self) -> str:
         """Show the first few, a line each, under a line that says how many there are of which split."""
         splits = ", ".join(f"{split} {count}" for split, count in Counter(one.split for one in self).items())
         shown = [f"  {one!r}" for one in self[:_SHOWN]]
-        left = [f"  ... and {len(self) - _SHOWN} more"] * (len(self) > _SHOWN)
-        return "\n".join((f"{len(self)} questions of {self._of} ({splits}):", *shown, *left))
+        left = [f"  {in_python(f'... and {len(self) - _SHOWN} more')}"] * (len(self) > _SHOWN)
+        return "\n".join((in_python(f"{len(self)} questions of {self._of} ({splits}):"), *shown, *left))
 
 
 class Documents(Collection[Passage]):

@@ -10,6 +10,7 @@ from typing import Any
 from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import read_certificates
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.settings import NONE
 from quadrag.baselines.core.task import known_options
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
@@ -102,7 +103,8 @@ def evaluate(
     if not callable(system):
         raise QuadragError(f"the system is a {type(system).__name__}; expected a function from a question to an answer")
     record = load(benchmark)
-    request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=record.supplied)
+    shown = (record.find_supplied(config) or NONE) if record.supplied else None  # without, the function searches
+    request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=shown)
     task = make_task(request)
     function = Function(system, name, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
     folder = (

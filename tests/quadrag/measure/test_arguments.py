@@ -102,6 +102,8 @@ def test_a_question_shows_itself_in_a_short_line():
     head, first, *_, last = repr(every).splitlines()
     assert head == "12 questions of rgb noise_robustness_en (noise_60 12):" and last == "  ... and 2 more"
     assert first.strip() == repr(every[0])
+    chinese = quadrag.questions("rgb", "noise_robustness_en", split="noise_60", data_dir="sample", labels="zh")
+    assert repr(chinese).splitlines()[::11] == ["rgb noise_robustness_en：12 题（noise_60 12）：", "  ……另有 2 题"]
     for one in every:
         assert repr(one).startswith(f"OpenQuestion('{one.id}', '{one.query[:40]}") and "\n" not in repr(one)
         assert repr(one).endswith(f", {len(one.passages)} passages)") and len(repr(one)) < 100

@@ -211,3 +211,10 @@ def test_no_line_of_a_result_is_left_without_chinese(benchmark, capsys):
             found.show(limit=1, **which)
         said = "\n".join([str(found), found._repr_html_(), capsys.readouterr().out])
         assert "百分数" in said and "还没有中文" not in said and "Percent" not in said
+
+
+def test_questions_that_come_without_passages_are_asked_so():
+    asked = []
+    found = quadrag.evaluate("crag", "qa", lambda question: asked.append(question) or "x", data_dir="sample", limit=2)
+    assert [one.passages for one in asked] == [()] * 2 and "no documents" in repr(found)
+    assert asked == list(quadrag.questions("crag", "qa", data_dir="sample", limit=2))

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from chat_server import ChatServer
+from chat_server import ChatServer, Rule
 from own_system import measure
 
 import quadrag
@@ -44,3 +44,19 @@ def test_a_judge_may_be_added_to_a_finished_run_and_the_function_is_not_asked(tm
     assert re.search(r"quadrag: the answers of 20.* UTC are judged; the function was not asked\n", said)
     assert len(asked) == 6 and judged["truthfulness"].n == 6 and judged["truthfulness"].unscored == {"raised": 1}
     assert list(judged.to_pandas()["answer"]) == list(plain.to_pandas()["answer"])
+
+
+def test_what_rests_on_a_judge_that_is_doubtful_in_one_run_is_marked_in_the_other_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        server.rules.append(Rule("reply", match="no luck", message={"content": '{"score": 0}'}))
+        part = {"split": "public", "judge": f"{server.url}#j"}
+        runs = []
+        for name, praised in (("often", 13), ("seldom", 2)):
+            left = iter(range(praised))
+            system = lambda _, left=left: "no luck" if next(left, None) is None else "something else"  # noqa: E731
+            runs.append(measure(system, "crag", "task_1_2", name=name, out=name, **part))
+    assert ["!" in repr(one) for one in runs] == [True, False], "words find the praise wrong in the first run alone"
+    rows = [line.split() for line in repr(quadrag.compare(*runs)).splitlines()]
+    assert [row[1][-1] + row[2][-1] for row in rows if row[:1] == ["accuracy"]] == ["!!"]
+    assert "!" not in repr(runs[1]), "what was given stays as it is"
