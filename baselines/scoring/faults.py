@@ -29,6 +29,7 @@ JUDGE = {  # by the reason of an answer's verdict
     "unparsable": "the judge's verdict could not be read",
     "misaligned": "the judge answered more or fewer questions than it was asked",
 }
+VERDICTS = ("unparsable", "misaligned")  # of a judge alone
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
@@ -162,7 +163,24 @@ def pick_read(row: Mapping[str, Any], corrected: Mapping[str, Any] | None) -> Ma
 
 
 def _list_failed(row: Mapping[str, Any]) -> dict[str, int]:
-    return {name: count for name, count in (row.get("unscored") or {}).items() if name in FAILED}
+    return {why: count for why, count in (row.get("unscored") or {}).items() if why in FAILED}
+
+
+def settle_ruled(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a row whose value a rule decides as if its judge's verdicts could be read: it rests on none."""
+    unscored = row.get("unscored") or {}
+    lost = {why: unscored[why] for why in VERDICTS if why in unscored}
+    if not lost or not is_by_rule(row["metric"], row["key"]):
+        return row
+    kept = {why: count for why, count in unscored.items() if why not in lost}
+    return {**row, "unscored": kept, "n_scored": row["n_scored"] + sum(lost.values()), "n_filled": 0}
+
+
+def is_by_rule(metric: str, key: str) -> bool:
+    """Whether a rule alone decides a value of a metric that asks a judge for others, as truthfulness's `missing`."""
+    record = metric_record(metric)
+    judged = "judge" not in record.needs and any(one.needs == "judge" for one in record.keys.values())
+    return judged and not record.key(key).needs and not record.key(key).among
 
 
 def _count_failed(row: Mapping[str, Any], empty: int) -> tuple[int, dict[str, int]]:

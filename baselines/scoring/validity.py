@@ -23,13 +23,16 @@ from ..core.result import PROFILES, Result
 from .faults import (
     FAILED,
     JUDGE,
+    VERDICTS,
     Place,
     count_tried,
     find_cure,
     find_faults,
+    is_by_rule,
     list_keys,
     pick_read,
     place_of,
+    settle_ruled,
     tell_faults,
 )
 from .probe import FIRST
@@ -55,6 +58,7 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
         scores: rows of ``scores.json``.
         run: says which share may fail, and how many replies were empty.
     """
+    scores = [settle_ruled(row) for row in scores]
     found = find_faults(scores, run)
     faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
     # What of the other profile is not shown, is told at its value.
@@ -148,7 +152,9 @@ def read_items(result: Result) -> list[dict[str, Any]]:
             else:
                 fill = choose_fill(profile, metric_record(module).key(key).worst)
                 values[profile] = counted(items_of([item], name, profile)[0], fill)
-        told = {profile: reason for profile, reason in reasons.items() if reason}
+        settled = VERDICTS if is_by_rule(module, key) else ()
+        entry = {field: value for field, value in entry.items() if field != "reason"} if why in settled else entry
+        told = {profile: reason for profile, reason in reasons.items() if reason and reason not in settled}
         return {**entry, **values, **({"reason": told} if told else {})}
 
     return [

@@ -107,7 +107,7 @@ def results_alone(form: str) -> Iterator[IO[str]]:
 def print_results(
     arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
 ) -> None:
-    """Print what runs came to in the form that was asked for."""
+    """Print what runs came to in the form that was asked for; as JSON those of several benchmarks are a list."""
     from quadrag.baselines.report.plain import describe_results, list_lines, list_warnings
     from quadrag.baselines.tables.grid import print_grids
     from quadrag.baselines.tables.language import speak_grids
@@ -117,7 +117,12 @@ def print_results(
     if arguments.format == "table":
         print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
     elif arguments.format == "json":
-        print(dumps(describe_results(results, profiles, folder)), file=stdout)
+        groups = [
+            [result for result in results if result.run.inputs.benchmark == name]
+            for name in dict.fromkeys(result.run.inputs.benchmark for result in results)
+        ]
+        described = [describe_results(group, profiles, folder) for group in groups]
+        print(dumps(described if len(described) > 1 else described[0]), file=stdout)
     else:
         print("\n".join(list_lines(results, profiles[0])), file=stdout)
         for line in list_warnings(results, profiles[0]):
@@ -186,7 +191,8 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
         then = "--unscored"
     elif len(results) == 1 and not has_wrong(ScoredItems(results[0]), options.profiles(arguments)[0]):
         return
-    one = len(results) == 1 or invalid
+    # `report` compares runs of one benchmark.
+    one = len(results) == 1 or invalid or len({result.run.inputs.benchmark for result in results}) > 1
     tell_next(
         arguments, f"quadrag {f'show {place} {then}{_name_ledger(arguments)}' if one else f'report {place} ANOTHER'}"
     )

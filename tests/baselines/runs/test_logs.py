@@ -357,6 +357,11 @@ def test_logs_of_several_benchmarks_are_scored_one_benchmark_after_the_other(
     one = cli("score", "out", "--data-dir", "sample", "--benchmark", "rgb").out
     table = one.partition("\n\n")[2].partition("Nothing was saved")[0]
     assert "accuracy" in table and "== " not in one and table in ran.out[second:], "as by itself"
+    alone = cli("score", "out/m", "--data-dir", "sample", "--out", "alone").out
+    assert alone.endswith("\nnext: quadrag show alone --wrong\n") and cli("show", "alone", "--wrong").code == 0
+    assert cli("view", "done", "--no-browser").out == "done/report.html\n"
+    described = json.loads(cli("score", "out", "--data-dir", "sample", "--format", "json").out)
+    assert [one["benchmark"] for one in described] == ["crag", "rgb"]
     told = "quadrag: the files answer crag and rgb, and --option is of one of them; name it with --benchmark\n"
     ran = cli("score", "out", "--option", "noise=0.2")
     assert (ran.code, ran.err) == (2, told)

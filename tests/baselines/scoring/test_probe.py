@@ -125,13 +125,13 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     page = texts[-1]
     assert 'class="alarm loud">NOT RELIABLE' in page and "<h1>NOT RELIABLE: crag" in page
     cards = re.findall(r"<dt>(\w+)</dt><dd><b>[^<]+<strong>NOT RELIABLE</strong>", page)
-    assert cards == ["truthfulness", "accuracy", "hallucination", "missing"]
+    assert cards == ["truthfulness", "accuracy", "hallucination"], "a rule decides missing"
     above = " ".join(ran.out.partition("\nmetric ")[0].split())  # the numbers, whatever -v
     kept = r"12 of \d+ verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on\. "
     kept += r"--retry unreadable asks those again that could not be read\. "
     same = r"All 15 answers are the same text, 'The capital is Paris\.'\."
     title = f"crag task_1_2 public, m {MADE_UP}"
-    assert re.fullmatch(f"{kept * bool(before)}{title}NOT RELIABLE, .*, missing\\. {same}", above)
+    assert re.fullmatch(f"{kept * bool(before)}{title}NOT RELIABLE, .*, hallucination\\. {same}", above)
 
 
 @pytest.mark.slow

@@ -65,6 +65,8 @@ def test_what_cannot_be_read_has_no_value_in_python(unread):
     score = result["truthfulness"]
     assert (score.value, score.interval, score.valid) == (None, None, False)
     assert score.n + score.unscored["unparsable"] == score.n_total == 10
+    missing = result["missing"]
+    assert (missing.valid, missing.n, missing.unscored) == (True, 10, {}), "a rule decides it, as where a judge is dead"
     assert result["accuracy_bounded"].valid and result["accuracy_bounded"].value is not None
     frame = result.to_pandas()
     lacking = frame["unscored"] == "unparsable: the judge's verdict could not be read"
@@ -94,7 +96,11 @@ def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
         return capsys.readouterr().out
 
     out = show("--unscored", "--limit", "1")
-    assert "missing: – (unparsable: the judge's verdict could not be read)\n" in out and "official" not in out
+    assert (
+        "accuracy, hallucination: – (unparsable: the judge's verdict could not be read)\n" in out
+        and "official" not in out
+    )
+    assert "  missing: 0\n" in out, "a rule decides it"
     assert "the worst by accuracy_bounded first" in show("--wrong")
     read = quadrag.result(unread / "run")["truthfulness"].n
     assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
@@ -223,7 +229,7 @@ def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
         assert quadrag.result(tmp_path / "run", profile="corrected").valid
         assert main(["report", str(tmp_path / "corrected"), "--profile", "official"]) in (0, None)
         out = " ".join(capsys.readouterr().out.split())
-        assert "truthfulness – – 2 of 10" in out and "missing (official): task_1_2 public: unparsable 8." in out
+        assert "truthfulness – – 2 of 10" in out and "missing (official)" not in out
 
 
 def test_code_2_wins(tmp_path, capsys):

@@ -86,7 +86,8 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     ]
     assert "runs/b/one is there" in refused("score", *files[::-1], "--data-dir", "sample", "--out", "runs")
     Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
-    assert "answer crud_rag and rgb" in refused("score", "a/one.json", "c.json", "--data-dir", "sample")
+    of_both = refused("score", "a/one.json", "c.json", "--data-dir", "sample", "--option", "noise=0.2")
+    assert "answer crud_rag and rgb, and --option is of one of them" in of_both
     Path("c.json").write_text('["x"]')
     assert "c.json:1 holds a str" in refused("score", "c.json", *SCORE)
 
