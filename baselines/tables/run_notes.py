@@ -235,4 +235,6 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         notes.append(f"{note}.")
         if lacking := load_tables(run.inputs.benchmark).service:
             notes.append(lacking)
+            first, *more = run.inputs.splits
+            notes += [f"A service is asked the same in every split; --split {first} asks once."] * bool(more)
     return list(dict.fromkeys(notes))

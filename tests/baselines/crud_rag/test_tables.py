@@ -88,6 +88,7 @@ def test_one_run_under_a_printed_rows_settings_stands_beside_it(cli):
         place = next(n for n, line in enumerate(lines) if line.startswith(task))
         printed = next(line for line in lines[place:] if "gpt-3.5-turbo" in line)
         assert bleu in printed
+    assert "Published: arXiv:2401.17043, table 5, row bm25." in out
     assert max(map(len, out.splitlines())) <= 80
     assert Path("runs/crud_rag-table5-bm25/report.html").is_file()
 
@@ -152,6 +153,10 @@ def test_a_sweep_runs_every_recipe_and_prints_the_papers_table(cli, monkeypatch)
     tasks = ("summary", "continuation", "qa_1doc", "qa_2doc", "qa_3doc", "hallucination")
     assert [line.strip() for line in out.splitlines() if line.strip() in tasks] == list(tasks)
     assert all(out.count(f"\n{model.rpartition('/')[2]} ") >= 6 for model in models), "every model in every task"
+    _, _, block = out.partition("\nsummary")
+    labels = re.findall(r"(?m)^\w\S+", block.partition("\ncontinuation")[0])
+    pairs = list(zip(labels[::2], labels[1::2], strict=True))
+    assert all(own.lower().startswith(printed[:-1]) for printed, own in pairs), "ours under the printed one"
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -224,6 +224,14 @@ def test_rgb_has_accuracy_alone(run, server, capsys, config):
     assert all(set(body) == {"id", "question", "benchmark", "config", "split", "language"} for body in server.bodies)
 
 
+def test_of_rgb_every_split_asks_a_service_the_same_which_a_line_says(run, server, capsys):
+    said = "A service is asked the same in every split; --split noise_0 asks once."
+    assert said in table(run(server.url, Task("rgb", "noise_robustness_en", None, "sample", limit=1)), capsys)
+    asked = {body["question"] for body in server.bodies}
+    assert server.requests == 5 and len(asked) == 1
+    assert said not in table(run(server.url, Task("rgb", "noise_robustness_en", "noise_0", "sample"), "one"), capsys)
+
+
 @pytest.mark.slow
 def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server, capsys):
     result = run(server.url, Task("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
