@@ -47,7 +47,7 @@ class Comparisons(Sides):
         places = {spelled: place for place, spelled in self._spell_places().items()}
         place = places[find_name(name, places)]
         sides = zip(self._names, found.get(place, ()), strict=False)  # a score that ran in no run has none
-        return {system: Difference.of(side.pair, place) for system, side in sides if side.pair}
+        return {system: Difference.of(side.pair, place, self.labels) for system, side in sides if side.pair}
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what a comparison of two alone has.

@@ -225,7 +225,7 @@ def test_over_all_splits_the_differences_of_several_runs_are_adjusted_together_a
     told = [[cell.text for cell in line.cells[-2:]] for line in grid.lines]
     assert told == [["0.062", "not decided"]] * 2 + [["–", "–"]], "alone each has half of it, and would be decided"
     assert "p (Holm)" in grid.columns
-    assert any("for 4 differences. Those over all splits are adjusted apart, for 2." in note for note in last.notes)
+    assert any("(Holm, 4 differences). Those over all splits are adjusted apart, for 2." in note for note in last.notes)
 
 
 def test_of_several_runs_those_with_the_same_answers_are_named_once_and_a_raised_p_is_headed_so() -> None:
