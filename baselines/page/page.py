@@ -334,7 +334,11 @@ def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:
     answers = "each answer is the sentence most like its question, found without a model"
     if _are_samples(results):
         printed = any(line.kind == "published" for grid in grids for line in grid.lines)
-        beside = "The papers' values are there for orientation." if printed else "So no published value stands beside."
+        beside = (
+            "The papers' values are there for orientation."
+            if printed
+            else "No published value stands beside made-up data."
+        )
         made = f"the questions are made-up samples{f', and {answers}' * extractive}"
         yield f"These numbers measure nothing: {made}. {beside}"
     elif extractive:

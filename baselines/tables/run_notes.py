@@ -173,7 +173,7 @@ def note_sample(results: Sequence[Result], names: Sequence[str] = ()) -> list[st
 def note_none_beside(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
     """Say that data are made up, of some of several named runs, and that therefore no printed row stands beside."""
     said = note_sample(results, names)
-    return [*map(Alarm, said), *[Alarm("So no published value stands beside.")] * bool(said)]
+    return [*map(Alarm, said), *[Alarm("No published value stands beside made-up data.")] * bool(said)]
 
 
 def _note_data(runs: Sequence[RunRecord]) -> str:

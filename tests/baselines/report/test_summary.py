@@ -69,7 +69,7 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
 
 def test_beside_made_up_data_no_published_value_stands_and_a_line_says_why(cli):
     ran = cli("run", "rgb", "noise_robustness_en", *SAMPLE, "--split", "noise_0", "--out", "a")
-    why = "The data are the bundled sample, which is made up.\nSo no published value stands beside.\n"
+    why = "The data are the bundled sample, which is made up.\nNo published value stands beside made-up data.\n"
     assert ran.code == 0 and why in ran.out and "Published" not in ran.out
     assert rows(ran.out) == [["accuracy", "91.7", "64.6–98.5", "12 of 12"]]
     page = Path("a/report.html").read_text(encoding="utf-8").partition("</style>")[2].partition("<script")[0]

@@ -16,7 +16,7 @@ from quadrag.metric_record import metric_record
 
 CRAG = ("run", "crag", "task_1_2", "--data-dir", "sample")  # 26 verdicts
 OMNIEVAL = ("run", "omnieval", "extractive_qa", "--data-dir", "sample", "--retriever", "none")
-MADE_UP = r"The data are the bundled sample, which is made up\. So no published value stands beside\. "
+MADE_UP = r"The data are the bundled sample, which is made up\. No published value stands beside made-up data\. "
 READABLE = '{"score": 0}'
 
 

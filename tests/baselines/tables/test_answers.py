@@ -145,7 +145,7 @@ def test_a_file_and_a_function_are_told_alike(cli, given, said):
         here = (said or "").replace(*RAISE) if table in reprs else said
         # The title is the first line, and what is said of the answers stands between it and the columns.
         _, *head = table.strip().partition("metric ")[0].splitlines()
-        made_up = "The data are the bundled sample, which is made up. So no published value stands beside."
+        made_up = "The data are the bundled sample, which is made up. No published value stands beside made-up data."
         told = " ".join(" ".join(head).split()).removeprefix(made_up)
         assert told.strip() == (here or "")
         assert table.count("one of its ids") <= 1

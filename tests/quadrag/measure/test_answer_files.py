@@ -61,7 +61,7 @@ def test_a_file_made_of_questions_needs_no_flags_and_its_passages_are_measured(c
     assert main(["score", "mine.jsonl", "--data-dir", "sample", "--out", "file"]) == 0
     assert items("file") == items("python")
     assert Path("file/scores.json").read_bytes() == Path("python/scores.json").read_bytes()
-    assert "So no published value stands beside." in capsys.readouterr().out, "of a sample"
+    assert "No published value stands beside made-up data." in capsys.readouterr().out, "of a sample"
     assert result.valid
     Path("mine.jsonl").write_text(json.dumps(rows[0] | {"query": "a question of other data"}))
     assert main(["score", "mine.jsonl", "--data-dir", "sample"]) == 2
