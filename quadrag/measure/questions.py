@@ -53,16 +53,19 @@ class Questions(list[OpenQuestion]):
     """Questions of a config: a list that says how many they are, and of what."""
 
     def __init__(self, benchmark: str, config: str, found: Iterable[OpenQuestion]) -> None:
-        """Take the questions, and the names of what they are of."""
+        """Take the questions, the names of what they are of, and the language in use."""
         super().__init__(found)
+        self.labels = labels_in_use()
         self._of = f"{benchmark} {config}"
 
+    @entrance
     def __repr__(self) -> str:
         """Show the first few, a line each, under a line that says how many there are of which split."""
         splits = ", ".join(f"{split} {count}" for split, count in Counter(one.split for one in self).items())
+        head = in_python(f"{len(self)} questions of {self._of} ({splits}):")
         shown = [f"  {one!r}" for one in self[:_SHOWN]]
-        left = [f"  ... and {len(self) - _SHOWN} more"] * (len(self) > _SHOWN)
-        return "\n".join((f"{len(self)} questions of {self._of} ({splits}):", *shown, *left))
+        left = [in_python(f"  ... and {len(self) - _SHOWN} more")] * (len(self) > _SHOWN)
+        return "\n".join((head, *shown, *left))
 
 
 class Documents(Collection[Passage]):

@@ -104,4 +104,4 @@ def test_a_question_shows_itself_in_a_short_line():
     assert first.strip() == repr(every[0])
     for one in every:
         assert repr(one).startswith(f"OpenQuestion('{one.id}', '{one.query[:40]}") and "\n" not in repr(one)
-        assert repr(one).endswith(f", {len(one.passages)} passages)") and len(repr(one)) < 100
+        assert repr(one).endswith(f", passages={len(one.passages)})") and len(repr(one)) < 100
