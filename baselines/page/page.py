@@ -32,7 +32,7 @@ from ..runs.finished import read_result, run_folders
 from ..runs.live import Live
 from ..systems.extractive import EXTRACTIVE
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells
-from ..tables.language import speak, speak_grid, speak_grids, speak_note
+from ..tables.language import speak, speak_grid, speak_grids, speak_note, speak_title
 from ..tables.names import name_model
 from ..tables.run_notes import note_invalid, note_none_beside, note_partial
 from .answers import collect_answers
@@ -191,7 +191,7 @@ def render_page(
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {
-        "title": speak(title, labels),
+        "title": speak_title(title, labels),
         "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],

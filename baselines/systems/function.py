@@ -71,7 +71,7 @@ class OpenQuestion:
 
     def __repr__(self) -> str:
         """Show its id, the beginning of its text and how many passages it has, in a line."""
-        some = f", {len(self.passages)} passages" * bool(self.passages)
+        some = f", passages={len(self.passages)}" * bool(self.passages)
         return f"OpenQuestion({self.id!r}, {one_line(self.query, _SHOWN)!r}{some})"
 
     @property

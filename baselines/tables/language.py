@@ -46,6 +46,7 @@ _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _A_TYPE = re.compile(r"an? ([A-Z]\w*|\w{2,})")  # as Python calls it
+_NUMBERS = re.compile(r"\d+(?:, \d+)+")
 _RANGE = re.compile(r"(\S*[\d_]\S*) to (\S*[\d_]\S*)")  # of numbers, or of files that are numbered
 MARKS = "\u2068\u2069"  # before and behind a name: Unicode's, for a part of a text that is no part of its sentence
 _NO_MARKS = str.maketrans("", "", MARKS)
@@ -54,6 +55,7 @@ _NO_MARKS = str.maketrans("", "", MARKS)
 _QUOTED = re.compile(
     r"""\u2068.*?\u2069|(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])"""
 )
+_BETWEEN = re.compile(r"\u2068.*?\u2069|, (?![^()]*\))")  # what is between marks, or the sign between parts of a title
 # An exception as Python tells it.
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Expired)(?:: .+)?")
 _ASIDE = 0xE000
@@ -112,7 +114,7 @@ def _match(english: str, chinese: str) -> re.Pattern[str]:
         else:
             ends = r"; |\. " if _AMID.match(after) or not english.endswith(".") else r"\. "
             here = ": |" * (english.startswith(piece) or int(piece[1]) < last) + r"\), |" * bool(_BRACKET.match(after))
-            here += ", |" * (before == " " and after != "")
+            here += ", |" * ((before == " " and after != "") or before.endswith("/"))
             found += rf"(?P<s{piece[1]}>(?:(?!{here}{ends}).)+?(?<![,:])(?<![^.]\.))"
     return re.compile(found)
 
@@ -180,6 +182,8 @@ def _look_up(text: str) -> str:
         return f"{begin}{found[2]} 题中 {found[1]}"
     if found := _RANGE.fullmatch(plain):
         return f"{begin}{found[1]} 至 {found[2]}"
+    if _NUMBERS.fullmatch(plain):
+        return begin + plain.replace(", ", "、")
     if _EITHER.fullmatch(plain):
         *names, last = re.split(", | or ", plain)
         return f"{begin}{'、'.join(names)} 或 {last}"
@@ -282,13 +286,21 @@ def speak_grid(grid: Grid, language: str) -> Grid:
 
     return replace(
         grid,
-        title=speak(grid.title, language),
+        title=speak_title(grid.title, language),
         corner=say(grid.corner),
         columns=[special(column) or say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
         notes=[speak_note(note, language, grid.names) for note in grid.notes],
         names=[say(name) for name in grid.names],
     )
+
+
+def speak_title(title: str, language: str) -> str:
+    """Return a title in a language: what stands between names, as of a config and a model, is a Chinese sign too."""
+    if language == ENGLISH:
+        return speak(title, language)
+    spoken = _BETWEEN.sub(lambda found: "，" if found[0] == ", " else found[0], _speak_note(title, ()))
+    return spoken.translate(_NO_MARKS)
 
 
 def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:

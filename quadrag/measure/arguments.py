@@ -26,7 +26,7 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
         own: Any = named.get("labels") if "labels" in taken else None
-        labels = own or getattr(given[0] if given else None, "labels", None)
+        labels = own or next(filter(None, map(_labels_of, given)), None)
         try:
             with speaking_python(labels), spelled_by(in_python):
                 if not takes_options:
@@ -36,6 +36,14 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
             raise error.with_traceback(None) from None
 
     return call
+
+
+def _labels_of(given: Any) -> str | None:
+    """Return the language of what is given, or of the first of a list; None where it has none."""
+    labels = getattr(given, "labels", None)
+    if labels is None and isinstance(given, list | tuple) and given:
+        return _labels_of(given[0])
+    return labels if isinstance(labels, str) else None
 
 
 def check_names(*, split: object = None, **named: object) -> None:

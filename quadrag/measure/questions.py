@@ -63,9 +63,10 @@ class Questions(list[OpenQuestion]):
     def __repr__(self) -> str:
         """Show the first few, a line each, under a line that says how many there are of which split."""
         splits = ", ".join(f"{split} {count}" for split, count in Counter(one.split for one in self).items())
+        head = in_python(f"{len(self)} questions of {self._of} ({splits}):")
         shown = [f"  {one!r}" for one in self[:_SHOWN]]
         left = [f"  {in_python(f'... and {len(self) - _SHOWN} more')}"] * (len(self) > _SHOWN)
-        return "\n".join((in_python(f"{len(self)} questions of {self._of} ({splits}):"), *shown, *left))
+        return "\n".join((head, *shown, *left))
 
 
 class Documents(Collection[Passage]):

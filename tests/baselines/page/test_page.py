@@ -243,7 +243,7 @@ def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, 
     assert shown.code == 0
     page = Path("deep/compare.html").read_text(encoding="utf-8")
     text = "".join(parse(page).text)
-    assert "extractive, other-model" in text and "各次运行不一致" in text
+    assert "extractive，other-model" in text and "各次运行不一致" in text
     assert '<th scope="col">结论</th>' in page and '<table class=" pair">' in page
     assert '<option value="won" data-two>b 更好</option>' in page
     index = unpack(page, "index")

@@ -247,6 +247,8 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
             "documents_12_part_1 至 documents_17_part_3，documents_2 及另外 3 个；作者发布的原文件）。",
         ),
         ("/d; corpus: http://h/a", "/d；语料：http://h/a"),
+        ("gold in passages 1, 3, 4 (by words)", "片段 1、3、4 含标准答案（按字词查找）"),
+        ("all 5 splits/em, all 5 splits/f1, a/em, a/f1", "全部 5 个划分/em，全部 5 个划分/f1，a/em，a/f1"),
         ("Runs: good: runs/good; bad: /x/bad.", "good：runs/good；bad：/x/bad。"),
     ],
 )

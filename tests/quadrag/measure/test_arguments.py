@@ -106,4 +106,4 @@ def test_a_question_shows_itself_in_a_short_line():
     assert repr(chinese).splitlines()[::11] == ["rgb noise_robustness_en：12 题（noise_60 12）：", "  ……另有 2 题"]
     for one in every:
         assert repr(one).startswith(f"OpenQuestion('{one.id}', '{one.query[:40]}") and "\n" not in repr(one)
-        assert repr(one).endswith(f", {len(one.passages)} passages)") and len(repr(one)) < 100
+        assert repr(one).endswith(f", passages={len(one.passages)})") and len(repr(one)) < 100

@@ -109,6 +109,8 @@ def test_errors_and_warnings_are_in_chinese():
     assert said == "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge="
     said = refusal(lambda: quadrag.questions("rgb", "x", labels="zh"))
     assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
+    head, *_, last = repr(quadrag.questions(*RGB, split="noise_80", data_dir="sample", labels="zh")).splitlines()
+    assert (head, last) == ("rgb noise_robustness_en 的 12 题（noise_80 12）：", "  …… 另有 2 题")
     said = refusal(lambda: quadrag.corpus("rgb", labels="zh"))
     assert said == "rgb 没有语料；其片段随问题给出"
     assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"
@@ -117,6 +119,9 @@ def test_errors_and_warnings_are_in_chinese():
     with pytest.warns(UserWarning, match="^无效（INVALID）："):
         result = measure(half, out="e")
     assert "无效（INVALID）：" in repr(result)
+    assert (
+        refusal(lambda: quadrag.compare([result])) == "compare 接受的是各个评测，而不是它们的 list；请写 compare(*runs)"
+    )
     assert refusal(lambda: quadrag.compare(result, result)) == "没有可比较的：e 写了两次；请换一个"
     assert refusal(lambda: quadrag.compare(result, "./e/../e")) == "没有可比较的：e 与 e/../e 是同一个；请换一个"
     assert "题中有" in result.invalid[0] and "题失败" in result["accuracy"].reason
