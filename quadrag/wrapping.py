@@ -15,8 +15,7 @@ _ENDS = "，。；：？！、）”"  # marks that may not begin a line
 _WORD = rf"(?:\bp (?:< )?[\d.]+|[^\s{_WIDE}]+|[{_WIDE}])"
 _PIECE = re.compile(rf"""\s*[（“]?['"]?{_WORD}(?:['"](?=[\s{_ENDS}]|$))?[{_ENDS}]*""")
 _P = re.compile(r"\bp (?:< )?(?=\d)")
-_HARD = "\u00a0"  # a blank at which no line is broken
-
+_HARD = "\ue000"  # stands for a blank at which no line is broken, in no text
 _LABEL = re.compile(r"\s*(?:\S+ {2,})?")
 
 

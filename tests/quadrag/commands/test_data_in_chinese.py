@@ -27,7 +27,7 @@ NAMES = re.compile(
                 "\n  short_answer  可接受的答案只有一两个字符，",
             ),
         ),
-        (["recall", "crag", "task_1_2"], ("图 2：前几个网页中有答案的题", "摘要中", "占题数的百分数，5 题及以上")),
+        (["recall", "crag", "task_1_2"], ("图 2：前几个网页中有答案的题", "摘要中", "占题数的百分数。")),
         (
             ["export", "out", "--benchmark", "omnieval"],
             ("out/omnieval：634 条，0.3 MB", "缺 train long_form_qa 的问题（名为 gen_datas_* 且含"),
