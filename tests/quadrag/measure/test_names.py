@@ -147,7 +147,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert made_up == "The data are the bundled sample, which is made up."
     assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
     assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")
-    page = pairs._repr_html_()
+    page = pairs._repr_html_().replace("\u00a0", " ")
     assert (
         page.index(f"<b>{html.escape(headline)}</b>")
         < page.index(f"<td>{low}</td><td>{high}</td>")
