@@ -276,15 +276,15 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
     settings = [list_settings(result.run.inputs) for _, result in runs]
     notes: list[str] = []
     plain: list[str] = []  # those of which nothing else is to be said
-    named = False  # whether one of these has a name that stands nowhere else
+    models = [name_run(result.run, number_of(result)) for _, result in runs]
+    apart = len({*models}) > 1  # what answered tells the runs apart, as a name does that stands nowhere else
     noted = [note_runs(result.parts or [result.run]) for _, result in runs]
     said = [[note for note in one if every or not isinstance(note, Detail)] for one in noted]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
-    for column, (name, result), ours, mine in zip(columns, runs, settings, said, strict=True):
+    for column, (name, _), model, ours, mine in zip(columns, runs, models, settings, said, strict=True):
         told = [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
         told += [f"Settings of its own: {'; '.join(own)}."] if own else []
-        model = name_run(result.run, number_of(result))
         folder = name.rstrip("/").rpartition("/")[2]
         ends = len(runs) > 2 and not every and folder.endswith(f"-{column}")
         parts = [keep_name(name)] * (not ends and {keep_name(name), keep_name(folder)}.isdisjoint(known))
@@ -297,9 +297,9 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
             notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
         elif parts:
             plain.append(f"{column} ({', '.join(parts)})")
-            named |= keep_name(name) in parts
+            apart |= keep_name(name) in parts
     runs_are = f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."
-    notes += [runs_are if named else Detail(runs_are)] * bool(plain)
+    notes += [runs_are if apart else Detail(runs_are)] * bool(plain)
     return [*notes, *map(Detail, of_all)]  # what is the same in all says nothing of a difference
 
 
