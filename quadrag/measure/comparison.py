@@ -161,8 +161,8 @@ class Comparison(Sides, Mapping[str, Difference]):
         ``..._after`` and ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``; and
         ``config``. Of scores they are ``score``, its name; ``before`` and ``after``, each over all questions of its
         run, and over all splits those of both; then over the ``n`` questions scored in both ``difference``, its
-        interval's ``low`` and ``high``, ``n``, on how many of these `after` is ``better``, ``worse`` and ``equal``,
-        ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores; the ``verdict``;
+        interval's ``low`` and ``high``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other
+        scores, and the ``verdict``; ``n``, and on how many of these `after` is ``better``, ``worse`` and ``equal``;
         ``reason``, why a score is not compared; ``split``, ``metric`` and ``config``; and ``system_before``,
         ``system_after``, ``folder_before`` and ``folder_after``.
 
@@ -191,11 +191,11 @@ class Comparison(Sides, Mapping[str, Difference]):
             "difference": pair and pair.difference,
             "low": low,
             "high": high,
-            "n": pair.n if pair else 0,
-            **(counts._asdict() if counts else dict.fromkeys(Changes._fields)),
             "p": pair and pair.p,
             "p_holm": pair and pair.p_holm,
             "verdict": pair.verdict if pair else "",
+            "n": pair.n if pair else 0,
+            **(counts._asdict() if counts else dict.fromkeys(Changes._fields)),
             "reason": "" if pair else in_python(self._tell_why(name)),
             **spell_place(name, place),
             **dict(zip(("system_before", "system_after"), self._names, strict=True)),

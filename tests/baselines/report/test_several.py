@@ -79,7 +79,7 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     assert [line.cells[4].text for line in grid.lines] == ["< 0.001", *[f"{2 * pair.p:.3f}"] * 2]
     (brief,) = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)
     for found in (notes, brief.notes):
-        assert "C minus A: The interval is not adjusted, p is: p decides on rouge_l." in found
+        assert "C minus A: The interval alone would say otherwise; p decides on rouge_l." in found
     assert [line.cells[-1].text for line in grid.lines] == ["better", "not decided", "not decided"]
     assert any("(Holm, 3 differences)" in note for note in grid.notes)
     assert "E minus A: Not compared, no question is in both: rouge_l." in notes
@@ -177,7 +177,7 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     assert "Marked *: better or worse than x." in values.notes
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     grid, _ = tabulate_several(many, every=False)
-    assert grid.notes[0] == "Compared with s0 on accuracy: better 12 runs; not decided 7 runs."
+    assert grid.notes[0] == "Compared with s0 on accuracy – better: 12 runs; not decided: 7 runs."
     assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
     long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]
     long[0] = ("a" * 13, long[0][1])
@@ -193,10 +193,10 @@ def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_
     for name, one in runs:
         one.asked = others if name == "ext" else asked
     (grid,) = tabulate_several(runs, every=False)
-    assert grid.notes[0] == "Compared with v1 on rouge_l: better v2; all equal flaky, v3; not compared ext."
+    assert grid.notes[0] == "Compared with v1 on rouge_l – better: v2; all equal: flaky, v3; not compared: ext."
     told = r"flaky: by corrected worse than v1 on rouge_l, -15\.0 \(-\S+ to -\S+\); 6 answers failed\."
     assert re.fullmatch(told, grid.notes[1]), grid.notes[1]
-    assert speak(grid.notes[0], "zh") == "按 rouge_l 与 v1 比较：更好 v2；全部相同 flaky, v3；未比较 ext。"
+    assert speak(grid.notes[0], "zh") == "与 v1 比 rouge_l，更好：v2；全部相同：flaky, v3；未比较：ext。"
     assert not re.search("worse|failed", speak(grid.notes[1], "zh"))
     assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "v3", "flaky"], "failed is wrong"
     assert "Each value is over all that its run scored, a difference over the questions of both." in grid.notes

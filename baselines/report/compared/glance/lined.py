@@ -98,7 +98,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
     first = name_columns(names)[0]
     notes: list[str] = []
     if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
-        notes.append(Verdict(f"Compared with {first} on {labels[lead]}: {told}."))
+        notes.append(Verdict(f"Compared with {first} on {labels[lead]} – {told}."))
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     rest = [place for place in left if place != lead]
@@ -219,7 +219,7 @@ def _tell_each(place: Place, sides: Sequence[Side], names: Sequence[str]) -> str
     if len(found[_APART]) == len(sides) - 1:
         return ""
     return "; ".join(
-        f"{verdict} {', '.join(of) if len(of) <= _NAMED else f'{len(of)} runs'}" for verdict, of in found.items() if of
+        f"{verdict}: {', '.join(of) if len(of) <= _NAMED else f'{len(of)} runs'}" for verdict, of in found.items() if of
     )
 
 

@@ -55,7 +55,7 @@ def tell_beside(
 def tell_odd(pairs: Mapping[Place, Compared], labels: Mapping[Place, str]) -> list[str]:
     """Say of which differences the interval alone would give another verdict than p; arguments as of `tell_beside`."""
     odd = [labels[place] for place, one in list_told(pairs).items() if _is_odd(one)]
-    return [f"The interval is not adjusted, p is: p decides on {join_labels(odd)}."] * bool(odd)
+    return [f"The interval alone would say otherwise; p decides on {join_labels(odd)}."] * bool(odd)
 
 
 def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
