@@ -82,7 +82,7 @@ def tabulate_several(
         return [values, differences]
     lead, *rest = line_up(runs, profile)
     notes = dict.fromkeys([*lead.notes, *differences.notes, *values.notes, *tell_under(lead)])
-    above = [note for note in notes if isinstance(note, Alarm | Verdict)]
+    above: list[str] = [note for note in notes if isinstance(note, Alarm | Verdict)]
     lead = replace(lead, title=f"{differences.title}{lead.title}", notes=above)
     grids = [lead, *rest]
     grids[-1].notes += [note for note in notes if note not in above]
