@@ -9,7 +9,7 @@ from ..core.result import PROFILES, Result
 from ..scoring.faults import place_of
 from ..scoring.validity import find_by_phrase
 from ..tables.cells import Row
-from ..tables.grid import Alarm, Grid
+from ..tables.grid import Alarm, Grid, Verdict
 from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
@@ -31,13 +31,23 @@ def show_paper(
         labels: of a matrix, ``en`` or ``zh``.
         verbose: all metrics and slices too. What was said under the paper's tables is not said again.
     """
-    grids = tabulate_paper(benchmark, results, profiles)
+    grids = _note_once(tabulate_paper(benchmark, results, profiles))
     names = [result.folder.name if result.folder else result.run.inputs.config for result in results]
     made_up = note_sample(results, names)
     grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in made_up]
     said = {note for grid in grids for note in grid.notes}
     own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
     return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]
+
+
+def _note_once(grids: Sequence[Grid]) -> list[Grid]:
+    """Say under the last of several tables, and there alone, what stands under each."""
+    apart = (Alarm, Verdict)  # which stand above a table
+    shared = [note for note in grids[-1].notes if all(note in grid.notes for grid in grids) and len(grids) > 1]
+    shared = [note for note in shared if not isinstance(note, apart)]
+    own = [replace(grid, notes=[note for note in grid.notes if note not in shared]) for grid in grids]
+    own[-1].notes += [type(note)(f"All tables: {note}") for note in shared]
+    return own
 
 
 def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence[str] = PROFILES) -> list[Grid]:

@@ -50,6 +50,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign, cli):
     assert widest(shown.out.rsplit("\n\n", 1)[0]) <= 80, "the last line is a path"
     for number in ("96.33", "67.68?", "extractive"):
         assert number in shown.out
+    assert shown.out.count("official profile") == shown.out.count("All tables: Ours: official profile.") == 1
     assert "…" not in shown.out, "nothing is cut off"
 
 
