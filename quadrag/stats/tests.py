@@ -3,7 +3,6 @@
 The p value is how often chance alone would make a difference at least as large, were there none.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
