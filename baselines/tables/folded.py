@@ -61,7 +61,8 @@ def _columns(said: Told) -> list[tuple[str, ...]]:
 
 def _fill(shape: str, said: Told) -> str:
     """Fill the slots with the least and the greatest number; where all of each run's failed, with no two of these."""
-    parts, spans = shape.split(_SLOT), []
+    parts = shape.split(_SLOT)
+    spans: list[str] = []
     columns = _columns(said)
     for at, column in enumerate(columns):
         whole = parts[at + 1] == " of " and len({*column}) > 1 and column == columns[at + 1]
