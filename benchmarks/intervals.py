@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quadrag.stats import detectable, mcnemar, power_of, share_difference, sign_flips, wilson
-from quadrag.stats.items import Group
+from quadrag.stats.items import SHARE, Group
 from quadrag.stats.means import mean_groups
 from quadrag.stats.resampling import Draws
 
@@ -54,7 +54,7 @@ def weighted(rng: np.random.RandomState, n: int, rate: float) -> Set:
 
 
 def graded(rng: np.random.RandomState, n: int, rate: float) -> Set:
-    """Values of 1, 0 and -1, half as many of the last as of the first: the bootstrap."""
+    """Values of 1, 0 and -1, half as many of the last as of the first."""
     values = rng.choice([1.0, 0.0, -1.0], n, p=[rate, 1 - 1.5 * rate, rate / 2])
     return [_group(values, shares=False)], rate / 2
 
@@ -66,6 +66,7 @@ KINDS: dict[str, Callable[[np.random.RandomState, int, float], Set]] = {
     "weighted": weighted,
     "graded": graded,
 }
+ENDS = {"graded": (-1.0, 1.0)}  # where not 0 and 1
 
 
 def _group(values: NDArray, weight: float = 1.0, shares: bool = True) -> Group:
@@ -86,7 +87,9 @@ def cover(kind: str, n: int, rate: float, sets: int, seed: int) -> int:
     held = 0
     for start in range(0, sets, TOGETHER):
         drawn = [KINDS[kind](rng, n, rate) for _ in range(min(TOGETHER, sets - start))]
-        for mean, (_, truth) in zip(mean_groups([groups for groups, _ in drawn]), drawn, strict=True):
+        for mean, (_, truth) in zip(
+            mean_groups([groups for groups, _ in drawn], ends=ENDS.get(kind, SHARE)), drawn, strict=True
+        ):
             low, high = mean.interval
             held += low - 1e-12 <= truth <= high + 1e-12
     return held

@@ -72,7 +72,7 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     for name, result in zip(_name_tasks(results), results, strict=True):
         printed = [row for row in find_beside(result.run) if row.table != _MODELS]
         lines += _our_lines(name, result, _KEYS, profiles)
-        lines += printed_lines(printed, _KEYS, lambda row: f"  {row.model}")
+        lines += printed_lines(printed, _KEYS, lambda row: f"  paper: {row.model}")
         rows += printed
     paper = ["No row of the paper was made under these settings."]
     if rows:

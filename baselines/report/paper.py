@@ -8,8 +8,8 @@ from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..scoring.faults import place_of
 from ..scoring.validity import find_by_phrase
-from ..tables.cells import Row
-from ..tables.grid import Alarm, Grid, Verdict
+from ..tables.cells import ALIKE, NOTHING, Row
+from ..tables.grid import Alarm, Cell, Grid, Verdict
 from ..tables.notes import note_profiles
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
@@ -66,7 +66,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
-        made = [mark_rows(grid, group, profiles[0]) for grid in made]
+        made = [mark_rows(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [{**row, "of": str(at)} for at, result in enumerate(group) for row in _list_shown(result)]
         explained = ((grid, said) for grid in made if (said := note_profiles(grid.lines, rows)))
         for grid, said in itertools.islice(explained, 1):  # the first that shows both
@@ -75,6 +75,20 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         made[-1].notes += note_judges(group, profiles[0])
         grids += made
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
+
+
+def _clear_printed(grid: Grid) -> Grid:
+    """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
+    ours = [line.cells for line in grid.lines if line.kind == "ours" and not line.label.startswith("  ")]
+    columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
+    marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
+    lines = [
+        replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
+        if line.kind == "published"
+        else line
+        for line in grid.lines
+    ]
+    return replace(grid, lines=lines) if any(marked) else grid
 
 
 def _list_shown(result: Result) -> list[Row]:

@@ -15,8 +15,8 @@ from quadrag.metric_record import metric_record, show_key
 from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
-from ..scoring.faults import count_failed, shorten_list
-from ..scoring.validity import is_alike, is_invalid
+from ..scoring.faults import count_failed, place_of, shorten_list
+from ..scoring.validity import find_by_phrase, is_alike, is_invalid
 from ..tables.cells import (
     FEW,
     NOTHING,
@@ -71,8 +71,13 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
 
 
 def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[str, Any]]:
-    """Pick the rows over all items that a summary shows, the most telling of each split first."""
+    """Pick the rows over all items that a summary shows, the most telling of each split first.
+
+    None rests on a phrase for want of the judge on whom the metric rests: tables of papers show none of these either.
+    """
+    by_phrase = find_by_phrase(scores)
     rows = [row for row in select_whole(scores) if row["profile"] == profile and "not_run" not in row]
+    rows = [row for row in rows if place_of(row) not in by_phrase]
     picked: list[dict[str, Any]] = []
     for (benchmark, *_), group in groupby(rows, key=lambda row: (row["benchmark"], row["config"], row["split"])):
         here = list(group)

@@ -113,8 +113,9 @@ def is_unreliable(row: Mapping[str, Any]) -> bool:
 
 
 def discredit(row: dict[str, Any]) -> None:
-    """Mark a row whose value rests on verdicts that say nothing of the answers."""
-    row["alike"] = True
+    """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
+    if not 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0):
+        row["alike"] = True
 
 
 def is_alike(row: Mapping[str, Any]) -> bool:

@@ -60,7 +60,14 @@ def _columns(said: Told) -> list[tuple[str, ...]]:
 
 
 def _fill(shape: str, said: Told) -> str:
-    return _join(shape, map(_span, _columns(said)))
+    """Fill the slots with the least and the greatest number; where all of each run's failed, with no two of these."""
+    parts = shape.split(_SLOT)
+    spans: list[str] = []
+    columns = _columns(said)
+    for at, column in enumerate(columns):
+        whole = parts[at + 1] == " of " and len({*column}) > 1 and column == columns[at + 1]
+        spans.append("all" if whole else f"their {_span(column)}" if spans[-1:] == ["all"] else _span(column))
+    return _join(shape, spans)
 
 
 def _join(shape: str, numbers: Iterable[str]) -> str:

@@ -12,8 +12,8 @@ from .grid import Detail, Line
 from .paper import PaperTables, load_tables
 
 INTERVALS = Detail(
-    f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), else "
-    "by bootstrap (BCa)."
+    f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), of "
+    "three grades by Bonett and Price, else by bootstrap (BCa)."
 )
 TESTS = (
     "p: McNemar's mid-p, with Bonett and Price's interval, where answers are right or wrong or all differ by as much; "

@@ -5,7 +5,7 @@
 `rankings` whether two orders agree.
 """
 
-from .intervals import bca, logit_interval, percentile, wilson
+from .intervals import bca, logit_interval, percentile, share_difference, wilson
 from .items import LEVEL, NOT_APPLICABLE, Interval, Item
 from .means import Mean, macro
 from .paired import Pair, paired_difference, paired_macro
@@ -13,7 +13,7 @@ from .power import detectable, items_needed, power_of
 from .rankings import Agreement, rank_agreement
 from .resampling import SEED, Draws
 from .summaries import Summary, spread, summarise, summarise_all
-from .tests import McNemar, holm, mcnemar, share_difference, sign_flips
+from .tests import McNemar, holm, mcnemar, sign_flips
 
 __all__ = [
     "LEVEL",

@@ -1,7 +1,7 @@
 """How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
-Whatever has two values alone, the ends of its range, is a share in another unit. Wilson's is that of values too that
-are all alike, of which a bootstrap says nothing.
+Whatever has two values alone, the ends of its range, is a share in another unit; with the middle between them it is a
+difference of two shares. Wilson's is that of values too that are all alike, of which a bootstrap says nothing.
 
 Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/intervals.py``.
 """
@@ -123,6 +123,48 @@ def alike_interval(
     """
     bounds, method = share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups], level)
     return _rounded(bounds.low * value + (1 - bounds.low) * end for end in (low, high)), method
+
+
+def graded_interval(group: Group, low: float, high: float, level: float = LEVEL) -> tuple[Interval, str] | None:
+    """Return the interval of a mean of single values at either end of a range or in its middle, and its name.
+
+    As truthfulness is the share of right answers less that of wrong ones, it is a difference of two shares of the same
+    items. A grade that was not seen may still be there, so few values tell little, also where none is at one end.
+
+    Args:
+        group: with a value at least.
+        low: the least value that there can be.
+        high: the greatest.
+        level: in (0, 1).
+
+    Returns:
+        None where a unit has several values, or one that is neither an end nor the middle.
+    """
+    values, middle = group.sums[0, group.sums[1] > 0], (low + high) / 2
+    if not group.single or not np.isin(values, (low, middle, high)).all():
+        return None
+    bounds = share_difference(int((values == low).sum()), int((values == high).sum()), values.size, level)
+    return _rounded(middle + (high - low) / 2 * bound for bound in bounds), "bonett-price"
+
+
+def share_difference(first_only: int, second_only: int, n: int, level: float = LEVEL) -> Interval:
+    """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
+
+    Args:
+        first_only: on how many items the first alone is right, at least 0.
+        second_only: on how many the second alone is; items on which both are right, or both wrong, do not count.
+        n: of how many items, at least the sum of the two.
+        level: in (0, 1).
+
+    Raises:
+        ValueError: the items are fewer than those that differ, or none.
+    """
+    if min(first_only, second_only) < 0 or n < max(1, first_only + second_only):
+        raise ValueError(f"{first_only} and {second_only} of {n}; expected at most so many")
+    first, second = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
+    middle = second - first
+    half = normal_quantile(level) * math.sqrt((first + second - middle**2) / (n + 2))
+    return Interval(max(-1.0, middle - half), min(1.0, middle + half))
 
 
 def percentile(resampled: NDArray[np.float64], level: float = LEVEL) -> Interval | None:

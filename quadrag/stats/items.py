@@ -1,6 +1,7 @@
 """What statistics are of: items with a value or a reason, and their sums by the unit that is drawn."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from math import fsum
 from typing import NamedTuple
 
 import numpy as np
@@ -57,8 +58,8 @@ class Group(NamedTuple):
     @property
     def mean(self) -> float:
         """The mean over its values; not a number where it has none."""
-        total, count = self.sums.sum(axis=1)
-        return float(total / count) if count else float("nan")
+        total, count = map(fsum, self.sums)  # exact, so that no order of the units shows in the last digit
+        return total / count if count else float("nan")
 
     @property
     def alike(self) -> bool:

@@ -1,7 +1,8 @@
 """Means over groups of items with their intervals; which interval fits is decided here.
 
 The mean over all items is that over one group. Values that are all at an end of their range are shares, of which
-`ends_interval` tells; of values between the ends that are all alike `alike_interval` does. All others are drawn anew,
+`ends_interval` tells; of values between the ends that are all alike `alike_interval` does, and of single values at the
+ends and in the middle `graded_interval`. All others are drawn anew, in the order of their values and not of the items,
 with the interval that is corrected for bias and skewness (`bca`).
 """
 
@@ -10,13 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import alike_interval, bca, ends_interval, influences, stretch_of
+from .intervals import alike_interval, bca, ends_interval, graded_interval, influences, stretch_of
 from .items import SHARE, Ends, Group, Interval, Item, choose_fill, make_group, number_units
-from .resampling import DRAWS, Draws, resample_groups
+from .resampling import DRAWS, Draws, resample_groups, sort_units
 
 
 class Mean(NamedTuple):
-    """A mean, its interval, and how that was found: ``wilson``, ``logit`` or ``bca``; None where nothing counts."""
+    """A mean, its interval, and how that was found: ``wilson``, ``logit``, ``bonett-price`` or ``bca``."""
 
     value: float | None
     interval: Interval | None
@@ -75,7 +76,8 @@ def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS, ends: 
     drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
     if drawn:
         sums = [
-            np.stack([group.sums for group in groups]) for groups in zip(*(columns[at] for at in drawn), strict=True)
+            np.stack([sort_units(group.sums) for group in groups])
+            for groups in zip(*(columns[at] for at in drawn), strict=True)
         ]
         weights = np.array([[group.weight for group in columns[at]] for at in drawn], dtype=float).T
         for at, resampled in zip(drawn, resample_groups(sums, weights, draws), strict=True):
@@ -96,4 +98,6 @@ def _mean(groups: Sequence[Group], level: float, ends: Ends) -> Mean:
             return Mean(value, *ends_interval(groups, low, high, level))
         if low <= value <= high and all(group.alike for group in groups):
             return Mean(value, *alike_interval(groups, value, low, high, level))
+        if len(groups) == 1 and (graded := graded_interval(groups[0], low, high, level)):
+            return Mean(value, *graded)
     return Mean(value, None, None)

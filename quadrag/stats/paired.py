@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import bca, influences, stretch_of, variance_of
+from .intervals import bca, influences, share_difference, stretch_of, variance_of
 from .items import Group, Interval, Item, choose_fill, counted, make_group, number_units
-from .resampling import DRAWS, Draws, resample_groups
-from .tests import mcnemar, share_difference, sign_flips
+from .resampling import DRAWS, Draws, resample_groups, sort_units
+from .tests import mcnemar, sign_flips
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +162,10 @@ def _pair_group(
     ]
     units = number_units(kept[0])
     one, other = (make_group(items, units, fill, weight) for items in kept)
+    one, other = (
+        side._replace(sums=sums)
+        for side, sums in zip((one, other), sort_units(np.stack([one.sums, other.sums])), strict=True)
+    )
     return _PairedGroup((one, other), len(shared), _count_apart(one, other))
 
 

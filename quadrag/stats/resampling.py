@@ -7,6 +7,7 @@ resample. Where means of groups are averaged, each group is drawn from by itself
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,12 @@ class Draws(NamedTuple):
 
 
 DRAWS = Draws()
+
+
+def sort_units(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bring n units, the last axis, into the order of their values, so that what is drawn depends on these alone."""
+    *leading, n = sums.shape
+    return np.asarray(sums[..., np.lexsort(sums.reshape(prod(leading), n))])
 
 
 def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:

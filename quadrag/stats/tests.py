@@ -3,15 +3,12 @@
 The p value is how often chance alone would make a difference at least as large, were there none.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import normal_quantile
-from .items import LEVEL, Interval
 from .resampling import SEED
 
 FLIPS = 10_000
@@ -46,26 +43,6 @@ def mcnemar(first_only: int, second_only: int) -> McNemar:
     few, n = min(first_only, second_only), first_only + second_only
     below, upto = float(bdtr(few - 1, n, 0.5)) if few else 0.0, float(bdtr(few, n, 0.5))
     return McNemar(below + upto, min(1.0, 2 * upto))
-
-
-def share_difference(first_only: int, second_only: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
-
-    Args:
-        first_only: as in `mcnemar`.
-        second_only: as in `mcnemar`.
-        n: of how many items, at least the sum of the two.
-        level: in (0, 1).
-
-    Raises:
-        ValueError: the items are fewer than those that differ, or none.
-    """
-    if min(first_only, second_only) < 0 or n < max(1, first_only + second_only):
-        raise ValueError(f"{first_only} and {second_only} of {n}; expected at most so many")
-    first, second = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
-    middle = second - first
-    half = normal_quantile(level) * math.sqrt((first + second - middle**2) / (n + 2))
-    return Interval(max(-1.0, middle - half), min(1.0, middle + half))
 
 
 def sign_flips(

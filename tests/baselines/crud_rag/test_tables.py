@@ -86,7 +86,7 @@ def test_one_run_under_a_printed_rows_settings_stands_beside_it(cli):
         ("hallucination", "33.09"),
     ):
         place = next(n for n, line in enumerate(lines) if line.startswith(task))
-        printed = next(line for line in lines[place:] if "gpt-3.5-turbo" in line)
+        printed = next(line for line in lines[place:] if "  paper: gpt-3.5-turbo " in line)
         assert bleu in printed
     assert "Published: arXiv:2401.17043, table 5, row bm25." in out
     assert max(map(len, out.splitlines())) <= 80

@@ -20,6 +20,7 @@ from quadrag.baselines.report.compared.paired.shared import doubt_verdicts, tell
 from quadrag.baselines.report.compared.said.rankings import tell_rankings
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.facts import list_facts
+from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.scoring.validity import discredit, is_alike
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.run_notes import note_partial
@@ -239,6 +240,32 @@ def test_where_a_judge_is_marked_in_one_run_what_rests_on_it_in_another_is_marke
     lay_beside(runs)
     marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]
     assert marked == [{"ragquesteval"}, {"ragquesteval"}, set()], "another judge is not known to err"
+
+
+def test_what_rules_alone_decided_rests_on_no_judge() -> None:
+    one = run(0.1)
+    one.run.doubtful_verdicts = {"39 of 40 verdicts are wrong": [JUDGED]}
+    one.scores = [row | {"n_ruled": 40 - at % 2} for at, row in enumerate(one.scores)]
+    lay_beside([one])
+    assert [is_alike(row) for row in one.scores] == [False, True, False, False]
+
+
+def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> None:
+    inputs = Inputs(
+        quadrag="0", benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m"
+    )
+    place = {"benchmark": "crag", "config": "task_1_2", "split": "public", "slice": "all", "metric": "truthfulness"}
+    counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s", "value": 0.1}
+    rows = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
+    printed: list[list[str]] = []
+    for marked in (False, True):
+        if marked:
+            discredit(rows[0])
+        (grid,) = tabulate_paper("crag", [Result(RunRecord(inputs), rows, [])], ["official"])
+        line = next(line for line in grid.lines if line.kind == "published")
+        printed.append([line.cells[at].text for at in (0, 2)])
+    (accuracy, missing), beside = printed
+    assert accuracy != "–" and beside == ["–", missing]
 
 
 def test_what_marks_mean_is_told_only_where_one_stands() -> None:

@@ -76,12 +76,16 @@ def test_every_configs_tables_fit_into_80_columns(campaign, cli):
 
 
 def test_a_metric_that_no_answer_comes_to_says_why(campaign, cli):
-    said = "error_correction has no value: no answer says that its passages are wrong, so none could correct them."
+    said = "error_correction has no value: no error counts as detected, so none could be corrected."
     one = campaign / "counterfactual_robustness_en"
-    assert said in " ".join(cli("report", one, "--html", "one.html").out.split())
+    plain = cli("report", one, "--html", "one.html").out
+    assert "error_correction" not in plain.partition("Without a judge")[0], (
+        "no headline, as no column of the paper's table"
+    )
+    assert said in " ".join(cli("report", one, "-v").out.split())
     assert said in Path("one.html").read_text(encoding="utf-8")
-    shown = cli("report", one, "--labels", "zh").out
-    assert "error_correction 没有数值：没有回答指出片段有误，也就谈不上纠正。" in "".join(shown.split("\n"))
+    shown = cli("report", one, "-v", "--labels", "zh").out
+    assert "error_correction 没有数值：没有一处错误算作被发现，也就谈不上纠正。" in "".join(shown.split("\n"))
 
 
 def test_metrics_that_did_not_run_are_one_line_that_names_the_option_and_no_rows(campaign, cli, tmp_path):

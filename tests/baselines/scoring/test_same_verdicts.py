@@ -98,7 +98,10 @@ def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no
         assert len(marked.findall(shown)) == 3 and shown.count("!") == 4, "and once where it is explained"
     assert re.search(r"^missing .+ 0.5 llama-2-7b-chat", out, re.MULTILINE), "no verdict is behind it"
     assert result._repr_html_().count("<svg") == 2, "no bar for what is not measured"
-    drawn = {row["key"]: value_cell(row).figure is not None for row in result.result.scores if row["value"] is not None}
+    judged = [
+        row for row in result.result.scores if row["value"] is not None and row.get("n_ruled", 0) < row["n_scored"]
+    ]
+    drawn = {row["key"]: value_cell(row).figure is not None for row in judged}
     assert [key for key, there in drawn.items() if there] == ["missing", "accuracy_bounded"], "nor a place in a chart"
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     cards = page.split("</header>")[1].partition("best published")[0]

@@ -43,7 +43,9 @@ def test_values_are_told_of_each_task_and_so_are_few_tasks_counts_of_different_t
     assert fold_notes(told[:3], numbers=True) == [
         ("a, c: 1 of 1 failed (1 cut, 0 null); b: 3 of 3 failed (3 cut, 0 null), more than 0.2: x.", [])
     ]
-    assert fold_notes(told, numbers=True) == [("1–4 of 1–4 failed (1–4 cut, 0 null), more than 0.2: x.", [*"abcd"])]
+    assert fold_notes(told, numbers=True) == [
+        ("all of their 1–4 failed (1–4 cut, 0 null), more than 0.2: x.", [*"abcd"])
+    ]
 
 
 def test_what_is_part_of_a_name_or_a_path_is_no_number():

@@ -69,7 +69,10 @@ def test_values_between_the_ends_that_are_all_alike_have_an_interval_to_both_sid
 
     assert of(*[0] * 15) == ("wilson", [-0.204, 0.204]), "all missing: an end of shares, but not of truthfulness"
     assert of(*[1] * 13, *[-1] * 2) == ("wilson", [0.242, 0.925])
-    assert of(*[1] * 2, *[0] * 13)[0] == "bca", "a third value is possible"
+    # Of two right, none wrong among 15: shares of 3/17 and 1/17, so 2/17 +- 1.96 sqrt((4/17 - (2/17)^2) / 17).
+    assert of(*[1] * 2, *[0] * 13) == ("bonett-price", [-0.106, 0.341]), "a third value is possible"
+    assert of(*[1] * 2, *[0] * 13) == of(*[0] * 13, *[1] * 2), "whatever the order"
+    assert of(1, 0, 0.25)[0] == "bca"
     assert summarise([Item(at, 0) for at in range(9)], ends=(0, None)).interval == (0, 0), "a length has no upper end"
 
 

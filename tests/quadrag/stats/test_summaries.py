@@ -31,7 +31,7 @@ from quadrag.stats import (
     wilson,
 )
 from quadrag.stats.intervals import influences, stretch_of
-from quadrag.stats.items import choose_fill, make_group, number_units
+from quadrag.stats.items import choose_fill, counted, make_group, number_units
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
 VALUES = st.floats(-1, 1).map(lambda value: round(value, 3))
@@ -86,9 +86,18 @@ def test_an_unknown_profile_is_refused() -> None:
         summarise([], profile="both")
 
 
+def in_order(items: Sequence[Item], profile: str, worst: float) -> list[Any]:
+    """Questions as they are drawn: by how many values they have, then by the values' sum."""
+    found: dict[Any, list[float]] = {item.question: [0, 0] for item in items}
+    for item in items:
+        if (value := counted(item, choose_fill(profile, worst))) is not None:
+            found[item.question] = [found[item.question][0] + 1, found[item.question][1] + value]
+    return sorted(found, key=found.__getitem__)
+
+
 def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: int) -> list[float]:
     """The means over resamples of whole questions, one by one, in plain Python."""
-    questions = list(dict.fromkeys(item.question for item in items))
+    questions = in_order(items, profile, worst)
     rng = np.random.RandomState(SEED)
     means = []
     for _ in range(resamples):
@@ -167,6 +176,7 @@ def test_order_of_items_does_not_change_the_value(items: list[Item], profile: st
     shuffled = rng.sample(items, len(items))
     first, second = summarise(items, profile=profile, **FEW), summarise(shuffled, profile=profile, **FEW)
     assert first.value == pytest.approx(second.value)
+    assert first.interval == pytest.approx(second.interval) and first.method == second.method
     assert first.over_scored == pytest.approx(second.over_scored)
     assert (first.n_scored, first.unscored) == (second.n_scored, second.unscored)
 
@@ -298,7 +308,10 @@ def macro_brute_force(
     drawn: list[list[float | None]] = []
     for at, items in enumerate(groups):
         rng, n = np.random.RandomState(SEED + at), len(items)
-        drawn.append([mean([items[i] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(resamples)])
+        questions = in_order(items, profile, worst)
+        drawn.append(
+            [mean([items[questions[i]] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(resamples)]
+        )
     means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
     return over([mean(items) for items in groups]), means
 
@@ -379,7 +392,7 @@ def test_shares_of_groups_are_surer_than_of_all_where_groups_differ() -> None:
 def test_draws_are_the_same_whether_they_are_kept_or_not(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of up to 255 questions they are kept, in a byte each, since none is drawn more often."""
     items = [Item(i, float((i * 7) % 5)) for i in range(n)]
-    sums = make_group(items, number_units(items), None).sums
+    sums = resampling.sort_units(make_group(items, number_units(items), None).sums)
     usual = resampling.resample_means(sums[None], 50, SEED)
     assert usual[0] == pytest.approx(drawn_means(items, "official", 0.0, 50), abs=1e-12)
     monkeypatch.setattr(resampling, "_KEPT", 0 if n <= 255 else 255)
