@@ -117,7 +117,9 @@ def find_documents(
         ids = {key: [name or ident for name, ident in zip(known[key], own[key], strict=True)] for key in own}
         unknown = [one for key in own for one, name in zip(passages[key], known[key], strict=True) if name is None]
         if (short := _count_short(unknown)) > _MOST * evidence.passages:
-            why = f"most passages are too short to be known; {short} of {evidence.passages} are under {LEAST} characters"
+            why = (
+                f"most passages are too short to be known; {short} of {evidence.passages} are under {LEAST} characters"
+            )
             return replace(evidence, why=why), own
         return replace(evidence, by="text", gold=gold_found, strange=strange, short=short), ids
     if formed:
