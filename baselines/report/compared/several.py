@@ -84,7 +84,7 @@ def tabulate_several(
         values.notes = [*leader, *values.notes]
         return [values, differences]
     lead, *rest = line_up(runs, profile)
-    notes = dict.fromkeys([*leader[:1], *lead.notes, *differences.notes, *leader[1:], *values.notes, *tell_under(lead)])
+    notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
     above: list[str] = [note for note in notes if isinstance(note, Alarm | Verdict)]
     lead = replace(lead, title=f"{differences.title}{lead.title}", notes=above)
     grids = [lead, *rest]
@@ -131,7 +131,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
             (name, one)
             for one in [
                 *tell_judges(first, other),
-                *tell_errors(first, other, single, profile),
+                *tell_errors(first, other, {place: it.pair for place, it in single.items()}, profile),
                 *tell_length(first, other, shown),
             ]
         ]

@@ -1,6 +1,6 @@
 """Three or more runs at a glance: what each has by one metric, which one leads, and what is decided against it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import comb
 from typing import NamedTuple
@@ -11,14 +11,15 @@ from quadrag.stats import Pair
 from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
 from ....tables.cells import NOTHING, Row, mark_cell, value_cell
-from ....tables.grid import Cell, Grid, Line, Verdict
+from ....tables.grid import Alarm, Cell, Grid, Line, Verdict
 from ....tables.notes import name_units, note_directions
 from ...failing import count_left_out, count_wrong, tell_failing, tell_order
 from ...pooled import pool_rows
 from ...summary import headline_cells, pick_headlines
-from ..names import Place, name_columns, name_lines, name_some
+from ..names import Place, name_columns, name_difference, name_lines, name_some
 from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, pair_cell, place_of
+from ..said.errors import tell_errors
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
@@ -89,6 +90,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     shown = [values[at] for at in ranked]
     notes: list[str] = [
         _tell(lead, runs, [names[at] if at == first else columns[at] for at in range(len(runs))]),
+        *_tell_errors(lead, runs, columns, profile),
         *tell_failing({(names if at == first else columns)[at]: values[at] for at in ranked}, names[first]),
         *tell_order(shown),
         f"{name_units(rows)}; {profile} profile.",
@@ -101,7 +103,21 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
 def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -> list[str]:
     """Say which of three or more named runs leads, as `glance_several` does, and how p was made; [] where none does."""
     lead = _find_lead([result for _, result in runs], profile)
-    return [_tell(lead, runs, name_columns([name for name, _ in runs])), _tell_looking(lead)] if lead else []
+    if lead is None:
+        return []
+    columns = name_columns([name for name, _ in runs])
+    return [_tell(lead, runs, columns), *_tell_errors(lead, runs, columns, profile), _tell_looking(lead)]
+
+
+def _tell_errors(
+    lead: _Lead, runs: Sequence[tuple[str, Result]], columns: Sequence[str], profile: str
+) -> Iterator[Alarm]:
+    """Say where error texts make what the run that leads differs by; of the first run a table of differences does."""
+    first = lead.ranked[0]
+    for at, pair in lead.pairs.items():
+        if 0 not in (first, at):
+            for told in tell_errors(runs[first][1], runs[at][1], {lead.place: pair}, profile):
+                yield Alarm(f"{name_difference((columns[first], columns[at]))}: {told}")
 
 
 def _tell_looking(lead: _Lead) -> str:
