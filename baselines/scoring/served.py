@@ -234,7 +234,13 @@ def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
-    """Read the gold documents of questions, blanks taken out, by their ids."""
+    """Read the gold documents of questions, blanks taken out, with their ids."""
+    golds = read_gold(inner, task, questions)
+    return {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in golds.items()}
+
+
+def read_gold(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
+    """Read the gold documents of questions, each with its id and its text; {} where the benchmark holds no texts."""
     if inner.gold is None:
         return {}
     ids, texts = inner.gold
@@ -246,6 +252,5 @@ def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]
             key = (task.config, split, str(row["id"]))
             # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
             if key in wanted and len(row[ids]) == len(row[texts]):
-                pairs = zip(row[ids], row[texts], strict=True)
-                found[key] = [(ident, squeeze(text)) for ident, text in pairs]
+                found[key] = list(zip(row[ids], row[texts], strict=True))
     return found
