@@ -16,6 +16,7 @@ from quadrag.cli import main
 from quadrag.records import write_jsonl
 
 PLACE = ("crud_rag", "qa_1doc")
+ONE = "; else the search may return the same document for all"
 UNREAD = "The answers have `contexts`, which is not read: passages belong under `passages`; retrieval is not measured."
 GOLD = "04d531668ae56803018ec27866104335fe24d45145f4c64d89df6ba2957dff01"
 UNKNOWN = "Retrieval is not measured: the system gave no id and no text of a gold document"
@@ -110,7 +111,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
     ("given", "said"),
     [
         ({"answer": "", "passages": [GOLD]}, f"All 8 answers are empty{OWN.replace('errors', 'failures')}."),
-        ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}."),
+        ({"answer": "不知道", "passages": [GOLD]}, f"All 8 answers are the same text, '不知道'{OWN}{ONE}."),
         ({"answer": "id", "contexts": ["a"]}, UNREAD),
         (
             {"answer": "id", "docs": ["a"], "Chunks": [1]},
