@@ -1,6 +1,6 @@
 """Runs of which questions failed that their values leave out: where they stand once these count as wrong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from quadrag.metric_record import metric_record
 
@@ -48,3 +48,17 @@ def tell_failing(rows: Mapping[str, Row], leader: str = "", label: str = "") -> 
             whole = row.get("n_answers", scored + failed)
             told.append(Verdict(f"{has}, but failed on {failed} of {whole} ({wrong} if these count as wrong)."))
     return told
+
+
+def tell_order(rows: Sequence[Row]) -> list[str]:
+    """Say by what runs stand, the best first, where it is not by their values alone.
+
+    Args:
+        rows: of one metric, in the order in which they stand; each has a value.
+    """
+    lower = bool(rows) and metric_record(rows[0]["metric"]).key(rows[0]["key"]).direction == "lower"
+    values = [row["value"] for row in rows]
+    if values == sorted(values, reverse=not lower):
+        return []
+    failed = any(map(count_left_out, rows))
+    return ["The best first, what failed counted as wrong." if failed else "The best first, by the difference."]

@@ -5,7 +5,8 @@ passage bears the id of a gold document of some question (``DOC#n`` is a passage
 known by its text where it is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST`
 characters or more; else where it is part of a document of the corpus, which then was found in vain. Where no passage is
 known so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing
-was found. Of ids of another form that cannot be told: nothing is ranked, and the table says so.
+was found. Of ids of another form that cannot be told, nor where most texts are too short to be known: nothing is
+ranked, and the table says so.
 """
 
 import json
@@ -30,6 +31,7 @@ from .pieces import LEAST, find_pieces, squeeze
 from .score import score
 
 _LONGEST = 16  # characters of an id that is shown
+_MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something
 _HEX = re.compile("[0-9a-f]")
 
 
@@ -114,7 +116,12 @@ def find_documents(
         known, gold_found, strange = by_text
         ids = {key: [name or ident for name, ident in zip(known[key], own[key], strict=True)] for key in own}
         unknown = [one for key in own for one, name in zip(passages[key], known[key], strict=True) if name is None]
-        return replace(evidence, by="text", gold=gold_found, strange=strange, short=_count_short(unknown)), ids
+        if (short := _count_short(unknown)) > _MOST * evidence.passages:
+            why = (
+                f"most passages are too short to be known; {short} of {evidence.passages} are under {LEAST} characters"
+            )
+            return replace(evidence, why=why), own
+        return replace(evidence, by="text", gold=gold_found, strange=strange, short=short), ids
     if formed:
         every = [document for found in own.values() for document in found]
         corpus = _find_in_corpus(inner, task, questions[0].split, {*every}, _find_ids)
@@ -227,7 +234,13 @@ def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
-    """Read the gold documents of questions, blanks taken out, by their ids."""
+    """Read the gold documents of questions, blanks taken out, with their ids."""
+    golds = read_gold(inner, task, questions)
+    return {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in golds.items()}
+
+
+def read_gold(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
+    """Read the gold documents of questions, each with its id and its text; {} where the benchmark holds no texts."""
     if inner.gold is None:
         return {}
     ids, texts = inner.gold
@@ -239,6 +252,5 @@ def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]
             key = (task.config, split, str(row["id"]))
             # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
             if key in wanted and len(row[ids]) == len(row[texts]):
-                pairs = zip(row[ids], row[texts], strict=True)
-                found[key] = [(ident, squeeze(text)) for ident, text in pairs]
+                found[key] = list(zip(row[ids], row[texts], strict=True))
     return found

@@ -133,6 +133,8 @@ def _tell_texts(result: Result) -> Iterator[str]:
         said = f"the same text, {_quote(text)}" if text else "empty"
         refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
         advice = "" if refusal or text in declined else _advise(result.run, "errors" if text else "failures")
+        if advice and text and not _find_error(text) and answered[text] >= _MOSTLY * asked and _searches(result.run):
+            advice += "; else the search may return the same document for all"
         how = _CONSTANT if text in best else advice
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
 
@@ -249,6 +251,11 @@ def _advise(run: RunRecord, what: str) -> str:
     """Say what to do where answers are errors or failures; nothing where a model replied so."""
     way = _INSTEAD.get(_find_way(run))
     return f"; if these are {what}, {way}" if way else ""
+
+
+def _searches(run: RunRecord) -> bool:
+    """Whether the system found passages of its own."""
+    return bool((run.service or {}).get("passages"))
 
 
 def _find_way(run: RunRecord) -> str:

@@ -95,12 +95,9 @@ class Known:
         told, self._warned = self._warned, True
         if told or self._ledger is None or not (others := self._find_others(missing)):
             return
-        most = max(others, key=lambda name: others[name])
         whose = "another server" if len(others) == 1 else f"{len(others)} other servers"
-        which = "them" if len(others) == 1 else f"{others[most]} of them"
-        way = self._take_from(most)
         what = f"{sum(others.values())} kept replies in {self._ledger.path} are of {whose} and not used"
-        say(f"{what}, which does no harm; {way} uses {which}")
+        say(f"{what}, since this one may reply otherwise")
 
     def nothing_to_replay(self, model: str, batch: Batch) -> QuadragError:
         """Return the error of a replay for which the ledger has no reply."""

@@ -9,6 +9,7 @@ import contextlib
 import difflib
 import hashlib
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,12 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         parts.append(f"{len(found)} of {len(config.files)} {_LACKING} {_some(missing)}")
     parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "the authors' own files")
     return f"{place} ({'; '.join(parts)})"
+
+
+def tell_lacking(source: str) -> str:
+    """Return the phrase that says which files of a partial config are missing; "" where none is."""
+    found = re.search(rf"\d+ of \d+ {_LACKING} [^;)]*", source)
+    return found[0] if found else ""
 
 
 def tell_departures(source: str) -> list[str]:

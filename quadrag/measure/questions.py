@@ -1,5 +1,6 @@
 """What a system is measured with: the questions of a benchmark without their gold, and the corpus that it searches."""
 
+import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
@@ -10,6 +11,7 @@ from quadrag.baselines.core.task import Corpus, known_options, load_questions, o
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
+from quadrag.data.files import tell_lacking
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import in_python, labels_in_use, speaking_python
@@ -106,7 +108,8 @@ class Documents(Collection[Passage]):
 def corpus(benchmark: str, *, data_dir: str | None = None, labels: str | None = None, **options: Any) -> Documents:
     """Return the documents that a benchmark's questions are answered from, whole, in their order.
 
-    They are read anew each time that they are gone through, and so never all in memory. ``len`` counts them.
+    They are read anew each time that they are gone through, and so never all in memory. ``len`` counts them. A warning
+    says which files are missing where the folder has a part of them.
 
     Args:
         benchmark: its name.
@@ -122,7 +125,10 @@ def corpus(benchmark: str, *, data_dir: str | None = None, labels: str | None = 
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     refuse_unknown(corpus, options, record.corpus.options)
-    return Documents(open_whole_corpus(record, data_dir, options), labels_in_use())
+    opened = open_whole_corpus(record, data_dir, options)
+    if lacking := tell_lacking(opened.source):
+        warnings.warn(in_python(f"the corpus is not whole: {lacking}"), stacklevel=3)  # beyond the decorator
+    return Documents(opened, labels_in_use())
 
 
 def take_questions(

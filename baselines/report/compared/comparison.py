@@ -187,7 +187,10 @@ def compare_two(
     missing = tell_missing(first, second, found.heads, compared, profile, columns)
     invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
     notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns, labels)])]
-    notes += [*tell_judges(first, second), *tell_errors(first, second, compared, profile)]
+    notes += [
+        *tell_judges(first, second),
+        *tell_errors(first, second, {place: one.pair for place, one in compared.items()}, profile),
+    ]
     notes += tell_length(first, second, overall | compared)
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]

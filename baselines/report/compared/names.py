@@ -17,6 +17,7 @@ FEW_RUNS = 3  # whose names stand wherever the runs do
 _SHORT = 12  # characters of a name that says which of many runs is meant, as a letter does
 _CUT = "…"  # where a name is cut
 _NUMBER = 5  # columns of a number
+_NAMED = 6  # runs that a sentence names
 # Columns for labels and two heads: difference and verdict have the rest of a terminal, with interval and p under them
 # or, in a plain table, beside them. A page is as wide as it takes.
 TERMINAL, PLAIN, PAGE = 50, 36, 1000
@@ -70,6 +71,11 @@ def join_columns(some: Sequence[str], columns: Sequence[str]) -> str:
         else:
             spans.append([name])
     return ", ".join(f"{span[0]}–{span[-1]}" if len(span) > 2 else ", ".join(span) for span in spans)
+
+
+def name_some(columns: Sequence[str]) -> str:
+    """List runs in a sentence or, where they are many, count them."""
+    return ", ".join(columns) if len(columns) <= _NAMED else f"{len(columns)} runs"
 
 
 def head_two(names: Sequence[str], labels: Iterable[str], room: int = TERMINAL) -> tuple[list[str], str]:

@@ -16,6 +16,7 @@ from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
+from .glance.leader import tell_leader
 from .glance.lined import difference_cells, head_differences, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, FEW_RUNS, join_columns, label_place, name_columns, name_difference, name_places, tell_under
@@ -78,10 +79,12 @@ def tabulate_several(
     if len(runs) == 2:
         return [values, *(tabulate_changes(runs, profile, labels) if every else [])]
     differences = _tabulate_differences(runs, profile, every)
+    leader = tell_leader(runs, profile)
     if every:
+        values.notes = [*leader, *values.notes]
         return [values, differences]
     lead, *rest = line_up(runs, profile)
-    notes = dict.fromkeys([*lead.notes, *differences.notes, *values.notes, *tell_under(lead)])
+    notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
     above: list[str] = [note for note in notes if isinstance(note, Alarm | Verdict)]
     lead = replace(lead, title=f"{differences.title}{lead.title}", notes=above)
     grids = [lead, *rest]
@@ -128,7 +131,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
             (name, one)
             for one in [
                 *tell_judges(first, other),
-                *tell_errors(first, other, single, profile),
+                *tell_errors(first, other, {place: it.pair for place, it in single.items()}, profile),
                 *tell_length(first, other, shown),
             ]
         ]

@@ -167,9 +167,9 @@ def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
         ident = line(called[name] + passage.id[len(name) :])
         text = line(" ".join(filter(None, (passage.title, passage.text))), partial(place_gold, item.question))
         yield f"{manner.spell('passage')} {place}{gold} [{ident}] {text}"
-    for missed in item.question.relevant if item.documents else ():
-        if missed not in found:
-            yield f"{manner.spell('missed')} {manner.spell('(gold)')} [{line(called[missed])}]"
+    for missed, text in item.missed.items():
+        shown = line(text, partial(place_gold, item.question))
+        yield f"{manner.spell('missed')} {manner.spell('(gold)')} [{line(called[missed])}] {shown}".rstrip()
 
 
 def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:

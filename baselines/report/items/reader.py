@@ -19,7 +19,7 @@ from ...runs import retrieve
 from ...runs.inputs import digest_each
 from ...runs.stages import read_answers
 from ...scoring.faults import FAILED
-from ...scoring.served import match_gold
+from ...scoring.served import match_gold, read_gold
 from ...scoring.validity import spell_reason
 from ...systems.rag.system import RAG, as_served
 from .chosen import find_metric
@@ -37,6 +37,7 @@ class ShownItem:
         passages: those that were shown or found.
         documents: which of the benchmark's documents each passage is of, None where it is none; None where the run did
             not measure its search.
+        missed: the gold documents that none of them is of, each with its text, "" where that is not known.
         scored: what is scored of the answer, "" where that is the whole.
         values: of every metric, what it counts as under official and corrected, and the reason where it has none.
         failure: what went wrong where there is no answer, "" where nothing is known.
@@ -52,6 +53,7 @@ class ShownItem:
     passages: Sequence[Passage]
     values: dict[str, Mapping[str, Any]]
     documents: Sequence[str | None] | None = None
+    missed: Mapping[str, str] = field(default_factory=dict)
     scored: str = ""
     failure: str = ""
     headlines: Sequence[str] = ()
@@ -166,6 +168,7 @@ class RunReader(ScoredItems):
         asked = [self.find_metric(which.metric)[0]] if which.metric else []
         headlines = list(dict.fromkeys([*asked, *self.headlines]))
         documents = self._find_documents({_key(row) for row in rows})
+        missed = self._find_missed(documents)
         return [
             ShownItem(
                 self.questions[key],
@@ -173,6 +176,7 @@ class RunReader(ScoredItems):
                 self._passages_of(key),
                 self._spell_reasons(row),
                 documents.get(key),
+                missed.get(key, {}),
                 self._find_scored(answer),
                 self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
                 headlines=headlines,
@@ -196,6 +200,16 @@ class RunReader(ScoredItems):
             known = match_gold(self.benchmark, self.task, [self.questions[key] for key in shown], shown)
             return {**known}
         return {key: [document_id(one) for one in found] for key, found in shown.items()}
+
+    def _find_missed(self, documents: Mapping[Key, Sequence[str | None]]) -> dict[Key, dict[str, str]]:
+        """Return the gold documents of questions that none of their passages is of, with their texts."""
+        lacking = {
+            key: [one for one in self.questions[key].relevant if one not in found] for key, found in documents.items()
+        }
+        asked = [self.questions[key] for key, missed in lacking.items() if missed]
+        golds = read_gold(self.benchmark, self.task, asked) if asked else {}
+        texts = {key: dict(pairs) for key, pairs in golds.items()}
+        return {key: {one: texts.get(key, {}).get(one, "") for one in missed} for key, missed in lacking.items()}
 
     def _find_scored(self, answer: Answer | None) -> str:
         """Return what is scored of an answer, "" where that is all of it but blanks around."""

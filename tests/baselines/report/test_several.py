@@ -55,6 +55,12 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
         (grid,) = tabulate_several(order, every=False)
         assert [line.label for line in grid.lines] == ["good", "raising", "close", "poor"]
         assert failed.format(" on rouge_l") in grid.notes
+        assert "The best first, what failed counted as wrong." in grid.notes
+        assert grid.notes[0] == (
+            "good leads on rouge_l with 40.0: better than poor; equal to raising on the 16 questions that both scored; "
+            "not decided against close."
+        )
+        assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
     glance = glance_several(named)
     assert glance is not None and [line.label for line in glance.lines][:2] == ["good", "raising"]
     told, why = [note for note in glance.notes if isinstance(note, Verdict)]
@@ -177,11 +183,15 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     assert "Marked *: better or worse than x." in values.notes
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     grid, _ = tabulate_several(many, every=False)
-    assert grid.notes[0] == "Compared with s0 on accuracy – better: 12 runs; not decided: 7 runs."
+    assert grid.notes[:2] == [
+        "s19 leads on accuracy with 95.0: better than 8 runs; not decided against 11 runs.",
+        "Compared with s0 on accuracy – better: 12 runs; not decided: 7 runs.",
+    ]
+    assert not re.search("runs|better", speak(grid.notes[0], "zh"))
     assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
     long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]
     long[0] = ("a" * 13, long[0][1])
-    assert tabulate_several(long, every=False)[0].notes[0].startswith("Compared with A on "), "a name is long"
+    assert tabulate_several(long, every=False)[0].notes[1].startswith("Compared with A on "), "a name is long"
 
 
 def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_their_differences() -> None:
@@ -193,11 +203,12 @@ def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_
     for name, one in runs:
         one.asked = others if name == "ext" else asked
     (grid,) = tabulate_several(runs, every=False)
-    assert grid.notes[0] == "Compared with v1 on rouge_l – better: v2; all equal: flaky, v3; not compared: ext."
+    first, flaky, *_ = grid.notes  # the best one is compared with none: none leads
+    assert first == "Compared with v1 on rouge_l – better: v2; all equal: flaky, v3; not compared: ext."
     told = r"flaky: by corrected worse than v1 on rouge_l, -15\.0 \(-\S+ to -\S+\); 6 answers failed\."
-    assert re.fullmatch(told, grid.notes[1]), grid.notes[1]
-    assert speak(grid.notes[0], "zh") == "与 v1 比 rouge_l，更好：v2；全部相同：flaky, v3；未比较：ext。"
-    assert not re.search("worse|failed", speak(grid.notes[1], "zh"))
+    assert re.fullmatch(told, flaky), flaky
+    assert speak(first, "zh") == "与 v1 比 rouge_l，更好：v2；全部相同：flaky, v3；未比较：ext。"
+    assert not re.search("worse|failed", speak(flaky, "zh"))
     assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "v3", "flaky"], "failed is wrong"
     assert "Each value is over all that its run scored, a difference over the questions of both." in grid.notes
 

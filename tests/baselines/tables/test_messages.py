@@ -269,10 +269,8 @@ def test_a_sentence_is_wholly_in_chinese(line, chinese):
 def test_names_in_a_message_are_kept():
     line = "judge/run has no id; found the keys judge, run, data"
     assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
-    line = (
-        "3 kept replies in /l are of 2 other servers and not used, which does no harm; --service 'h:2' uses 2 of them"
-    )
-    ours = "/l 中已存的回复有 3 条来自另外 2 台服务器，没有使用，这并无妨碍；--service 'h:2' 使用其中 2 条"
+    line = "3 kept replies in /l are of 2 other servers and not used, since this one may reply otherwise"
+    ours = "/l 中已存的回复有 3 条来自另外 2 台服务器，没有使用，因为这一台的回复可能不同"
     assert speak_line(line, "zh") == ours
     assert speak_line("qa: answers: 3 of 9, 50 tokens, 0.1 of 2 USD", "zh") == (
         "qa 的回答：3/9，50 token，预算 2 USD 中的 0.1"

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.cli import main
+from quadrag.data.files import sample_dir
 from quadrag.records import read_jsonl
 
 ROOT = Path(__file__).parents[3]
@@ -41,6 +43,13 @@ def test_a_corpus_is_read_as_often_as_it_is_gone_through():
     found = list(corpus)
     assert list(corpus) == found and len(corpus) == len(found) == 130 and repr(corpus) == "130 passages"
     assert found[-1] in corpus
+
+
+def test_of_a_corpus_of_which_files_are_missing_a_warning_says_which():
+    shutil.copytree(sample_dir("crud_rag"), "checkout")
+    with pytest.warns(UserWarning, match=r"^the corpus is not whole: \d+ of 48 files, lacking [^;)]+$") as told:
+        quadrag.corpus("crud_rag", data_dir="checkout")
+    assert told[0].filename == __file__, "the caller's line"
 
 
 def test_what_a_function_is_handed_is_what_questions_returns():

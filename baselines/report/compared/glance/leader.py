@@ -1,6 +1,6 @@
 """Three or more runs at a glance: what each has by one metric, which one leads, and what is decided against it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import comb
 from typing import NamedTuple
@@ -11,14 +11,15 @@ from quadrag.stats import Pair
 from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
 from ....tables.cells import NOTHING, Row, mark_cell, value_cell
-from ....tables.grid import Cell, Grid, Line, Verdict
+from ....tables.grid import Alarm, Cell, Grid, Line, Verdict
 from ....tables.notes import name_units, note_directions
-from ...failing import count_left_out, count_wrong, tell_failing
+from ...failing import count_left_out, count_wrong, tell_failing, tell_order
 from ...pooled import pool_rows
 from ...summary import headline_cells, pick_headlines
-from ..names import Place, name_columns, name_lines
+from ..names import Place, name_columns, name_difference, name_lines, name_some
 from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, pair_cell, place_of
+from ..said.errors import tell_errors
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
@@ -74,45 +75,80 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
         return None
     place, values, ranked, pairs, where = lead
     columns, names = (name([one for one, _ in runs]) for name in (name_columns, name_lines))
-    first, *others = ranked
-    verdicts = {at: find_verdict(place, pairs[at]) if at in pairs else "" for at in others}
+    first = ranked[0]
     lines = []
     for at in (*ranked, *(at for at in range(len(runs)) if at not in ranked)):
         verdict = Cell("leads" if at == first else "not compared")
         if at in pairs:
             difference = pair_cell(pairs[at], place)
             told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
-            verdict = Cell(_BESIDE.get(verdicts[at], verdicts[at]).format(columns[first], where[at]), told)
+            said = _find_against(lead, at)
+            verdict = Cell(_BESIDE.get(said, said).format(columns[first], where[at]), told)
         mine = _cells(values[at]) if at in values else _lack(runs[at][1], place)
         lines.append(Line(names[at], [*mine, verdict]))
     rows = [row for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]]
-    splits = {row["split"] for row in rows}
-    pooled = place[1] not in splits
-    label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
-    what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
+    shown = [values[at] for at in ranked]
     notes: list[str] = [
-        Verdict(_tell(names[first], what, {columns[at]: (said, where.get(at, "")) for at, said in verdicts.items()})),
+        _tell(lead, runs, [names[at] if at == first else columns[at] for at in range(len(runs))]),
+        *_tell_errors(lead, runs, columns, profile),
         *tell_failing({(names if at == first else columns)[at]: values[at] for at in ranked}, names[first]),
+        *tell_order(shown),
         f"{name_units(rows)}; {profile} profile.",
         *note_directions([place[2:]]),
-        f"Better or worse: p below 0.05. It is multiplied by {comb(len(ranked), 2)}, the number of pairs of runs, "
-        "since the one that leads is found by looking.",
+        f"Better or worse: p below 0.05. {_tell_looking(lead)}",
     ]
     return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
 
 
-def _tell(leader: str, what: str, verdicts: Mapping[str, tuple[str, str]]) -> str:
+def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -> list[str]:
+    """Say which of three or more named runs leads, as `glance_several` does, and how p was made; [] where none does."""
+    lead = _find_lead([result for _, result in runs], profile)
+    if lead is None:
+        return []
+    columns = name_columns([name for name, _ in runs])
+    return [_tell(lead, runs, columns), *_tell_errors(lead, runs, columns, profile), _tell_looking(lead)]
+
+
+def _tell_errors(
+    lead: _Lead, runs: Sequence[tuple[str, Result]], columns: Sequence[str], profile: str
+) -> Iterator[Alarm]:
+    """Say where error texts make what the run that leads differs by; of the first run a table of differences does."""
+    first = lead.ranked[0]
+    for at, pair in lead.pairs.items():
+        if 0 not in (first, at):
+            for told in tell_errors(runs[first][1], runs[at][1], {lead.place: pair}, profile):
+                yield Alarm(f"{name_difference((columns[first], columns[at]))}: {told}")
+
+
+def _tell_looking(lead: _Lead) -> str:
+    pairs = comb(len(lead.ranked), 2)
+    return f"Of the run that leads p is multiplied by {pairs}, the number of pairs of runs: it is found by looking."
+
+
+def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str]) -> Verdict:
     """Say in a sentence which run leads, and what is decided against which others, on which questions."""
+    place, values, (first, *others), _, where = lead
+    splits = {row["split"] for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]}
+    pooled = place[1] not in splits
+    label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
+    what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
+    leader = names[first]
+    verdicts = {names[at]: (_find_against(lead, at), where.get(at, "")) for at in others}
     groups: dict[str, list[str]] = {}
     for verdict, said in _SAID.items():
-        for name, (mine, where) in sorted(verdicts.items()):
+        for name, (mine, questions) in sorted(verdicts.items()):
             if mine == verdict:
-                groups.setdefault(said.format("{}", where), []).append(name)
-    against = "; ".join(said.format(", ".join(names)) for said, names in groups.items())
+                groups.setdefault(said.format("{}", questions), []).append(name)
+    against = "; ".join(said.format(name_some(of)) for said, of in groups.items())
     decided = [verdict == WORSE for verdict, _ in verdicts.values()]
     if not any(decided):
-        return f"Not decided which run is best: {leader} leads {what}; {against}."
-    return f"{leader} {'is best' if all(decided) else 'leads'} {what}: {against}."
+        return Verdict(f"Not decided which run is best: {leader} leads {what}; {against}.")
+    return Verdict(f"{leader} {'is best' if all(decided) else 'leads'} {what}: {against}.")
+
+
+def _find_against(lead: _Lead, at: int) -> str:
+    """Return the verdict on a run against the one that leads; "" where they are not compared."""
+    return find_verdict(lead.place, lead.pairs[at]) if at in lead.pairs else ""
 
 
 def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:

@@ -15,10 +15,10 @@ from ....scoring.validity import is_alike
 from ....tables.cells import ALIKE, NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.slices import select_whole
-from ...failing import count_left_out, count_wrong, tell_failing
+from ...failing import count_left_out, count_wrong, tell_failing, tell_order
 from ...pooled import pool_rows
 from ...summary import pick_headlines
-from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, tell_apart
+from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, name_some, tell_apart
 from ..paired.overall import pool_each
 from ..paired.pairs import Compared, compare_each, has_better, list_places, pick_places, place_of
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
@@ -26,7 +26,6 @@ from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdic
 _MOST = 24  # metrics and splits of which a terminal has the values
 _WIDE = 80  # columns of a terminal
 _DECIDED = "*"  # behind a value that is better or worse than the first run's
-_NAMED = 6  # runs that a sentence names of one verdict
 _APART = "not compared"
 _MORE = "More of them: --verbose, and the page"
 
@@ -101,6 +100,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
         notes.append(Verdict(f"Compared with {first} on {labels[lead]} – {told}."))
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
+    rows = [row for at in order if (row := left[lead][at].row) and left[lead][at].value is not None]
+    notes += tell_order(rows) if has_better(lead) else []
     rest = [place for place in left if place != lead]
     shown, hidden = rest[:_MOST], rest[_MOST:]
     values = _list_values({place: left[place] for place in shown}, [(at, called[at]) for at in order])
@@ -218,9 +219,7 @@ def _tell_each(place: Place, sides: Sequence[Side], names: Sequence[str]) -> str
         found[find_verdict(place, side.pair) if side.pair else _APART].append(name)
     if len(found[_APART]) == len(sides) - 1:
         return ""
-    return "; ".join(
-        f"{verdict}: {', '.join(of) if len(of) <= _NAMED else f'{len(of)} runs'}" for verdict, of in found.items() if of
-    )
+    return "; ".join(f"{verdict}: {name_some(of)}" for verdict, of in found.items() if of)
 
 
 def _is_same(place: Place, sides: Sequence[Side]) -> bool:

@@ -6,19 +6,21 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Key
+from quadrag.stats import Pair
 
 from ....core.result import Result
 from ....tables.answers import find_errors
 from ....tables.cells import ALPHA, format_difference
 from ....tables.grid import Alarm
 from ..names import Place
-from ..paired.pairs import Compared, has_better, pair_results
+from ..paired.pairs import has_better, pair_results
 
 
-def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], profile: str) -> list[Alarm]:
+def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Pair], profile: str) -> list[Alarm]:
     """Say by which metrics runs differ half as much, or by another verdict, without answers that read like error texts.
 
-    Of a difference that is none with them it is said that they hide one.
+    Of a difference that is none with them it is said that they hide one. The p of what is left is raised as that of
+    the whole was, for as many comparisons.
 
     Args:
         first: a run.
@@ -37,18 +39,23 @@ def tell_errors(first: Result, second: Result, pairs: Mapping[Place, Compared], 
         pair = pair_results(rest[0], rest[1], place, profile)
         if pair is None or not has_better(place):
             continue
-        decided = [one.decisive < ALPHA for one in (whole.pair, pair)]
-        if decided[0] != decided[1] or 2 * pair.difference * whole.pair.difference < whole.pair.difference**2:
+        decided = [one.decisive < ALPHA for one in (whole, replace(pair, p_holm=_raise(pair.p, whole)))]
+        if decided[0] != decided[1] or 2 * pair.difference * whole.difference < whole.difference**2:
             unit = metric_record(place[2]).key(place[3]).unit
             label = f"{place[1]}/" * several + show_key(place[2], place[3])
             left = f"{format_difference(pair.difference, unit, pair.n)} points on {label} ({pair.n} questions left)"
-            told["make the" if whole.pair.difference else "hide a"].append(left)
+            told["make the" if whole.difference else "hide a"].append(left)
     what = f"difference: without the {len(errors)} questions that were answered so it is"
     return [
         Alarm(f"Answers that read like error texts {how} {what} {', '.join(found)}.")
         for how, found in told.items()
         if found
     ]
+
+
+def _raise(p: float, whole: Pair) -> float:
+    """Raise a p as that of another difference is raised."""
+    return min(1.0, p * whole.decisive / whole.p) if whole.p else p
 
 
 def _key(row: Mapping[str, Any]) -> Key:

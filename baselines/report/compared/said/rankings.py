@@ -1,16 +1,18 @@
 """How alike three or more runs are ranked under two profiles, by two metrics, and by two judges, in words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from operator import itemgetter
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import rank_agreement
 
 from ....core.result import PROFILES, Result
-from ....tables.cells import FEW, format_value
+from ....tables.cells import FEW, Row, format_value
 from ....tables.grid import Detail
 from ....tables.names import keep_names
 from ....tables.slices import select_whole
+from ...failing import count_wrong
 from ..names import Place, name_places
 from ..paired.pairs import place_of
 from ..paired.shared import doubt_verdicts
@@ -39,7 +41,7 @@ def tell_rankings(
     Args:
         results: of one benchmark; not ranked by verdicts that do not tell which answers are better, but between judges.
         profile: of the rankings by metrics and by judges.
-        heads: metrics by which it is said which runs change places under the other profile.
+        heads: metrics by which it is said which runs change places under the other profile, where another one is first.
         columns: what the runs are called.
     """
     runs = [(str(at), result) for at, result in enumerate(results)]
@@ -48,7 +50,8 @@ def tell_rankings(
     unsure = {at for two in combinations(results, 2) for at in names if doubt_verdicts(*two, ".".join(at[2:]))}
     sure = [at for at in names if at not in unsure]
     found, turned = (official, corrected) if profile == PROFILES[0] else (corrected, official)
-    both = {at: (found[at], turned[at]) for at in heads if at in sure and at in found and at in turned}
+    stand = _rank(runs, profile, count_wrong)  # as tables have them
+    both = {at: (stand[at], turned[at]) for at in heads if at in sure and at in found and at in turned}
     told = _tell_moved({names[at]: _list_moved(at, *two, columns, results) for at, two in both.items()}, profile)
     details = _tell("Official and corrected", [(names[at], official[at], corrected.get(at, {})) for at in sure])
     metrics = [
@@ -71,8 +74,14 @@ def tell_rankings(
 
 
 def _list_moved(place: Place, shown: Ranking, other: Ranking, columns: Sequence[str], results: Sequence[Result]) -> str:
-    """List the runs that change places with another one under the other profile, the best there first, with values."""
+    """List the runs that change places with another one under the other profile, the best there first, with values.
+
+    "" where the same one is first.
+    """
     known = [at for at in shown if at in other]
+    firsts = [{at for at in known if one[at] == max(one[at] for at in known)} for one in (shown, other)]
+    if not known or set.intersection(*firsts):
+        return ""
     moved = {
         at
         for one, two in combinations(known, 2)
@@ -93,7 +102,9 @@ def _tell_moved(moved: Mapping[str, str], profile: str) -> list[str]:
     return [f"By the {other} profile runs change places: {told}."] * bool(told)
 
 
-def _rank(runs: Iterable[tuple[str, Result]], profile: str) -> dict[Place, Ranking]:
+def _rank(
+    runs: Iterable[tuple[str, Result]], profile: str, read: Callable[[Row], float] = itemgetter("value")
+) -> dict[Place, Ranking]:
     """Return the scores of named runs by metric; one without a better end, or over few questions, ranks nothing."""
     found: dict[Place, Ranking] = {}
     for name, result in runs:
@@ -105,8 +116,7 @@ def _rank(runs: Iterable[tuple[str, Result]], profile: str) -> dict[Place, Ranki
                 and row["n_scored"] >= FEW
                 and direction != "none"
             ):
-                value = -row["value"] if direction == "lower" else row["value"]
-                found.setdefault(place_of(row), {})[name] = value
+                found.setdefault(place_of(row), {})[name] = -read(row) if direction == "lower" else read(row)
     return found
 
 
