@@ -483,6 +483,24 @@ def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
     assert find_maker(tmp_path / "mine.jsonl") is None
 
 
+def test_a_cut_log_and_those_of_other_tasks_do_not_keep_the_rest_from_being_scored(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good, cut = (lm_eval_log("out/m", *task) for task in TASKS[1:])
+    alone = cli("score", good, "--data-dir", "sample").out
+    cut.write_bytes(cut.read_bytes()[:-30])
+    for name in ("gsm8k", "mmlu"):
+        Path(f"out/m/samples_{name}_1.jsonl").write_text("{}\n", "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample")
+    first, last = ran.err.splitlines()
+    assert (ran.code, ran.out) == (2, alone)
+    assert first == "of no quadrag task and left out: out/m/samples_gsm8k_1.jsonl (and 1 more)"
+    assert last.startswith(f"quadrag: left out, {cut}:5 is not JSON")
+    assert cli("score", "out", "--config", TASKS[1][0], "--data-dir", "sample").code == 0, "it is of another task"
+    assert cli("score", "out", "--config", TASKS[2][0], "--data-dir", "sample").code == 2
+
+
 def test_a_log_that_lacks_lines_is_refused_and_show_sends_to_score(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -491,7 +509,7 @@ def test_a_log_that_lacks_lines_is_refused_and_show_sends_to_score(
     asked = {"n-samples": {"quadrag_rgb_negative_rejection_en": {"effective": 12}}}
     said = {"results": {}, "configs": {}, "n-shot": {}, "model_name": "m", **asked}
     log.with_name("results_2026-01-01T00-00-00.1.json").write_text(json.dumps(said), "utf-8")
-    assert f"{log} is cut: 7 of 12 lines are missing" in cli("score", "out", "--data-dir", "sample").err
+    assert f"{log} is cut: it has 5 of the 12 lines that " in cli("score", "out", "--data-dir", "sample").err
     shown = cli("show", "out/m")
     assert shown.code == 2 and "score them first: quadrag score out/m --out DIR" in shown.err
 
@@ -513,3 +531,23 @@ def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(
     )
     assert re.search(r"\ntruthfulness +– +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
     assert "answer    (empty)" in cli("show", "scores", "--unscored").out + cli("show", "scores").out
+
+
+def test_a_judge_that_is_asked_about_none_needs_no_certificate_and_equal_requests_are_told(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = cli("questions", "crag", "qa", "--data-dir", "sample", "--split", "public").out
+    ids = [json.loads(line)["id"] for line in asked.splitlines()]
+    for name, text in (("a", "I don't know"), ("b", "I don't know."), ("c", "It is Oslo."), ("d", "It is Oslo.")):
+        write_jsonl(Path(f"{name}.jsonl"), [{"id": one, "answer": text} for one in ids])
+    score = ("score", "--benchmark", "crag", "--config", "qa", "--split", "public", "--data-dir", "sample", "--judge")
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        none = cli(*score, f"{server.url}#j", "a.jsonl", "b.jsonl").out
+        assert "The judge j was asked about none: rules decide all answers (truthfulness, accuracy, hall" in none
+        assert "judge not certified" not in none and not server.bodies
+        both = cli(*score, f"{server.url}#j", "c.jsonl", "d.jsonl").out
+        n = len(server.bodies)
+        assert f"judge {n} made, 0 kept replies used\n{n} of the judge's requests equal others, which were" in both
+        assert "; asking once saved " in both and "asked about none" not in both
