@@ -168,7 +168,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
 
     def fits(log: Path) -> bool:
         try:
-            return named.items() <= read_place(log).items()
+            return bool(named.items() <= read_place(log).items())
         except QuadragError:  # what is wrong with it is told where it is read whole
             return True
 
