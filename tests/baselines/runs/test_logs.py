@@ -261,6 +261,10 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert ran.out.count("The data are the bundled sample, which is made up.") == 1, "what is of both is said once"
     task = "rgb_negative_rejection_en"
     assert ran.out.endswith(f"\nnext:\n  quadrag show scores/m/{task} scores/n/{task} --better\n")
+    named = ("show", "scores/m", "scores/n", "--better", "--metric")
+    one = cli("show", f"scores/m/{task}", f"scores/n/{task}", "--better").out
+    for metric in ("negative_rejection_en: test/rejection_rate", "test/rejection_rate", "rejection_rate"):
+        assert cli(*named, metric).out == one, "as tables name it"
     told = json.loads(cli("score", "out", "--data-dir", "sample", "--json").out)["notes"]
     assert "n negative_rejection_en test: PARTIAL: 6 of 12 questions are answered." in told
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
@@ -269,6 +273,20 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert "\nm was asked noise_robustness_en noise_0 more than once: its logs stand side by side" in ran.out
     whole = cli("score", "out/m", "--data-dir", "sample").out
     assert "Not compared, only m 00:01:07 has it" in whole, "the last log of each task is one system"
+
+
+def test_next_shows_all_tasks_in_which_something_changed(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for at, (model, text) in enumerate((("m", "Oslo"), ("n", "insufficient information 信息不足"))):
+        for language in ("en", "zh"):
+            log = lm_eval_log(f"out/{model}", f"negative_rejection_{language}", "test", f"2026-01-01T00-00-00.{1 + at}")
+            log.write_text(log.read_text("utf-8").replace("Oslo", text).replace('"?"', '""'), "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample", "--out", "scores")
+    assert ran.out.endswith("\nnext: quadrag show scores/m scores/n --better\n")
+    shown = cli("show", "scores/m", "scores/n", "--better")
+    assert shown.code == 0 and shown.out.count("n rejection_rate: 1") == 2 * 3, "some of each"
 
 
 def test_a_log_of_other_data_is_refused_whatever_its_ids(
