@@ -255,7 +255,7 @@ def test_the_table_has_every_noise_ratio_and_the_rows_of_the_groups_that_may_hav
     assert done.returncode == 0, done.stderr[-3000:]
     assert "N/A" not in done.stdout
     assert " quadrag_crag_qa: truthfulness, accuracy, hallucination ask a judge and are not in" in done.stderr
-    assert " quadrag_rgb_noise_robustness_en: " not in done.stderr, "none asks a judge"
+    assert not re.search("noise_robustness.* ask a judge", done.stderr)
     for ratio in ("", "_noise_20", "_noise_40", "_noise_60", "_noise_80"):
         assert re.search(rf"- quadrag_rgb_noise_robustness_zh{ratio} +\|.*\|rgb_accuracy.accuracy +\|", done.stdout)
     (file,) = out.glob("results_*.json")
