@@ -289,6 +289,21 @@ def test_next_shows_all_tasks_in_which_something_changed(
     assert shown.code == 0 and shown.out.count("n rejection_rate: 1") == 2 * 3, "some of each"
 
 
+def test_many_invalid_tasks_are_counted_with_one_of_them_for_an_example(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    ratios = {"information_integration_en": (0, 20, 40), "noise_robustness_en": (0, 20, 40, 60, 80)}
+    for config, ratio in ((one, ratio) for one in ratios for ratio in ratios[one]):
+        log = lm_eval_log("out/m", config, f"noise_{ratio}")
+        log.write_text(log.read_text("utf-8").replace("Oslo", "Oslo" if ratio in (20, 60) else ""), "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample")
+    told = "INVALID, 5 of 8 tasks, as information_integration_en noise_0: 5 of 5 replies of the model are empty"
+    assert ran.code == 3 and told in ran.out and ran.out.count("INVALID") == 1 and not ran.err
+    assert cli("score", "out", "--data-dir", "sample", "--verbose").out.count("INVALID, ") == 5
+
+
 def test_a_log_of_other_data_is_refused_whatever_its_ids(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
