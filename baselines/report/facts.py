@@ -8,7 +8,7 @@ from quadrag.stats import spread
 
 from ..core.result import Result
 from ..tables.names import keep_name, keep_names
-from .spent import describe_stages
+from .spent import count_kept, describe_stages
 
 _NONE = "none given"
 _UNJUDGED = "none: judged metrics are not run"
@@ -60,7 +60,7 @@ def describe_calls(results: Sequence[Result]) -> str:
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
         made, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "retries"))
-        known = sum(map(_count_kept, spent))
+        known = sum(map(count_kept, spent))
         tried = f" ({again} tried again)" if again else ""
         parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
     return "; ".join(parts)
@@ -95,9 +95,13 @@ def tell_calls(results: Sequence[Result]) -> list[str]:
 
 
 def _tell_equal(results: Sequence[Result]) -> list[str]:
-    """Say why a model had fewer calls than there are questions, where that is so since some are asked alike."""
-    equal = sum(result.run.usage.get("llm", {}).get("equal", 0) for result in results)
-    return [f"{equal} of the model's requests equal others, which were asked once."] * bool(equal)
+    """Say why a model or a judge had fewer calls than it was asked, where some are alike, of one run or of several."""
+    equal = {"model": 0, "judge": 0}
+    for role, spent in (pair for result in results for pair in result.run.usage.items()):
+        who = "judge" if role.startswith("judge") else "model" if role == "llm" else None
+        if who:
+            equal[who] += spent.get("equal", 0) + spent.get("cached", 0) - count_kept(spent)
+    return [f"{n} of the {who}'s requests equal others, which were asked once." for who, n in equal.items() if n]
 
 
 def tell_kept(results: Sequence[Result]) -> str:
@@ -123,7 +127,7 @@ def tell_verdicts(results: Sequence[Result], every: bool = False) -> str:
     spent = []
     for one in unread or [one for one in results if every and not one.reused]:
         for usage in (usage for role, usage in one.run.usage.items() if role.startswith("judge")):
-            known = _count_kept(usage) + usage["calls"]
+            known = count_kept(usage) + usage["calls"]
             again = {"earlier": known, "calls": 0, "oldest": usage.get("oldest") or one.run.started}
             spent.append({**usage, **again} if one.reused else usage)
     counted = _tell_counted(spent, "verdicts")
@@ -133,7 +137,7 @@ def tell_verdicts(results: Sequence[Result], every: bool = False) -> str:
 
 def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:
     """Say how many of what was asked for are kept, and from when on."""
-    known = sum(map(_count_kept, spent))
+    known = sum(map(count_kept, spent))
     times = [one["oldest"] for one in spent if one.get("oldest")]
     since = f", from {show_time(min(times))} on" if times else ""
     total = known + sum(one.get("calls", 0) for one in spent)
@@ -141,16 +145,11 @@ def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:
     return f"{count} {what} are kept ones{since}" if known else ""
 
 
-def _count_kept(spent: Mapping[str, Any]) -> int:
-    """Count the kept replies that were used, of a model behind a server those from before the command."""
-    return int(spent.get("earlier", spent.get("cached", 0)))
-
-
 def describe_kept(results: Sequence[Result]) -> str:
     """Say whose kept replies were used, and when the oldest was made; "" where none did."""
     found: dict[str, list[str]] = {}
     for run in (result.run for result in results):
         for role, spent in run.usage.items():
-            if _count_kept(spent) and spent.get("oldest"):
+            if count_kept(spent) and spent.get("oldest"):
                 found.setdefault(run.inputs.services.get(role, "here"), []).append(spent["oldest"])
     return "; ".join(f"{place}, oldest of {show_time(min(times))}" for place, times in found.items())

@@ -1,6 +1,6 @@
 """What models took, and what kept replies saved: in a line, and by stage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..core.result import Result
@@ -11,6 +11,11 @@ _ROLES = {"llm": "answers", "entity": "entities"}
 _COUNTERS = ("calls", "cached", "prompt_tokens", "completion_tokens", "saved_prompt_tokens", "saved_completion_tokens")
 
 
+def count_kept(spent: Mapping[str, Any]) -> int:
+    """Count the kept replies that were used, of a model behind a server those from before the command."""
+    return int(spent.get("earlier", spent.get("cached", 0)))
+
+
 def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     """Return by stage what the commands behind runs spent last; prices are lacking where there were none."""
     usages = [result.run.usage for result in results]
@@ -18,6 +23,7 @@ def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
         total: dict[str, Any] = {name: sum(one.get(name) or 0 for one in spent) for name in _COUNTERS}
+        total["kept"] = sum(map(count_kept, spent))
         priced = [one for one in spent if one.get("cost") is not None]
         if priced:
             total |= {name: sum(one.get(name) or 0 for one in priced) for name in ("cost", "saved_cost")}
@@ -36,7 +42,7 @@ def _tell(total: dict[str, Any]) -> str:
         parts.append(f"cost {total['cost']:.4g} {total['currency']}".rstrip())
     if any(saved):
         kept = f"{total['saved_cost']:.4g} {total['currency']}".rstrip() if "cost" in total else f"{sum(saved):,}"
-        parts.append(f"the ledger saved {kept}")
+        parts.append(f"{'the ledger' if total['kept'] else 'asking once'} saved {kept}")
     return "; ".join(parts)
 
 

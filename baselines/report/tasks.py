@@ -14,6 +14,7 @@ from .run import name_run
 from .summary import MORE, show_run, summarise_run
 
 _HERE = "\1"  # stands where a note names the place of its task
+_LONG = 80  # characters of the names of tasks, of which more are counted
 _NAMES = re.compile(r"[\w@]+")
 Text = TypeVar("Text", bound=str)
 
@@ -76,6 +77,8 @@ def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:
             told.append(type(note)(note.replace(f"{_HERE}: ", "")))
             continue
         names = places[tasks.index(of[0])] if len(of) == 1 else fold_names(of, tasks)
+        if len(names) > _LONG:  # --verbose names all
+            names = f"{len(of)} of {len(tasks)} tasks, as {places[tasks.index(of[0])]}"
         keys, others = ({line.label for task in some for line in grids[task].lines} for some in (of, {*tasks} - {*of}))
         if _HERE in note:
             told.append(type(note)(note.replace(_HERE, names)))

@@ -12,6 +12,7 @@ model on several tasks stand below each other.
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +28,7 @@ from quadrag.commands.shared.session import (
     results_alone,
     run_request,
     tell,
+    tell_bad,
 )
 from quadrag.errors import QuadragError
 
@@ -79,22 +81,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
+    from quadrag.baselines.report.compared.several import refuse_same
+    from quadrag.baselines.runs.files.makers import find_foreign
+    from quadrag.baselines.runs.files.sifted import sift_logs
+
+    refuse_same(arguments.answers)
+    files, foreign, broken = sift_logs(_list_files(arguments))
+    foreign += [] if arguments.benchmark else [one for path in arguments.answers for one in find_foreign(Path(path))]
+    if foreign:
+        more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
+        tell(arguments, f"of no quadrag task and left out: {foreign[0]}{more}", to=sys.stderr)
+    code = _estimate(arguments, files) if arguments.estimate else _score(arguments, files)
+    for line in broken:
+        tell_bad(f"left out, {line}")
+    return 2 if broken else code
+
+
+def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
+    """Score files, and print and write what they came to."""
     from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
     from quadrag.baselines.report.compared.comparison import merge_runs
     from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
+    from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.systems import gather_systems, tell_again
     from quadrag.baselines.report.tasks import show_tasks
     from quadrag.baselines.runs.files.makers import find_maker
     from quadrag.baselines.tables.grid import Verdict
 
-    refuse_same(arguments.answers)
-    files = _list_files(arguments)
-    if arguments.estimate:
-        return _estimate(arguments, files)
     profiles, out = options.profiles(arguments, _own_profile(files)), Path(arguments.out) if arguments.out else None
     with results_alone(arguments.format) as stdout:
         scored = _score_files(arguments, files, out, profiles[0])
@@ -149,11 +165,16 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
 
     named = {"config": arguments.config} if arguments.config else {}
     named |= {"benchmark": benchmark_name(arguments.benchmark)} if arguments.benchmark else {}
+
+    def fits(log: Path) -> bool:
+        try:
+            return bool(named.items() <= read_place(log).items())
+        except QuadragError:  # what is wrong with it is told where it is read whole
+            return True
+
     files: list[Path] = []
     for path in map(Path, arguments.answers):
-        found = (
-            [one for one in list_logs(path) if named.items() <= read_place(one).items()] if path.is_dir() else [path]
-        )
+        found = [one for one in list_logs(path) if fits(one)] if path.is_dir() else [path]
         if not found:
             raise QuadragError(
                 f"{path} holds no log of {' '.join([*named.values()][::-1])}; leave the name out to score all"

@@ -25,6 +25,7 @@ EXAMPLES = (
     "quadrag show runs/a --id 17 --verbose",
     "quadrag show runs/a --wrong --ids",
     "quadrag show runs/a --wrong --metric mrr",
+    "quadrag show runs/a runs/b --worse --metric noise_40/accuracy",
     "quadrag show runs/rgb-all --wrong",
     "quadrag show runs/a runs/b",
 )
@@ -76,7 +77,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.runs.finished import read_runs
     from quadrag.baselines.tables.language import speak
 
-    which = Which(*(getattr(arguments, name) for name in Which._fields))
+    config, which = _part_metric(Which(*(getattr(arguments, name) for name in Which._fields)))
     two = len(arguments.runs) == 2
     if two and not (which.ident or which.wrong or which.unscored):
         which = which._replace(worse=not which.better)
@@ -86,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     refuse_same(arguments.runs)
     sides = [(Path(name), results) for name, results in read_runs(arguments.runs)]
-    shown = _pair(*sides) if two else [(one,) for one in _choose(sides[0][1], which)]
+    shown = _choose(_pair(*sides) if two else [(one,) for one in sides[0][1]], which, config)
     if len(shown) > 1 and not any(which) and not arguments.ids:
         told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
         tell(arguments, told)
@@ -116,19 +117,37 @@ def run(arguments: argparse.Namespace) -> None:
             print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
 
 
-def _choose(results: Sequence[Any], which: Any) -> Sequence[Any]:
-    """Choose, of the several runs of a folder, those that have the split, the question and the metric wanted."""
+def _part_metric(which: Any) -> tuple[str, Any]:
+    """Take a metric as tables and sentences name it, as ``noise_robustness_en: noise_0/accuracy``.
+
+    Returns:
+        The config, "" where none is named, and what is wanted, with metric and split apart.
+    """
+    from quadrag.baselines.report.pooled import is_whole
+
+    config, _, rest = (which.metric or "").rpartition(": ")
+    split, _, key = rest.rpartition("/")
+    named = None if not split or is_whole(split) else split
+    return config, which._replace(metric=key or None, split=which.split or named)
+
+
+def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequence[tuple[Any, ...]]:
+    """Choose, of several runs or pairs of runs, those that have the config, split, question and metric wanted."""
     from quadrag.baselines.report.items.spelled import match_ids
     from quadrag.metric_record import is_called
 
     found = [
-        one
-        for one in results
-        if which.split in (None, *one.run.inputs.splits)
-        and (which.ident is None or match_ids(which.ident, (row["id"] for row in one.items)))
-        and (which.metric is None or any(is_called(which.metric, row["metric"], row["key"]) for row in one.scores))
+        each
+        for each in shown
+        if all(
+            config in ("", one.run.inputs.config)
+            and which.split in (None, *one.run.inputs.splits)
+            and (which.ident is None or match_ids(which.ident, (row["id"] for row in one.items)))
+            and (which.metric is None or any(is_called(which.metric, row["metric"], row["key"]) for row in one.scores))
+            for one in each
+        )
     ]
-    return found or results[:1]  # which says what it has in their place
+    return found or shown[:1]  # which says what it has in their place
 
 
 def _pair(first: tuple[Path, Sequence[Any]], second: tuple[Path, Sequence[Any]]) -> list[tuple[Any, Any]]:

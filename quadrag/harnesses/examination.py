@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.benchmark import NO_JUDGE, load
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.core.task import Task, load_questions
@@ -30,7 +30,7 @@ from quadrag.baselines.scoring.score import score
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.harnesses.task_list import default_split
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer, Key, Passage, Question, dumps
 from quadrag.run_record import read_run
 from quadrag.stats import NOT_APPLICABLE
@@ -49,6 +49,7 @@ class Examination:
         questions: in the order of the data.
         passages: those shown with each question, by its key.
         metrics: names of the rule metrics, ``MODULE.KEY``, as ``items.jsonl`` has them.
+        judged: what those are called that a judge decides, which are not computed here.
     """
 
     def __init__(
@@ -100,12 +101,9 @@ class Examination:
         self.questions: list[Question] = list(load_questions(self.task, self.benchmark)[0])
         self.passages = self._passages(given.get("retrieved"))
         asked = self.benchmark.metrics(config, self.task.conditions)
-        self.metrics = [
-            f"{m.module}.{key}"
-            for m in asked
-            for key in m.keys
-            if not m.ranks and m.find_lacking(key, False, False) is None
-        ]
+        keys = [(m, key, m.find_lacking(key, False, False)) for m in asked if not m.ranks for key in m.keys]
+        self.metrics = [f"{m.module}.{key}" for m, key, lacking in keys if lacking is None]
+        self.judged = [show_key(m.module, key) for m, key, lacking in keys if lacking == NO_JUDGE]
 
     @property
     def conditions(self) -> str:

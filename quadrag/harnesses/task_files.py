@@ -18,6 +18,7 @@ from quadrag.harnesses.task_list import ListedTask, default_split, display_name,
 _TEMPLATE = """\
 # {name} with lm-eval: {shown}.
 # --metadata names the split, the data and options too; quadrag/harnesses/examination.py says which.
+# Metrics of a judge are computed of the logs: `quadrag score FOLDER --judge URL`.
 # This file has no ending because lm-eval takes every *.yaml for a task.
 class: !function utils.QuadragTask
 dataset_path: {benchmark}

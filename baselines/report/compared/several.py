@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quadrag.errors import QuadragError
 
-from ...certify.notes import note_judges
+from ...certify.notes import note_judges, note_unasked
 from ...core.result import Result
 from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
@@ -75,7 +75,7 @@ def tabulate_several(
     """
     values = compare_runs(runs, profile, every)
     results = [result for _, result in runs]
-    values.notes += note_judges(results, profile)
+    values.notes += [*note_judges(results, profile), *note_unasked(results, profile)]
     if len(runs) == 2:
         return [values, *(tabulate_changes(runs, profile, labels) if every else [])]
     differences = _tabulate_differences(runs, profile, every)

@@ -23,6 +23,10 @@ TASKS = "`quadrag harness lm-eval` prints where those are"
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 
 
+class ForeignLog(QuadragError):
+    """A log of another task than quadrag's."""
+
+
 def tell_summary(whole: Any) -> str | None:
     """Say of what a file holds whose summary it is, and what to give in its place; None where it is none."""
     if isinstance(whole, dict) and isinstance(whole.get("results"), dict):
@@ -56,11 +60,12 @@ def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
         content.
 
     Raises:
-        QuadragError: it is a sample of another task, or has no single reply.
+        ForeignLog: it is a sample of another task.
+        QuadragError: it has no single reply.
     """
     place = _logged(row.get("doc"))
     if place is None:
-        raise QuadragError(f"{where} is no sample of a quadrag task; {TASKS}")
+        raise ForeignLog(f"{where} is no sample of a quadrag task; {TASKS}")
     replies = row.get("filtered_resps")
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
         raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
@@ -92,7 +97,7 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
         place = _logged({**sample.metadata, "id": str(sample.id)})
         if place is None:
             where = f"{path}: sample {sample.id}"
-            raise QuadragError(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
+            raise ForeignLog(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
         # The output of a sample that failed may be that of a call before.
         text, state = (None, "api_error") if sample.error else inspect_answer(sample.output)
         stop = sample.output.stop_reason if sample.output.choices else None
@@ -172,7 +177,7 @@ def _read_detail(where: str, row: Mapping[str, Any]) -> tuple[int, dict[str, Any
     specific, number = doc.get("specific"), str(doc.get("id"))
     place = _logged(specific)
     if place is None or not number.isdecimal():
-        raise QuadragError(f"{where} is of no quadrag task; expected doc.specific with {', '.join(_PLACE)}")
+        raise ForeignLog(f"{where} is of no quadrag task; expected doc.specific with {', '.join(_PLACE)}")
     texts = response.get("text")
     if not isinstance(texts, list) or len(texts) > 1:
         raise QuadragError(f"{where} has the replies {texts!r:.60}; expected one, or none of a call that failed")

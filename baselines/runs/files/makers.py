@@ -17,6 +17,7 @@ from quadrag.run_files import sha256
 from .logs import TASKS, open_inspect_log, read_inspect_log, reader_of, tell_summary
 
 # A log of one of our tasks by lm-eval or lighteval: the task, when it was made, and what the name of a copy has more.
+_NAMES = "samples_*.jsonl", "details_*.parquet"  # of logs by these two, whatever their tasks
 _LOG = re.compile(r"(?:samples|details)_(quadrag_.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.(?:jsonl|parquet)")
 
 
@@ -62,12 +63,22 @@ def list_logs(folder: Path) -> list[Path]:
 
 def find_logs(folder: Path) -> list[Path]:
     """Return the logs that lie in a folder, or below it; [] where there are none."""
-    return sorted(path for path in folder.rglob("*") if _LOG.fullmatch(path.name) or path.suffix == ".eval")
+    return sorted(filter(is_log, folder.rglob("*")))
+
+
+def find_foreign(folder: Path) -> list[Path]:
+    """Return the logs in a folder, or below it, that are called as those of other tasks than quadrag's."""
+    return sorted(path for name in _NAMES for path in folder.rglob(name) if not is_log(path))
+
+
+def is_log(path: Path) -> bool:
+    """Whether a file is called as a log of one of our tasks may be; Inspect's names do not say the task."""
+    return bool(_LOG.fullmatch(path.name)) or path.suffix == ".eval"
 
 
 def _without_logs(folder: Path) -> QuadragError:
     """Say of a folder without a log that may be scored what there is in it."""
-    for path in sorted(folder.rglob("samples_*.jsonl")):
+    for path in find_foreign(folder):
         return QuadragError(f"{folder} holds logs, as {path.name}, but of no quadrag tasks; {TASKS}")
     for path in sorted(folder.rglob("results_*.json")):
         if told := tell_summary(parse_json(path.read_bytes(), path)):

@@ -76,11 +76,6 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
     maker = find_maker(path)
     answered = {answer.key for answer in answers}
-    if maker and maker.asked and len(answered) < maker.asked:
-        raise QuadragError(
-            f"{path} is cut: {maker.asked - len(answered)} of {maker.asked} lines are missing; expected as many as "
-            f"results_{maker.time}.json says; without that file the rest is scored as a part"
-        )
     questions = [question for question in asked if question.key in answered]
     if session.fresh:
         session.reuse.since = session.reuse.began

@@ -185,7 +185,7 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
         return
     place, then = shell_path(folder), "--wrong"
     if invalid := [result for result in results if result.run.invalid]:
-        place = shell_path(invalid[0].folder)
+        place = shell_path(invalid[0].folder) if len(invalid) == 1 else place
         then = "--wrong" if invalid[0].run.unread_judge else "--unscored"
     elif len(results) == 1 and has_unscored(results[0].scores):
         then = "--unscored"
@@ -201,7 +201,8 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
 def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Sequence[Any]], profile: str) -> None:
     """Print the command that shows, under a profile, what became worse, or else better, between two systems' runs.
 
-    It is of the task that shows most, from the first system to the second or, if there is none, to the next.
+    It is from the first system to the second or, if that shows none, to the next: of the one task that shows any, or
+    of the folders that hold several tasks.
     """
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.report.compared.changes import offer_changes
@@ -214,9 +215,17 @@ def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Seque
         if offers:
             which, _, one, other = max(offers, key=lambda offer: (offer[0] == "--worse", offer[1]))
             named = "" if own_profile([one, other]) == profile else f" --profile {profile}"
-            folders = " ".join(shell_path(each.folder) for each in (one, other))
+            several = sum(offer[0] == which for offer in offers) > 1 and _lie_alike([offer[2:] for offer in offers])
+            folders = " ".join(shell_path(each.folder.parent if several else each.folder) for each in (one, other))
             tell_next(arguments, f"quadrag show {folders} {which}{named}{_name_ledger(arguments)}")
             return
+
+
+def _lie_alike(pairs: Sequence[Sequence[Any]]) -> bool:
+    """Whether pairs of runs lie in two folders, each under one name in both."""
+    names = all(one.folder.name == other.folder.name for one, other in pairs)
+    parents = {(one.folder.parent, other.folder.parent) for one, other in pairs}
+    return names and len(parents) == 1 and all(one != other for one, other in parents)
 
 
 def _same_task(one: Any, other: Any) -> bool:

@@ -10,6 +10,7 @@ content (`quadrag.baselines.runs.files.logs.lm_eval_answer`).
 """
 
 import argparse
+import logging
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -22,6 +23,8 @@ from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 from quadrag.baselines.runs.files.logs import lm_eval_answer
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination, average, higher_is_better, one_line
+
+_LOGGER = logging.getLogger("lm_eval.quadrag")  # below lm-eval's own, so that it is shown
 
 
 class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
@@ -112,6 +115,9 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         replies = {i.doc["id"]: lm_eval_answer(next(iter(i.filtered_resps.values()))) for i in self._instances}
         with one_line():
             self._items = self._examination.items(replies)
+        if judged := self._examination.judged:
+            way = "`quadrag score FOLDER --judge URL` computes them of what --log_samples writes there"
+            _LOGGER.info(f"{self.config.task}: {', '.join(judged)} ask a judge and are not in the table; {way}")
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
         """Return those values of an item that count; a metric of which none counts has no row.

@@ -261,6 +261,10 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert ran.out.count("The data are the bundled sample, which is made up.") == 1, "what is of both is said once"
     task = "rgb_negative_rejection_en"
     assert ran.out.endswith(f"\nnext:\n  quadrag show scores/m/{task} scores/n/{task} --better\n")
+    named = ("show", "scores/m", "scores/n", "--better", "--metric")
+    one = cli("show", f"scores/m/{task}", f"scores/n/{task}", "--better").out
+    for metric in ("negative_rejection_en: test/rejection_rate", "test/rejection_rate", "rejection_rate"):
+        assert cli(*named, metric).out == one, "as tables name it"
     told = json.loads(cli("score", "out", "--data-dir", "sample", "--json").out)["notes"]
     assert "n negative_rejection_en test: PARTIAL: 6 of 12 questions are answered." in told
     again = lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
@@ -269,6 +273,35 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert "\nm was asked noise_robustness_en noise_0 more than once: its logs stand side by side" in ran.out
     whole = cli("score", "out/m", "--data-dir", "sample").out
     assert "Not compared, only m 00:01:07 has it" in whole, "the last log of each task is one system"
+
+
+def test_next_shows_all_tasks_in_which_something_changed(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for at, (model, text) in enumerate((("m", "Oslo"), ("n", "insufficient information 信息不足"))):
+        for language in ("en", "zh"):
+            log = lm_eval_log(f"out/{model}", f"negative_rejection_{language}", "test", f"2026-01-01T00-00-00.{1 + at}")
+            log.write_text(log.read_text("utf-8").replace("Oslo", text).replace('"?"', '""'), "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample", "--out", "scores")
+    assert ran.out.endswith("\nnext: quadrag show scores/m scores/n --better\n")
+    shown = cli("show", "scores/m", "scores/n", "--better")
+    assert shown.code == 0 and shown.out.count("n rejection_rate: 1") == 2 * 3, "some of each"
+
+
+def test_many_invalid_tasks_are_counted_with_one_of_them_for_an_example(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    ratios = {"information_integration_en": (0, 20, 40), "noise_robustness_en": (0, 20, 40, 60, 80)}
+    for config, ratio in ((one, ratio) for one in ratios for ratio in ratios[one]):
+        log = lm_eval_log("out/m", config, f"noise_{ratio}")
+        log.write_text(log.read_text("utf-8").replace("Oslo", "Oslo" if ratio in (20, 60) else ""), "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample")
+    told = "INVALID, 5 of 8 tasks, as information_integration_en noise_0: 5 of 5 replies of the model are empty"
+    assert ran.code == 3 and told in ran.out and ran.out.count("INVALID") == 1 and not ran.err
+    assert cli("score", "out", "--data-dir", "sample", "--verbose").out.count("INVALID, ") == 5
 
 
 def test_a_log_of_other_data_is_refused_whatever_its_ids(
@@ -483,6 +516,24 @@ def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
     assert find_maker(tmp_path / "mine.jsonl") is None
 
 
+def test_a_cut_log_and_those_of_other_tasks_do_not_keep_the_rest_from_being_scored(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    good, cut = (lm_eval_log("out/m", *task) for task in TASKS[1:])
+    alone = cli("score", good, "--data-dir", "sample").out
+    cut.write_bytes(cut.read_bytes()[:-30])
+    for name in ("gsm8k", "mmlu"):
+        Path(f"out/m/samples_{name}_1.jsonl").write_text("{}\n", "utf-8")
+    ran = cli("score", "out", "--data-dir", "sample")
+    first, last = ran.err.splitlines()
+    assert (ran.code, ran.out) == (2, alone)
+    assert first == "of no quadrag task and left out: out/m/samples_gsm8k_1.jsonl (and 1 more)"
+    assert last.startswith(f"quadrag: left out, {cut}:5 is not JSON")
+    assert cli("score", "out", "--config", TASKS[1][0], "--data-dir", "sample").code == 0, "it is of another task"
+    assert cli("score", "out", "--config", TASKS[2][0], "--data-dir", "sample").code == 2
+
+
 def test_a_log_that_lacks_lines_is_refused_and_show_sends_to_score(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -491,7 +542,7 @@ def test_a_log_that_lacks_lines_is_refused_and_show_sends_to_score(
     asked = {"n-samples": {"quadrag_rgb_negative_rejection_en": {"effective": 12}}}
     said = {"results": {}, "configs": {}, "n-shot": {}, "model_name": "m", **asked}
     log.with_name("results_2026-01-01T00-00-00.1.json").write_text(json.dumps(said), "utf-8")
-    assert f"{log} is cut: 7 of 12 lines are missing" in cli("score", "out", "--data-dir", "sample").err
+    assert f"{log} is cut: it has 5 of the 12 lines that " in cli("score", "out", "--data-dir", "sample").err
     shown = cli("show", "out/m")
     assert shown.code == 2 and "score them first: quadrag score out/m --out DIR" in shown.err
 
@@ -513,3 +564,23 @@ def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(
     )
     assert re.search(r"\ntruthfulness +– +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
     assert "answer    (empty)" in cli("show", "scores", "--unscored").out + cli("show", "scores").out
+
+
+def test_a_judge_that_is_asked_about_none_needs_no_certificate_and_equal_requests_are_told(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    asked = cli("questions", "crag", "qa", "--data-dir", "sample", "--split", "public").out
+    ids = [json.loads(line)["id"] for line in asked.splitlines()]
+    for name, text in (("a", "I don't know"), ("b", "I don't know."), ("c", "It is Oslo."), ("d", "It is Oslo.")):
+        write_jsonl(Path(f"{name}.jsonl"), [{"id": one, "answer": text} for one in ids])
+    score = ("score", "--benchmark", "crag", "--config", "qa", "--split", "public", "--data-dir", "sample", "--judge")
+    with ChatServer(models=["j"], text='{"score": 1}') as server:
+        none = cli(*score, f"{server.url}#j", "a.jsonl", "b.jsonl").out
+        assert "The judge j was asked about none: rules decide all answers (truthfulness, accuracy, hall" in none
+        assert "judge not certified" not in none and not server.bodies
+        both = cli(*score, f"{server.url}#j", "c.jsonl", "d.jsonl").out
+        n = len(server.bodies)
+        assert f"judge {n} made, 0 kept replies used\n{n} of the judge's requests equal others, which were" in both
+        assert "; asking once saved " in both and "asked about none" not in both

@@ -102,15 +102,17 @@ def tell_headline(
     for place, other in drop_splits(list_told(pairs)).items():
         if place != first:
             rest[find_verdict(place, other.pair)].append(labels[place])
-    also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     label = keep_name(labels[first].replace(f"{first[1]}/", "") if one.splits else labels[first])
     over = f" over {first[1]}" * bool(one.splits)
     facts = tell_facts(one, profile, names)
-    if find_verdict(first, one.pair) == EQUAL:
+    if find_verdict(first, one.pair) == EQUAL:  # and so are all others
         said = f"No difference on any question by {label}{over}{_tell_sureness(first, one.pair, facts)}"
+        if equal := rest.pop(EQUAL):
+            said += f", nor by {_list_few(equal)}"
     else:
         said = f"{_tell_verdict(first, one.pair, names)} on {label}: {_tell_difference(first, one.pair, over, facts)}"
     but = tell_other(first, one, profile, names)
+    also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     sentences = [said]
     sentences += [f"But {but}"] if but else []
     sentences += [f"The rest: {also}"] if also else []
