@@ -157,7 +157,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
         Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
-        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``,
+        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``accuracy_before``,
         ``..._after`` and ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``; and
         ``config``. Of scores they are ``score``, its name; ``before`` and ``after``, each over all questions of its
         run, and over all splits those of both; then over the ``n`` questions scored in both ``difference``, its
