@@ -57,7 +57,7 @@ def profile(about: str) -> Option:
 STATES = Option("""list of n reasons, read where a prediction is None: "api_error", "raised", "unparsable",
     "truncated", "null" or None for "api_error".""")
 JUDGE = """callable from a list of chat-message lists to a list of replies, each a text or, for a failed call, an
-    object with a `reason`; its `model`, if any, enters the signature."""
+    object with a `reason`; its `model` enters the signature, which has `judge:none` where it has none."""
 _VALID = {
     "valid": """with a judge; False where more than a fifth of its verdicts failed or could not be read: the values that
         rest on them are None.""",

@@ -163,8 +163,8 @@ class Comparison(Sides, Mapping[str, Difference]):
         run, and over all splits those of both; then over the ``n`` questions scored in both ``difference``, its
         interval's ``low`` and ``high``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other
         scores, and the ``verdict``; ``n``, and on how many of these `after` is ``better``, ``worse`` and ``equal``;
-        ``reason``, why a score is not compared; ``split``, ``metric`` and ``config``; and ``system_before``,
-        ``system_after``, ``folder_before`` and ``folder_after``.
+        ``reason``, why a score is not compared; ``split``, ``pooled``, ``metric`` and ``config``; and
+        ``system_before``, ``system_after``, ``folder_before`` and ``folder_after``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.

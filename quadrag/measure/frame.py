@@ -6,6 +6,7 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.items.reader import RunReader
+from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.errors import unknown_name
@@ -32,10 +33,11 @@ def check_rows(by: str) -> None:
         raise unknown_name("value of by", by, _ROWS)
 
 
-def spell_place(name: str, place: Place) -> dict[str, str]:
+def spell_place(name: str, place: Place) -> dict[str, str | bool]:
     """Return the columns that say what a score of this name is of; its metric is its name without the split."""
     config, split, *_ = place
-    return {"split": split, "metric": name.removeprefix(f"{split}/"), "config": config}
+    pooled = is_whole(split)
+    return {"split": split, "pooled": pooled, "metric": name.removeprefix(f"{split}/"), "config": config}
 
 
 def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -146,8 +146,8 @@ class Scores(Mapping[str, Score]):
         as ``accuracy`` or, where two metrics have a key of one name, as ``rgb_accuracy.accuracy``; ``unscored``, why
         one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong;
         ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
-        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; ``split``, ``metric`` and
-        ``config``; and the run's ``system`` and ``folder``.
+        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; ``split``; ``pooled``,
+        whether it is over all splits; ``metric`` and ``config``; and the run's ``system`` and ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.

@@ -84,7 +84,7 @@ def test_a_row_holds_a_metric():
     before, after = measure(first, "v1"), measure(every, "v2")
     (row, _) = before.to_pandas(by="metric").to_dict("records")
     score = before["accuracy"]
-    assert " ".join(row) == "score value low high n n_total valid reason split metric config system folder"
+    assert " ".join(row) == "score value low high n n_total valid reason split pooled metric config system folder"
     assert row == {
         "score": "accuracy",
         "system": "v1",

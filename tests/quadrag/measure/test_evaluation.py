@@ -41,6 +41,8 @@ def test_a_corpus_is_read_as_often_as_it_is_gone_through():
     found = list(corpus)
     assert list(corpus) == found and len(corpus) == len(found) == 130 and repr(corpus) == "130 passages"
     assert found[-1] in corpus
+    with pytest.raises(quadrag.QuadragError, match=r"next\(iter\(corpus\)\) is its first document"):
+        corpus[0]
 
 
 def test_what_a_function_is_handed_is_what_questions_returns():

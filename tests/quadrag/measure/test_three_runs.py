@@ -112,6 +112,7 @@ def test_over_several_splits_the_metric_over_all_of_them_comes_first():
     runs = [measure(one, one.__name__, split=None, limit=6) for one in (first, odd, every)]
     frame = quadrag.compare(*runs).to_pandas(by="metric")
     whole = frame[frame["score"] == "all 5 splits/accuracy"]
+    assert frame["pooled"].tolist() == (frame["split"] == "all 5 splits").tolist() and frame["pooled"].dtype == bool
     assert list(whole.index) == [0, 1, 2] and list(whole["system"]) == ["first", "odd", "every"]
     splits = frame[(frame["split"] != "all 5 splits") & frame["score"].str.endswith("/accuracy")]
     for name, here in splits.groupby("system"):
