@@ -90,6 +90,7 @@ def test_a_row_holds_a_metric():
         "system": "v1",
         "config": "noise_robustness_en",
         "split": "noise_60",
+        "pooled": False,
         "metric": "accuracy",
         "value": score.value,
         "low": score.interval[0],
