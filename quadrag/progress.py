@@ -1,4 +1,4 @@
-"""Progress that suits where it is shown: a bar in a terminal, now and then a plain line in a log.
+"""Progress that suits where it is shown: a bar in a terminal or a notebook, now and then a plain line in a log.
 
 It writes to stderr, so that tables on stdout can be piped.
 """
@@ -46,10 +46,11 @@ class Progress:
     def __enter__(self) -> Progress:
         for listener in _listeners:
             listener(self._label, 0, self._total)
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() or _in_notebook():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=self._total, desc=spell(self._label), leave=False, dynamic_ncols=True)
+            wait = 0 if sys.stderr.isatty() else _LONG  # what a notebook was sent once stays in its file
+            self._bar = tqdm(total=self._total, desc=spell(self._label), leave=False, dynamic_ncols=True, delay=wait)
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
@@ -70,6 +71,11 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+
+
+def _in_notebook() -> bool:
+    """Whether stderr goes below a cell of a notebook, which redraws a line as a terminal does."""
+    return type(sys.stderr).__module__.partition(".")[0] == "ipykernel"
 
 
 def say(what: str) -> None:

@@ -28,8 +28,10 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
         result.certificates = unique([*given, *kept])
         for row in result.scores:
             verdict = find_verdict(row["metric"], row["key"])
-            if is_by_chance(result, verdict) or (_name_judge(result), verdict) in doubtful:
+            if is_by_chance(result, verdict):
                 discredit(row)
+            elif (_name_judge(result), verdict) in doubtful:
+                discredit(row, beside=verdict not in chain(*result.run.doubtful_verdicts.values()))
 
 
 def _name_judge(result: Result) -> tuple[str | None, str]:

@@ -39,6 +39,7 @@ from .probe import FIRST
 from .rows import ALL, items_of, reason_of
 
 UNJUDGED = "unjudged"
+_BESIDE = "beside"
 
 
 def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
@@ -112,15 +113,23 @@ def is_unreliable(row: Mapping[str, Any]) -> bool:
     return "unreliable" in row
 
 
-def discredit(row: dict[str, Any]) -> None:
-    """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
+def discredit(row: dict[str, Any], beside: bool = False) -> None:
+    """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided.
+
+    `beside`: as another run's verdicts show.
+    """
     if not 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0):
-        row["alike"] = True
+        row.setdefault("alike", _BESIDE if beside else True)
 
 
 def is_alike(row: Mapping[str, Any]) -> bool:
     """Whether a row's value rests on verdicts that are all the same, against words, or as by chance."""
     return "alike" in row
+
+
+def is_alike_beside(row: Mapping[str, Any]) -> bool:
+    """Whether a value is marked so only since the same judge's verdicts say nothing in another run beside it."""
+    return row.get("alike") == _BESIDE and row["value"] is not None
 
 
 def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:

@@ -15,7 +15,7 @@ from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
-from ..scoring.validity import is_alike
+from ..scoring.validity import is_alike, is_alike_beside
 from ..systems.rag.system import RAG
 from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
@@ -70,6 +70,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     ]
     for line, names in fold_lines(doubts, numbers=False).items():
         notes.append(Alarm(f"{join_runs(names, results)}: {line}" if any(names) else line))
+    named = zip(name_apart(results), results, strict=True)
+    if too := [name for name, one in named if any(map(is_alike_beside, one.scores))]:
+        notes.append(Alarm(f"{ALIKE} marks {join_runs(too, results)} too: the judge is the same."))
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike

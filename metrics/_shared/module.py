@@ -8,6 +8,7 @@ references. `Shared` is no `evaluate.Metric` itself: `evaluate` takes the first 
 import inspect
 import textwrap
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace as Options
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ import evaluate
 
 from .tally import (
     NOT_APPLICABLE,
+    UNSCORED,
     fingerprint,
     is_list,
     result,
@@ -26,7 +28,9 @@ from .tally import (
 TEXT = datasets.Value("string")
 TEXTS = datasets.Sequence(TEXT)
 _INPUTS = ("predictions", "references")
-_MOST = 0.2  # the share of verdicts that may be unreadable where a value is to say something
+_MOST = 0.2  # the share of verdicts that may fail where a value is to say something
+_FAILED = (*UNSCORED, "misaligned")  # reasons why a judge that was asked gave no verdict
+_TAILS = ("", "_over_scored", "_weighted", "_weighted_over_scored")  # of the values that a key has in a result
 
 
 class Option(NamedTuple):
@@ -53,7 +57,11 @@ def profile(about: str) -> Option:
 STATES = Option("""list of n reasons, read where a prediction is None: "api_error", "raised", "unparsable",
     "truncated", "null" or None for "api_error".""")
 JUDGE = """callable from a list of chat-message lists to a list of replies, each a text or, for a failed call, an
-    object with a `reason`; its `model`, if any, enters the signature."""
+    object with a `reason`; its `model` enters the signature, which has `judge:none` where it has none."""
+_VALID = {
+    "valid": """with a judge; False where more than a fifth of its verdicts failed or could not be read: the values that
+        rest on them are None.""",
+}
 _COUNTS = {
     "n_total, n_scored, unscored": "items, items without an unscored value, and the others counted by reason.",
     "per_item": """one row per item, in order: its values, and the reasons where there is none; and, with a judge,
@@ -85,7 +93,8 @@ def document(inputs: Mapping[str, str], options: Mapping[str, Option], values: M
 
     told = entries({**inputs, **{name: option.about for name, option in options.items()}})
     own = {name: text for name, text in values.items() if name not in _COUNTS}
-    returned = entries({**own, **{name: values.get(name, text) for name, text in _COUNTS.items()}})
+    judged = _VALID if "judge" in options else {}
+    returned = entries({**own, **judged, **{name: values.get(name, text) for name, text in _COUNTS.items()}})
     examples = textwrap.indent(inspect.cleandoc(code), "    ")
     return f"\nArgs:\n{told}\nReturns:\n{returned}\nExamples:\n{examples}\n"
 
@@ -120,6 +129,7 @@ class Shared:
     VERSION: str  # goes up when a value may change
     OPTIONS: Mapping[str, Option]
     OPTIONAL = False  # whether references may be left out
+    SETTLED: Sequence[str] = ()  # keys of values that rest on no verdict, though items without one have none of them
     filelocks: Any
     data: Any
 
@@ -171,17 +181,19 @@ class Shared:
         super().add_batch(**self.columns(predictions, references))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
-        """Score what was added and what is given here; a UserWarning says how many verdicts could not be read."""
+        """Score what was added and what is given here; see `_judge_result` of what a judge's failures make of it."""
         scores = self.compute_quietly(predictions=predictions, references=references, **options)
         if scores and (options.get("judge") or options.get("judges")):
-            for line in _tell_unread(scores, options.get("states") or ()):
+            told, values = self._judge_result(scores)
+            for line in told:
                 warnings.warn(line, stacklevel=2)
+            scores |= values
         return scores
 
     def compute_quietly(
         self, *, predictions: Any = None, references: Any = None, **options: Any
     ) -> dict[str, Any] | None:
-        """Score as `compute` does, without a warning: for who tells of verdicts itself."""
+        """Score as `compute` does, whatever the verdicts, without a warning: for who tells of these itself."""
         read = self._read(options)
         self.complete(read)
         return self.tally(predictions, references, read)
@@ -236,13 +248,26 @@ class Shared:
         """Average labelled items and sign the means; see `tally.result` and `tally.fingerprint`."""
         return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled)
 
+    def _finalize(self) -> None:
+        """Keep, too, which of all items that were added have an answer."""
+        super()._finalize()  # type: ignore[misc]  # each metric's
+        if self.data is not None:
+            self.answered = [answer is not None for answer in self.data["predictions"]]
 
-def _tell_unread(scores: Mapping[str, Any], states: Sequence[str | None]) -> list[str]:
-    """Say how many verdicts could not be read; [] where all could. Answers that are so by `states` are none of them."""
-    unread = scores["unscored"].get("unparsable", 0) - list(states).count("unparsable")
-    if unread <= 0:
-        return []
-    rows = (row for row in scores["per_item"] if not row.get("ruled"))
-    asked = sum(not row["reasons"] or {*row["reasons"].values()} != {NOT_APPLICABLE} for row in rows)
-    told = f"scored {scores['n_scored']} of {scores['n_total']}: {unread} of {asked} verdicts could not be read"
-    return [f"INVALID, {told}, more than a fifth" if unread > _MOST * asked else told]
+    def _judge_result(self, scores: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
+        """Say how many verdicts failed, [] where none did; and what that changes in a result.
+
+        It is `valid`, unless some value rests on verdicts of which more than a fifth failed: that value is then None.
+        """
+        rows = [row for row, answered in zip(scores["per_item"], self.answered, strict=True) if answered]
+        rows = [row for row in rows if not row.get("ruled") and {*row["reasons"].values()} != {NOT_APPLICABLE}]
+        failed = [{key: why for key, why in row["reasons"].items() if why in _FAILED} for row in rows]
+        lost = Counter(key for reasons in failed for key in reasons if key not in self.SETTLED)
+        names = [key + tail for key, n in lost.items() if n > _MOST * len(rows) for tail in _TAILS]
+        values = {"valid": not names, **{name: None for name in names if name in scores}}
+        if not lost:
+            return [], values
+        unread = {why for reasons in failed for why in reasons.values()} == {"unparsable"}
+        told = f"scored {scores['n_scored']} of {scores['n_total']}: {sum(map(bool, failed))} of {len(rows)} verdicts "
+        told += "could not be read" if unread else "failed or could not be read"
+        return [f"INVALID, {told}, more than a fifth" if names else told], values

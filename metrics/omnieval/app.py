@@ -22,7 +22,7 @@ metrics = {key: load("omnieval", key) for key in KEYS}
 def score(table: Rows, key: str, profile: str) -> dict[str, Any]:
     """Score the rows that are not blank."""
     rows = [[cell.strip() for cell in row] for row in table]
-    return metrics[key].compute(
+    return metrics[key].compute_quietly(
         **answers(rows),
         questions=[str(i) for i in range(len(rows))],
         judge=Pasted([row[2] for row in rows]),

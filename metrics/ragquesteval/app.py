@@ -32,7 +32,7 @@ def score(table: Rows, profile: str) -> dict[str, Any]:
         entry["answers"].append(expected.strip())
         answers.setdefault(item, []).append(answer.strip())
     ids = list(cache)
-    return metric.compute(
+    return metric.compute_quietly(
         predictions=[str(place) for place in range(len(ids))],
         references=ids,
         judge=Pasted(replies(list(answers.values()))),

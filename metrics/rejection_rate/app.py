@@ -16,7 +16,7 @@ def score(table: Rows, profile: str, language: str) -> dict[str, Any]:
     golds = [read_list(row[1], n, nested=True) if row[1].strip() else None for n, row in enumerate(table, 1)]
     if None in golds and any(golds):
         raise ValueError(f"row {golds.index(None) + 1}: reference is empty, others are not; fill in all or none")
-    return metric.compute(
+    return metric.compute_quietly(
         predictions=[row[0] for row in table],
         references=golds if any(golds) else None,
         profile=profile,

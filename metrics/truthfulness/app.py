@@ -31,7 +31,7 @@ def score(table: Rows, profile: str) -> dict[str, Any]:
     for n, row in enumerate(rows, 1):
         if not row[1] and "ratings" not in judged:
             raise ValueError(f"row {n}: accepted is empty; fill it in, or empty the whole row")
-    return metric.compute(**answers(rows), **judged, profile=profile)
+    return metric.compute_quietly(**answers(rows), **judged, profile=profile)
 
 
 demo = space(buttons(metric), score)

@@ -126,6 +126,7 @@ _KWARGS_DESCRIPTION = document(
 class Truthfulness(Shared, evaluate.Metric):
     VERSION = "1.2.0"
     OPTIONS = OPTIONS
+    SETTLED = ("missing",)
 
     def _info(self) -> evaluate.MetricInfo:
         code, papers = ["https://github.com/facebookresearch/CRAG"], ["https://arxiv.org/abs/2406.04744"]

@@ -157,14 +157,14 @@ class Comparison(Sides, Mapping[str, Difference]):
         """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
         Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
-        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``rgb_accuracy.accuracy_before``,
+        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``accuracy_before``,
         ``..._after`` and ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``; and
         ``config``. Of scores they are ``score``, its name; ``before`` and ``after``, each over all questions of its
         run, and over all splits those of both; then over the ``n`` questions scored in both ``difference``, its
         interval's ``low`` and ``high``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other
         scores, and the ``verdict``; ``n``, and on how many of these `after` is ``better``, ``worse`` and ``equal``;
-        ``reason``, why a score is not compared; ``split``, ``metric`` and ``config``; and ``system_before``,
-        ``system_after``, ``folder_before`` and ``folder_after``.
+        ``reason``, why a score is not compared; ``split``, ``pooled``, ``metric`` and ``config``; and
+        ``system_before``, ``system_after``, ``folder_before`` and ``folder_after``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.

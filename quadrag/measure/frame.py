@@ -6,6 +6,7 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.items.reader import RunReader
+from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.errors import unknown_name
@@ -14,6 +15,8 @@ from quadrag.records import Key
 _QUESTION = ["config", "split", "id"]
 _FIRST = ["id", "split"]
 _LAST = ["sample", "config"]  # mostly alike in all rows
+_TEXTS = ("query", "answer", "gold")
+_REASONS = "unscored"
 _BOTH = ("query", "gold")  # what two runs have alike of a question
 _ROWS = ("question", "metric")
 _NUMBERS = {"value", "low", "high", "before", "after", "difference", "difference_low", "difference_high", "p", "p_holm"}
@@ -30,10 +33,11 @@ def check_rows(by: str) -> None:
         raise unknown_name("value of by", by, _ROWS)
 
 
-def spell_place(name: str, place: Place) -> dict[str, str]:
+def spell_place(name: str, place: Place) -> dict[str, str | bool]:
     """Return the columns that say what a score of this name is of; its metric is its name without the split."""
     config, split, *_ = place
-    return {"split": split, "metric": name.removeprefix(f"{split}/"), "config": config}
+    pooled = is_whole(split)
+    return {"split": split, "pooled": pooled, "metric": name.removeprefix(f"{split}/"), "config": config}
 
 
 def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
@@ -45,13 +49,14 @@ def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     return frame.astype({name: kinds[name] for name in frame if name in kinds})
 
 
-def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
+def item_frame(result: Result, profile: str, reader: RunReader | None, names: Mapping[str, str]) -> Any:
     """Make a `pandas.DataFrame` with a row for each question, or for each sample of it.
 
     Args:
         result: of the run.
         profile: ``official`` or ``corrected``.
         reader: of the run's folder and its data; None: without the texts.
+        names: what the column of each metric, as ``rgb_accuracy.accuracy``, is called, in their order.
     """
     import pandas
 
@@ -70,18 +75,18 @@ def item_frame(result: Result, profile: str, reader: RunReader | None) -> Any:
                 if reason := (entry.get("reason") or {}).get(profile):
                     told = failed if reason in FAILED else ""
                     reasons[f"{reason}: {told}" if told else spell_reason(name, reason, result.run, answered)] = None
-        rows.append({**row, "unscored": ", ".join(reasons) or None})
-    frame = pandas.DataFrame(rows)
-    order = list(dict.fromkeys(f"{row['metric']}.{row['key']}" for row in result.scores))  # that of items varies
+        rows.append({**row, _REASONS: ", ".join(reasons) or None})
+    frame = pandas.DataFrame(rows).rename(columns=names)
+    order = list(names.values())  # that of items varies
     values = sorted(filter(_is_value, frame), key=lambda name: order.index(name) if name in order else len(order))
-    texts = [name for name in ("query", "answer", "gold") if name in frame]
-    frame = frame[[*_FIRST, *texts, *values, "unscored", *_LAST]].astype(dict.fromkeys(values, "float64"))
-    return _type_reasons(frame, "unscored")
+    texts = [name for name in _TEXTS if name in frame]
+    frame = frame[[*_FIRST, *texts, *values, _REASONS, *_LAST]].astype(dict.fromkeys(values, "float64"))
+    return _type_reasons(frame, _REASONS)
 
 
 def _is_value(name: str) -> bool:
-    """Whether a column is a metric's: it alone has a point in its name."""
-    return "." in name
+    """Whether a column is a metric's: all others have a name that is known."""
+    return name not in (*_FIRST, *_TEXTS, _REASONS, *_LAST)
 
 
 def _type_reasons(frame: Any, *columns: str) -> Any:
@@ -111,7 +116,7 @@ def pair_frame(before: Any, after: Any, is_same: Callable[[Key], bool]) -> Any:
     for name in (name for name in first if _is_value(name) and name in second):
         both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
         columns += [f"{name}_{what}" for what in ("before", "after", "difference")]
-    reasons = ("unscored_before", "unscored_after")
+    reasons = (f"{_REASONS}_before", f"{_REASONS}_after")
     return _type_reasons(both[[*columns, *reasons, "config"]], *reasons)
 
 

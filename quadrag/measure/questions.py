@@ -4,7 +4,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Corpus, known_options, load_questions, open_whole_corpus
@@ -17,6 +17,7 @@ from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import in_python, labels_in_use, speaking_python
 from quadrag.records import Passage, Question
 
+_IN_ORDER = "a corpus is read in its order: next(iter(corpus)) is its first document, list(corpus) has all, in memory"
 _SHOWN = 10  # questions in the text of a list of them
 
 
@@ -84,6 +85,15 @@ class Documents(Collection[Passage]):
         with speaking_python(self.labels):
             for document in self._opened.documents():
                 yield Passage(document.id, document.title, document.text)
+
+    @entrance
+    def __getitem__(self, place: object) -> NoReturn:
+        """Refuse to give one by its place.
+
+        Raises:
+            QuadragError: always; it says how they are had.
+        """
+        raise QuadragError(_IN_ORDER)
 
     @entrance
     def __len__(self) -> int:

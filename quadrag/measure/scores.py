@@ -29,7 +29,7 @@ class Scores(Mapping[str, Score]):
 
     Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. There is a score
     over all of them, too, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds. A score is also
-    found by the name of its column in `to_pandas`, as ``rgb_accuracy.accuracy``.
+    found by its metric and key, as ``rgb_accuracy.accuracy``.
     """
 
     def __init__(self, result: Result, folder: Path, profile: str, labels: str = LANGUAGES[0]) -> None:
@@ -52,10 +52,9 @@ class Scores(Mapping[str, Score]):
         """The scores by name: first those over all splits, last those included that could not be computed."""
         rows = self._rows
         many = len({row["split"] for row in rows}) > 1
-        keys = Counter(key for _, key in {(row["metric"], row["key"]) for row in rows})
 
         def name(split: str, metric: str, key: str) -> str:
-            own = key if keys[key] == 1 else f"{metric}.{key}"  # two metrics may have a key of one name
+            own = self._called[f"{metric}.{key}"]
             return f"{split}/{own}" if many else own
 
         found = {}
@@ -81,6 +80,17 @@ class Scores(Mapping[str, Score]):
         """The config, split, metric and key of each score, by its name."""
         config = self.result.run.inputs.config
         return {name: (config, one.split, one.metric, one.key) for name, one in self.scores.items()}
+
+    @cached_property
+    def _called(self) -> dict[str, str]:
+        """What each metric, as ``rgb_accuracy.accuracy``, is called; the headlines first.
+
+        By its key, where no other metric has a key of that name.
+        """
+        rows = (*pick_headlines(self.result.scores, self.profile), *self._rows)
+        found = dict.fromkeys((row["metric"], row["key"]) for row in rows)
+        keys = Counter(key for _, key in found)
+        return {f"{metric}.{key}": key if keys[key] == 1 else f"{metric}.{key}" for metric, key in found}
 
     @property
     def _rows(self) -> list[dict[str, Any]]:
@@ -132,11 +142,12 @@ class Scores(Mapping[str, Score]):
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
         Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
-        ``answer`` and ``gold``; the values that they count as in the scores, each named as ``rgb_accuracy.accuracy``;
-        ``unscored``, why one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as
-        wrong; ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
-        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; ``split``, ``metric`` and
-        ``config``; and the run's ``system`` and ``folder``.
+        ``answer`` and ``gold``; the values that they count as in the scores, those of the headlines first, each named
+        as ``accuracy`` or, where two metrics have a key of one name, as ``rgb_accuracy.accuracy``; ``unscored``, why
+        one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong;
+        ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
+        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; ``split``; ``pooled``,
+        whether it is over all splits; ``metric`` and ``config``; and the run's ``system`` and ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -156,7 +167,7 @@ class Scores(Mapping[str, Score]):
                 place = spell_place(name, self.places[name])
                 rows.append({"score": name, **dict(zip(names, told, strict=True)), **place, **run})
             return score_frame(rows)
-        return item_frame(self.result, self.profile, self._reader if texts else None)
+        return item_frame(self.result, self.profile, self._reader if texts else None, self._called)
 
     @cached_property
     def headlines(self) -> dict[str, str]:

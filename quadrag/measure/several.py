@@ -81,8 +81,8 @@ class Comparisons(Sides):
         name; ``system``; the run's ``value``, its interval's ``low`` and ``high``, ``n`` and ``valid``; then over the
         ``difference_n`` questions scored in the first run too ``difference``, its value less the first one's,
         ``difference_low`` and ``difference_high``, ``p``, ``p_holm``, which is adjusted for all headlines of all runs,
-        or for all other scores, and ``verdict``; ``reason``, why there is no ``value``; ``split``, ``metric`` and
-        ``config``; and the run's ``folder``.
+        or for all other scores, and ``verdict``; ``reason``, why there is no ``value``; ``split``, ``pooled``,
+        ``metric`` and ``config``; and the run's ``folder``.
 
         Args:
             texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.

@@ -126,7 +126,8 @@ def evaluate(
         found = session.run(task, folder)
     if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):
         done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
-        say(f"the answers of {date_answers([made])} are {done}; the function was not asked")
+        none = "no question failed; " * (FAILED in calls.kept.retry and found.reused)
+        say(f"{none}the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found])
     measured = Evaluation(found, folder, profile, labels_in_use())
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))

@@ -14,7 +14,7 @@ from quadrag.baselines.runs.finished import read_runs
 from quadrag.run_record import read_run
 
 PLACE = ("rgb", "noise_robustness_en")
-COLUMN = "rgb_accuracy.accuracy"
+COLUMN = "accuracy"
 FAILED = ("3", "9")
 
 
@@ -64,7 +64,7 @@ def test_the_mean_of_a_column_is_the_score_where_official_makes_values_of_what_c
         found = quadrag.evaluate("crag", "task_1_2", lambda question: f"perhaps {question.id}", out="j", **given)
     assert found["truthfulness"].unscored == {"unparsable": 1}
     for one in (found, quadrag.result("j", "corrected")):
-        column = one.to_pandas(texts=False)["truthfulness.truthfulness"]
+        column = one.to_pandas(texts=False)["truthfulness"]
         assert column.mean() == pytest.approx(one["truthfulness"].value)
 
 

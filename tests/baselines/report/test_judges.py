@@ -24,6 +24,7 @@ from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.scoring.validity import discredit, is_alike
 from quadrag.baselines.tables.language import speak
+from quadrag.baselines.tables.names import name_apart
 from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.measure.comparison import Comparison
 from quadrag.measure.evaluation import Evaluation
@@ -245,6 +246,10 @@ def test_where_a_judge_is_marked_in_one_run_what_rests_on_it_in_another_is_marke
     lay_beside(runs)
     marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]
     assert marked == [{"ragquesteval"}, {"ragquesteval"}, set()], "another judge is not known to err"
+    second = name_apart(runs)[1]
+    assert f"! marks {second} too: the judge is the same." in note_partial(runs)
+    lay_beside([alone := run(0.9, "B")])
+    assert not any("too: the judge" in note for note in note_partial([alone]))
 
 
 def test_what_rules_alone_decided_rests_on_no_judge() -> None:

@@ -253,7 +253,7 @@ def test_each_question_and_score_says_that_it_was_the_judge(cli, judge, capsys, 
     assert (score.value, score.n, score.unscored, score.reason) == (None, 0, {"unjudged": 15}, why)
     assert result["accuracy_bounded"].reason == ""
     frame = result.to_pandas()
-    assert frame["truthfulness.truthfulness"].isna().all()
+    assert frame["truthfulness"].isna().all()
     assert set(frame["unscored"]) == {f"unjudged: {why}"}
     judge.state.text = READABLE
     again = place | {"out": "again", "fresh": True}

@@ -71,9 +71,9 @@ def test_what_cannot_be_read_has_no_value_in_python(unread):
     frame = result.to_pandas()
     lacking = frame["unscored"] == "unparsable: the judge's verdict could not be read"
     assert lacking.sum() == 10 - score.n
-    assert frame.loc[lacking, "truthfulness.truthfulness"].isna().all()
-    assert frame.loc[~lacking, "truthfulness.truthfulness"].notna().all()
-    assert frame["rgb_accuracy.accuracy_bounded"].notna().all()
+    assert frame.loc[lacking, "truthfulness"].isna().all()
+    assert frame.loc[~lacking, "truthfulness"].notna().all()
+    assert frame["accuracy_bounded"].notna().all()
 
 
 def test_what_cannot_be_read_has_no_value_on_the_page(unread):

@@ -179,6 +179,7 @@ def test_a_comparison_is_in_chinese(cli):
             "right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
             None,
         ),
+        ("! marks a, b too: the judge is the same.", "a, b 的裁判相同，数值后也标有 !。"),
         (
             "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
             "status.",

@@ -26,11 +26,11 @@ def test_configs(load: Callable[..., Any]) -> None:
     rest = {"n_total", "n_scored", "unscored", "per_item", "signature"}
     for config in (*KEYS, "all"):
         judge = Judge(lambda key, answer: replies[key])
-        got = load(config).compute(**given, judge=judge)
+        got = load(config).compute_quietly(**given, judge=judge)
         asked = KEYS if config == "all" else (config,)
         assert set(got) - rest == set(asked) and {key: got[key] for key in asked} == {k: values[k] for k in asked}
         assert [metric_of(request) for request in judge.batches[0]] == list(asked)
-        corrected = load(config).compute(**given, judge=judge, profile="corrected")
+        corrected = load(config).compute_quietly(**given, judge=judge, profile="corrected")
         assert set(corrected) - rest == {name for key in asked for name in (key, f"{key}_over_scored")}
         assert judge.batches[0] == judge.batches[1], "both profiles send the same requests"
     assert load().compute(**given, judge=judge) == load("all").compute(**given, judge=judge)

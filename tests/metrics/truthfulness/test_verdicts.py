@@ -171,7 +171,7 @@ def test_attacks_on_a_gullible_judge_over_http(metric: Any, part: Callable[[str]
             fooled = {text for text, reply in zip([*answers, "Rome"], replies, strict=True) if reply == YES}
             before = server.requests
             got = {
-                profile: metric.compute(
+                profile: metric.compute_quietly(
                     predictions=answers,
                     references=["Oslo"] * len(answers),
                     questions=["Where?"] * len(answers),
@@ -196,7 +196,7 @@ def test_from_answers_over_http_to_the_result(metric: Any) -> None:
         server.rules.append(Rule("reply", match='"Bonn"', message={"content": NO}))
         with ChatClient(server.url + "#m", concurrency=4) as judge:
             kwargs = {"predictions": ["in Oslo", "Bonn", "Bern", "I don't know"], "references": ["Oslo"] * 4}
-            got = [metric.compute(**kwargs, questions=["?"] * 4, judge=judge, profile=p) for p in PROFILES]
+            got = [metric.compute_quietly(**kwargs, questions=["?"] * 4, judge=judge, profile=p) for p in PROFILES]
     assert means(got[0]) == [-0.75, 0.0, 0.75, 0.25] and got[0]["unscored"] == {"unparsable": 1, "api_error": 1}
     assert means(got[1]) == [0.0, 0.25, 0.25, 0.25] and got[1]["unscored"] == {"api_error": 1}
     assert got[1]["unscored_share"] == 0.25 and got[0]["signature"].endswith("judge:m")
@@ -271,18 +271,23 @@ def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
 @pytest.mark.parametrize(
     ("unread", "begin"), [(1, "scored 9 of 10: 1 of 10 "), (3, "INVALID, scored 7 of 10: 3 of 10 ")]
 )
-@pytest.mark.parametrize("profile", ["official", "corrected"])
-def test_verdicts_that_cannot_be_read_are_told_in_a_warning(metric, profile, unread, begin):
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize(("reply", "how"), [("blub", "could not be read"), (None, "failed or could not be read")])
+def test_verdicts_that_failed_are_told_and_where_many_did_there_is_no_value(metric, profile, unread, begin, reply, how):
     def judge(requests):
-        return ["blub"] * unread + ['{"score": 1}'] * (len(requests) - unread)
+        return [reply] * unread + ['{"score": 1}'] * (len(requests) - unread)
 
     asked = {"predictions": ["It was in May."] * 10, "references": ["June"] * 10, "questions": ["When?"] * 10}
     with pytest.warns(UserWarning) as told:
-        metric.compute(**asked, judge=judge, profile=profile)
+        got = metric.compute(**asked, judge=judge, profile=profile)
     (line,) = [str(one.message) for one in told]
-    assert line.startswith(f"{begin}verdicts could not be read")
+    assert line.startswith(f"{begin}verdicts {how}")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        metric.compute_quietly(**asked, judge=judge, profile=profile)
+        counted = metric.compute_quietly(**asked, judge=judge, profile=profile)
         asked["predictions"], states = [None] * unread + ["It was in May."] * (10 - unread), ["unparsable"] * 10
-        metric.compute(**asked, states=states, judge=lambda requests: ['{"score": 1}'] * len(requests))
+        fine = metric.compute(**asked, states=states, judge=lambda requests: ['{"score": 1}'] * len(requests))
+    assert fine["valid"] and fine["accuracy"] is not None
+    rests = {"truthfulness", "accuracy", "hallucination"} if unread == 3 else set()
+    gone = {key for key in counted if got[key] is None and counted[key] is not None}
+    assert got["valid"] == (not rests) and gone == rests | {f"{key}_over_scored" for key in rests} & {*counted}

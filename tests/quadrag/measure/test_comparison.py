@@ -14,7 +14,7 @@ from quadrag.run_files import sha256
 from quadrag.run_record import read_run
 
 RGB = ("rgb", "noise_robustness_en")
-COLUMN = "rgb_accuracy.accuracy"
+COLUMN = "accuracy"
 
 
 def measure(system, name, **more):
@@ -84,12 +84,13 @@ def test_a_row_holds_a_metric():
     before, after = measure(first, "v1"), measure(every, "v2")
     (row, _) = before.to_pandas(by="metric").to_dict("records")
     score = before["accuracy"]
-    assert " ".join(row) == "score value low high n n_total valid reason split metric config system folder"
+    assert " ".join(row) == "score value low high n n_total valid reason split pooled metric config system folder"
     assert row == {
         "score": "accuracy",
         "system": "v1",
         "config": "noise_robustness_en",
         "split": "noise_60",
+        "pooled": False,
         "metric": "accuracy",
         "value": score.value,
         "low": score.interval[0],
@@ -171,7 +172,7 @@ def test_columns_have_one_order_and_one_type_whatever_failed():
         (fine.to_pandas(by="metric"), broken.to_pandas(by="metric")),
     ):
         assert list(one) == list(other)
-        numbers = [name for name in one if name.startswith("rgb_") or name in ("value", "low", "high")]
+        numbers = [name for name in one if name.startswith("accuracy") or name in ("value", "low", "high")]
         assert {str(frame[name].dtype) for frame in (one, other) for name in numbers} == {"float64"}
     unscored = [one.to_pandas()["unscored"] for one in (fine, broken)]
     assert [str(one.dtype) for one in unscored] == ["object"] * 2 and unscored[0].tolist() == [None] * 12

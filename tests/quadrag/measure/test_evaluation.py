@@ -43,6 +43,8 @@ def test_a_corpus_is_read_as_often_as_it_is_gone_through():
     found = list(corpus)
     assert list(corpus) == found and len(corpus) == len(found) == 130 and repr(corpus) == "130 passages"
     assert found[-1] in corpus
+    with pytest.raises(quadrag.QuadragError, match=r"next\(iter\(corpus\)\) is its first document"):
+        corpus[0]
 
 
 def test_of_a_corpus_of_which_files_are_missing_a_warning_says_which():
@@ -146,7 +148,7 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
     assert "rouge_l" in page and "<b>mine" not in page
     assert "<b>mine" not in result._repr_html_() and result._repr_html_().count("<svg") == 2
     frame = result.to_pandas()
-    assert len(frame) == 8 and frame["crud_overlap.rouge_l"].mean() == pytest.approx(result["rouge_l"].value)
+    assert len(frame) == 8 and frame["rouge_l"].mean() == pytest.approx(result["rouge_l"].value)
     several = measure(lambda question: "x", "rgb", "noise_robustness_en", name="s")
     assert several["noise_40/accuracy"].n_total == 12
 
@@ -155,6 +157,8 @@ def test_its_single_questions_stand_in_a_table_and_are_shown(capsys):
     result = measure(lambda question: question.id[::-1])
     frame = result.to_pandas()
     assert list(frame)[:5] == ["id", "split", "query", "answer", "gold"]
+    heads = [name for name in result.headlines.values() if name in frame]
+    assert heads == ["rouge_l", "bleu", "length"] == list(frame)[5:8]
     assert list(frame)[-3:] == ["unscored", "sample", "config"]
     asked, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
     wanted = [(one.id, one.query, one.id[::-1], one.references) for one in asked]

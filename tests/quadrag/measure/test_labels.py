@@ -111,6 +111,7 @@ def test_errors_and_warnings_are_in_chinese():
     assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
     head, *_, last = repr(quadrag.questions(*RGB, split="noise_80", data_dir="sample", labels="zh")).splitlines()
     assert (head, last) == ("rgb noise_robustness_en：12 题（noise_80 12）：", "  ……另有 2 题")
+    assert refusal(lambda: quadrag.corpus("crud_rag", data_dir="sample", labels="zh")[0]).startswith("语料按顺序读取：")
     said = refusal(lambda: quadrag.corpus("rgb", labels="zh"))
     assert said == "rgb 没有语料；其片段随问题给出"
     assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"

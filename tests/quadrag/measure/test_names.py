@@ -2,7 +2,10 @@
 
 import copy
 import html
+import io
 import re
+import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -32,8 +35,7 @@ def test_a_score_of_one_split_is_found_with_and_without_metric_and_split():
     wanted = found["accuracy"]
     for name in ("rgb_accuracy.accuracy", "noise_60/accuracy", "noise_60/rgb_accuracy.accuracy"):
         assert found[name] is wanted and name in found
-    (column,) = [name for name in found.to_pandas() if name.endswith(".accuracy")]
-    assert found[column] is wanted
+    assert set(found) <= set(found.to_pandas())
     assert list(found) == ["accuracy", "accuracy_bounded"]
     with pytest.raises(KeyError, match="unknown score 'noise_20/accuracy'; nearest: accuracy"):
         found["noise_20/accuracy"]
@@ -198,6 +200,15 @@ def test_an_alarm_stands_above_the_table_in_bold():
 
     page = measure(mine, "broken", split="noise_80")._repr_html_()
     assert page.index("<p><b>INVALID, ") < page.index("<table>")
+
+
+@pytest.mark.slow
+def test_in_a_notebook_a_bar_shows_how_far_a_slow_function_is(monkeypatch):
+    cell = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})  # by whose name a notebook is known
+    for seconds in (0, 1.1):
+        monkeypatch.setattr("sys.stderr", cell())
+        measure(lambda question, wait=seconds: time.sleep(wait) or "x", f"s{seconds}", split="noise_80", limit=3)
+        assert ("noise_robustness_en: answers: " in sys.stderr.getvalue()) == bool(seconds), "nothing of a fast one"
 
 
 def test_in_a_notebook_what_is_shown_is_one_text(monkeypatch, capsys):

@@ -85,6 +85,9 @@ def test_a_run_without_a_value_has_the_reason(three):
         return every(question) if question.id == "1" else None
 
     runs = [measure(one, one.__name__, split=None, out=f"all/{one.__name__}") for one in (first, every, broken)]
+    for some in (runs, runs[::-1], [three[1], three[0], measure(broken, "broken")]):
+        (line,) = [line for line in repr(quadrag.compare(*some)).splitlines() if line.endswith("  INVALID")]
+        assert line.split()[:3] == ["broken", "–", "–"], "of all splits, of the first, or of one"
     frame = quadrag.compare(*runs, three[1]).to_pandas(by="metric").set_index(["score", "system"])
     for name in ("all 5 splits/accuracy", "noise_0/accuracy_bounded"):
         row = frame.loc[name, "broken"]
@@ -109,6 +112,7 @@ def test_over_several_splits_the_metric_over_all_of_them_comes_first():
     runs = [measure(one, one.__name__, split=None, limit=6) for one in (first, odd, every)]
     frame = quadrag.compare(*runs).to_pandas(by="metric")
     whole = frame[frame["score"] == "all 5 splits/accuracy"]
+    assert frame["pooled"].tolist() == (frame["split"] == "all 5 splits").tolist() and frame["pooled"].dtype == bool
     assert list(whole.index) == [0, 1, 2] and list(whole["system"]) == ["first", "odd", "every"]
     splits = frame[(frame["split"] != "all 5 splits") & frame["score"].str.endswith("/accuracy")]
     for name, here in splits.groupby("system"):

@@ -11,12 +11,12 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....scoring.validity import is_alike
+from ....scoring.validity import is_alike, is_invalid
 from ....tables.cells import ALIKE, NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
 from ....tables.slices import select_whole
 from ...failing import count_left_out, count_wrong, tell_failing, tell_order
-from ...pooled import pool_rows
+from ...pooled import is_whole, pool_rows
 from ...summary import pick_headlines
 from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, name_some, tell_apart
 from ..paired.overall import pool_each
@@ -27,6 +27,7 @@ _MOST = 24  # metrics and splits of which a terminal has the values
 _WIDE = 80  # columns of a terminal
 _DECIDED = "*"  # behind a value that is better or worse than the first run's
 _APART = "not compared"
+_INVALID = "INVALID"  # in the place of a verdict; why stands above the table
 _MORE = "More of them: --verbose, and the page"
 
 
@@ -83,17 +84,15 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
     lead = next(iter(left))
     order = _rank(lead, left[lead])
     labels = name_places(left)
-    lines = [
-        Line(
-            called[at],
-            [
-                _draw_share(lead, side.shown),
-                *(Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n)),
-            ],
-        )
-        for at in order
-        if _is_shown(side := left[lead][at])
-    ]
+    lines = []
+    for at in order:
+        side = left[lead][at]
+        cells = [Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n)]
+        if _is_lost(results[at], lead, profile):
+            cells[-1] = Cell(_INVALID)
+        elif not _is_shown(side):
+            continue
+        lines.append(Line(called[at], [_draw_share(lead, side.shown), *cells]))
     first = name_columns(names)[0]
     notes: list[str] = []
     if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
@@ -187,6 +186,13 @@ def _list_rows(result: Result, profile: str, every: bool) -> dict[Place, Row]:
 def _draw_share(place: Place, cell: Cell) -> Cell:
     """Leave a figure, which a notebook draws as a bar to 100, to shares alone."""
     return cell if metric_record(place[2]).key(place[3]).range == (0, 1) else replace(cell, figure=None)
+
+
+def _is_lost(result: Result, place: Place, profile: str) -> bool:
+    """Whether a run has no value by a metric, of a split or over all of them, since too many of its items failed."""
+    rows = [row for row in select_whole(result.scores) if row["profile"] == profile and is_invalid(row)]
+    at = {place_of(row) for row in rows}
+    return place in at or (is_whole(place[1]) and any((one[0], *one[2:]) == (place[0], *place[2:]) for one in at))
 
 
 def _is_shown(side: Side) -> bool:
