@@ -162,7 +162,7 @@ def _classes(one: Figures) -> Grid:
     )
     means = [Cell(_percent(sum(column) / len(there))) for column in columns]
     lines.append(Line("average", [*means, Cell(str(sum(each.labels for each in there)))], rule=True))
-    columns_named = ["accuracy", "precision", "recall", "F1", "n"]
+    columns_named = ["agreement", "precision", "recall", "F1", "n"]
     return Grid(f"By class, {_call(one)}", "people say", columns_named, lines, ["Percent."])
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 
+from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
 from .grades import PAIRS, Graded
 from .labels import Item, LabelSet, same_text
@@ -51,10 +52,7 @@ class Verdicts:
         """Say what it said in place of a verdict, how one looks, and what to do; "" where that is not known."""
         if not self.unread:
             return ""
-        form = metric_record(graded.metric).verdict
-        cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
-        cure += "; --fresh asks this one anew"
-        return f"; it said {self.unread!r}, where a verdict is like {form!r}: {cure}"
+        return explain_unread(self.unread, metric_record(graded.metric).verdict)
 
 
 def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:

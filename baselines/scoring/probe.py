@@ -1,6 +1,6 @@
 """Whether a judge's first verdicts can be read: one of whose none can is asked no further, which would cost as much."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from .score import known_conditions
 FIRST = 12  # verdicts
 AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
 _SHOWN = 120  # characters of a verdict
+_JSON = "try --judge-format json, or another judge"
 _NOT_ASKED = Failure("api_error", "not asked yet")
 
 
@@ -43,6 +44,17 @@ class Unread(NamedTuple):
     said: str
 
 
+def explain_unread(said: str, form: str) -> str:
+    """Say what a judge said in place of a verdict, how one looks, and what to do."""
+    cure = _JSON if form.startswith("{") else "name another judge"
+    return f"; it said {said!r}, where a verdict is like {form!r}: {cure}; --fresh asks this one anew"
+
+
+def quote_reply(replies: Iterable[Any]) -> str:
+    """Return the first reply that is a text as a short line without keys."""
+    return known_keys().line(next(reply for reply in replies if isinstance(reply, str)), _SHOWN)
+
+
 def find_unread(
     benchmark: Benchmark, questions: Mapping[Key, Question], answers: Sequence[Answer], task: Task, given: ScoringInputs
 ) -> Unread | None:
@@ -63,6 +75,5 @@ def find_unread(
             asked = [row for row in rows if not row.get("ruled")]
             found = {row["reasons"].get(key) for row in asked for key in metric.judged}
             if few.held_back and "unparsable" in found and found <= {"unparsable", _NOT_ASKED.reason}:
-                said = known_keys().line(next(reply for reply in few.said if isinstance(reply, str)), _SHOWN)
-                return Unread(str(few.model), said)
+                return Unread(str(few.model), quote_reply(few.said))
     return None

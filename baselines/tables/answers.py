@@ -10,6 +10,7 @@ from quadrag.records import Key
 from quadrag.run_record import RunRecord
 from quadrag.wrapping import is_wide
 
+from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rules import find_refused
@@ -100,7 +101,8 @@ def _tell_texts(result: Result) -> Iterator[str]:
     A text that a metric looks for, as a rejection, is told of where nearly all answers are so: a system that says it
     of any question has the best value.
     """
-    by_text = _join_varying(result, _sort_texts(result))
+    parts = _sort_texts(result)
+    by_text = _join_varying(result, parts)
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
         return
     total = sum(map(len, by_text.values()))
@@ -130,7 +132,9 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if text not in sought | few or text in best]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        said = f"the same text, {_quote(text)}" if text else "empty"
+        whole = {(result.texts[place] or "").strip() for place in by_text[text]}
+        part = " in the part that is scored" * whole.isdisjoint(parts)
+        said = f"the same text{part}, {_quote(text)}" if text else "empty"
         refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
         advice = "" if refusal or text in declined else _advise(result.run, "errors" if text else "failures")
         if advice and text and not _find_error(text) and answered[text] >= _MOSTLY * asked and _searches(result.run):
@@ -196,11 +200,12 @@ def _quote(text: str) -> str:
 
 
 def _sort_texts(result: Result) -> dict[str, set[_Place]]:
-    """Return the texts of a run's answers, each with where it stands."""
+    """Return the texts of a run's answers, what is scored of them alone, each with where it stands."""
+    parse = load(result.run.inputs.benchmark).parse
     found: dict[str, set[_Place]] = {}
     for place, text in result.texts.items():
         if text is not None:
-            found.setdefault(text.strip(), set()).add(place)
+            found.setdefault(parse(place[0][0], text).strip(), set()).add(place)
     return found
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_bad
+from quadrag.commands.shared.session import tell, tell_bad, tell_next
 from quadrag.errors import QuadragError
 
 EXAMPLES = (
@@ -82,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.list or not arguments.people:
         print("\n".join(list_sets()))
         tell(arguments, tell_languages())
+        tell_next(arguments, "quadrag certify-judge LABELS --judge http://HOST/v1")
         return 0
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)

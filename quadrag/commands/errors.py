@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.rgb.benchmark import NAME
     from quadrag.baselines.rgb.error_table import tabulate_errors
-    from quadrag.baselines.rgb.errors import find_testbed, sort_by_people
+    from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people
     from quadrag.baselines.runs.finished import read_result
     from quadrag.baselines.runs.idle import refuse_idle_options
     from quadrag.baselines.tables.grid import Alarm, print_grids
@@ -74,7 +74,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.people:
         verdicts, by = sort_by_people(Path(arguments.people), wrong, testbed), f"people ({arguments.people})"
     else:
-        verdicts, by, stopped = _judge(request, calls, wrong, testbed)
+        try:
+            verdicts, by, stopped = _judge(request, calls, wrong, testbed)
+        except UnreadJudge as unread:
+            tell_bad(f"INVALID, {unread}")
+            return 3
         _write_verdicts(folder / FILE, result, wrong, verdicts)
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed)
@@ -148,7 +152,7 @@ def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tupl
             session.reuse.since = session.reuse.began
         (judge,) = session.judges
         judge.on_progress = bar.update
-        verdicts, stopped = sort_by_judge(wrong, testbed, judge, session.reuse)
+        verdicts, stopped = sort_by_judge(wrong, testbed, judge, session.reuse, calls.max_failed)
         return verdicts, f"{judge.model}, our instructions ({prompt_hash(testbed)})", stopped
 
 

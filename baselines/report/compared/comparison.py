@@ -287,7 +287,7 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
     for column, (name, _), model, ours, mine in zip(columns, runs, models, settings, said, strict=True):
         told = [note for note in mine if note not in of_all]
         own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
-        told += [f"Settings of its own: {'; '.join(own)}."] if own else []
+        told += [f"{'Settings' if told else 'settings'} of its own: {'; '.join(own)}."] if own else []
         folder = name.rstrip("/").rpartition("/")[2]
         ends = len(runs) > 2 and not every and folder.endswith(f"-{column}")
         parts = [keep_name(name)] * (not ends and {keep_name(name), keep_name(folder)}.isdisjoint(known))
@@ -296,7 +296,7 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not said_so)
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:
-            joint = "; " if told[0].startswith("Ours ") else ". "
+            joint = "; " if told[0].startswith(("Ours ", "settings ")) else ". "
             notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
         elif parts:
             plain.append(f"{column} ({', '.join(parts)})")

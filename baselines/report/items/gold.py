@@ -88,6 +88,8 @@ def _tell(found: Sequence[Collection[object]], wanted: int, what: str, how: str)
     lacking = f"; {missed} of {wanted} gold {what} missed" if missed else ""
     whole = [str(place) for place, has in enumerate(found, 1) if len(has) == wanted]
     if what == "parts" and not missed and whole != places:
-        lacking = f"; a part of it in {', '.join(one for one in places if one not in whole) if whole else 'each'}"
-        places = whole or places
+        if not whole:
+            return f"gold spread over passages {', '.join(places)}{how}"
+        lacking = f"; a part of it in {', '.join(one for one in places if one not in whole)}"
+        places = whole
     return f"gold in passage{'s' * (len(places) > 1)} {', '.join(places)}{how}{lacking}"

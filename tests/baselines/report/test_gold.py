@@ -18,7 +18,7 @@ TEXTS = ("The bridge opened on May 6.", "It has 170 lamps.", "Nobody knows.")
     ("references", "told"),
     [
         ([["May 6", "6 May"]], "gold in passage 1 (by words)"),
-        ([["May 6"], ["170"]], "gold in passages 1, 2 (by words); a part of it in each"),
+        ([["May 6"], ["170"]], "gold spread over passages 1, 2 (by words)"),
         ([["bridge", "lamps"], ["170", "knows"]], "gold in passage 2 (by words); a part of it in 1, 3"),
         ([["may 6"], ["Hellweg"]], "gold in passage 1 (by words); 1 of 2 gold parts missed"),
         (["70", "17"], "gold in none of 3 passages (by words)"),  # whole words and numbers alone

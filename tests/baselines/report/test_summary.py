@@ -164,7 +164,7 @@ def test_a_comparison_shows_the_headlines_and_the_settings_that_differ(cli):
         and "qa_1doc test: " not in out
     )
     assert "bleu_1" not in out and "chunk_size" not in out
-    assert "Settings of its own: tokenizer unigram." in out and "Settings of its own: tokenizer jieba." in out
+    assert "; settings of its own: tokenizer unigram." in out and "; settings of its own: tokenizer jieba." in out
     for all_of_it in (cli("report", "a", "b", "-v").out, Path("c.html").read_text(encoding="utf-8")):
         assert "bleu_1" in all_of_it and "chunk_size" in all_of_it
 

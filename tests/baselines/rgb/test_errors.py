@@ -127,6 +127,23 @@ def test_failed_verdicts_are_left_out_and_too_many_are_invalid(integrated: Any) 
         assert code == 0 and "left out" not in out and all(row["classes"] == ["ignoring"] for row in lines())
 
 
+def test_a_judge_whose_first_verdicts_cannot_be_read_is_asked_no_further(integrated: Any) -> None:
+    with ChatServer(models=["j"], text="I will not say.") as server:
+        asked = ("--judge", f"{server.url}#j", "--ledger", "L")
+        code, out, err = integrated(*asked)
+        told = "INVALID, none of the first 12 verdicts of j could be read, and it is asked no further; it said 'I will"
+        assert (code, out) == (3, "") and told in err and err.count("\n") == 1
+        made = server.requests
+        assert 0 < made <= 12
+        chinese = integrated(*asked, "--labels", "zh").err
+        assert "最初的 12 个判断都读不懂" in chinese and "它说 'I will not say.'" in chinese and server.requests == made
+        assert not Path("R/errors.jsonl").exists()
+        assert integrated(*asked, "--max-failed", "1").code == 0 and server.requests > made
+        server.state.text = '{"classes": ["ignoring"]}'
+        code, out, _ = integrated(*asked, "--retry", "unreadable")
+        assert code == 0 and all(row["classes"] == ["ignoring"] for row in lines())
+
+
 def test_a_call_that_failed_is_asked_again_and_no_other(integrated: Any) -> None:
     with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
         integrated("--sheet", "sheet.csv")

@@ -234,6 +234,17 @@ def test_a_phrase_that_hardly_an_answer_holds_is_named(place, phrase, cli):
     assert "is looked for" not in cli("run", "rgb", place, "--data-dir", "sample").out, "no sentence of a passage can"
 
 
+def test_answers_that_differ_where_nothing_is_scored_are_told_of(cli):
+    def answer(question):
+        return f"想法：{question.query}<response>不知道</response>以上。"
+
+    found = quadrag.evaluate("crud_rag", "qa_1doc", answer, data_dir="sample", out="run")
+    (told,) = [note for note in note_answers([found.result]) if "same text" in note]
+    assert "ll 8 answers are the same text in the part that is scored, '不知道'" in told and isinstance(told, Alarm)
+    chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
+    assert "全部 8 个回答的计分部分是同一段文字：'不知道'" in chinese
+
+
 def test_who_declines_as_the_prompt_asks_is_no_alarm():
     def answer(question):
         return "文档信息不足，因此我无法基于提供的文档回答该问题。" if int(question.id) % 2 else question.query

@@ -200,7 +200,9 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
     lines += said("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv")
     help_lines = [line for name in ("certify-judge", "label") for line in said(name, "--help")]
     assert not [line for line in help_lines if "quadrag " not in line and re.search(r"([a-z]{2,} ){2}[a-z]{2,}", line)]
-    lines += said("certify-judge", "--list")[-1:]
+    listed = said("certify-judge", "--list")
+    assert listed[0].endswith("评什么；来源，许可证") and listed[-1].startswith("接下来：quadrag certify-judge LABELS")
+    lines += listed[-2:-1]
     with ChatServer(models=["m", "j"], text='{"score": 1}') as server:
         judge = ("--judge", f"{server.url}#j")
         lines += said("certify-judge", "labels.csv", *judge, "--repeats", 2)

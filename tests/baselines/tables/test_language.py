@@ -111,7 +111,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "A: a, m; on: bundled sample. The system gave 64 passages, to 8 questions. Settings of its own: judge j.",
-            "A：a, m；数据：自带样例。系统给出 64 个片段，涉及 8 题。仅此次运行有的设置：裁判 j。",
+            "A：a, m；数据：自带样例。系统给出 64 个片段，涉及 8 题。此次运行独有的设置：裁判 j。",
         ),
         (
             "a b: 1 of 4 verdicts could not be read, they count as wrong: acc.",
@@ -319,5 +319,8 @@ def test_a_translation_has_what_the_english_has():
 def test_blanks_in_chinese_follow_one_rule():
     assert [text for text in CHINESE.values() if any(map(ILL_SPACED.search, SLOT.split(text)))] == []
     assert speak("f1: 10 of 12 answers are the same texts in both.", "zh") == "f1：12 个回答中有 10 个两次文本相同。"
-    assert speak("extractive. Settings of its own: top_k 8.", "zh") == "extractive。仅此次运行有的设置：top_k 8。"
+    assert (
+        speak("extractive; settings of its own: top_k 8; judge j.", "zh")
+        == "extractive；此次运行独有的设置：top_k 8；裁判 j。"
+    )
     assert speak("Ours: percent, official profile.", "zh") == "本次：百分数，官方口径。"

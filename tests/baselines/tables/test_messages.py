@@ -206,7 +206,7 @@ def test_a_dead_server_is_told_in_chinese():
         (
             "INVALID, a b: 4 of 4 items failed (4 unparsable): acc, hal; returned a list of 1 results; "
             "expected a list of 4.",
-            "无效（INVALID）：a b：4 题中有 4 题失败（格式不符 4）：acc, hal；返回了 1 个结果，"
+            "无效（INVALID）：a b：4 题中有 4 题失败（读不懂 4）：acc, hal；返回了 1 个结果，"
             "类型是 list；应为 4 个结果的 list。",
         ),
         (
@@ -216,7 +216,7 @@ def test_a_dead_server_is_told_in_chinese():
             "函数最初的 8 次调用全部失败，不再调用；第一次返回了 tuple；应为文本形式的回答、(answer, passages)，"
             "或含 answer（及可能的 passages）的字典；请改正函数后再次运行",
         ),
-        ("unparsable: returned passages as a str; expected a list", "格式不符：返回的 passages 是 str；应为 list"),
+        ("unparsable: returned passages as a str; expected a list", "读不懂：返回的 passages 是 str；应为 list"),
         ("raised: ValueError: all, no; x. (f, b.py:4)", "函数抛出异常：“ValueError: all, no; x. (f, b.py:4)”"),
         (
             "x.csv holds no row; expected a line of names (id and label) and a row for each item",
@@ -243,7 +243,7 @@ def test_a_dead_server_is_told_in_chinese():
         (
             "b: INVALID, c d: up to 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like "
             "'1': name another judge, or ask this one again with --retry unreadable.",
-            "b：无效（INVALID）：c d：2 题中至多有 2 题失败（格式不符 2）：m；裁判说 '!'，而判断应形如 '1'："
+            "b：无效（INVALID）：c d：2 题中至多有 2 题失败（读不懂 2）：m；裁判说 '!'，而判断应形如 '1'："
             "换一个裁判，或用 --retry unreadable 重新请求。",
         ),
         (
