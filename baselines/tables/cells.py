@@ -99,6 +99,8 @@ def value_cell(row: Row | None) -> Cell:
     if row is None or "not_run" in row:
         return Cell(NOTHING)
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
+    if cell.figure and metric_record(row["metric"]).key(row["key"]).direction == "lower":
+        cell.figure = cell.figure._replace(lower=True)
     marked = is_alike(row) and row["value"] is not None
     return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
 

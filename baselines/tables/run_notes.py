@@ -60,8 +60,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     runs = [run for one in results for run in one.parts or [one.run]]
     held = dict.fromkeys(part for run in runs for part in _PART.findall(run.source))
     if held:
-        before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
-        partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
+        before, after = (f"{partial.pop()[:-1]}; ", "") if partial else ("PARTIAL: ", "; n is of those in the files")
+        told = "; ".join(part.replace(" and ", " questions; ").replace(" of ", " of all ") for part in held)
+        partial.append(f"{before}the files that were read hold {told}{after}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
     doubts = [
         (name, f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}.")
