@@ -42,7 +42,7 @@ def lay_out(grid: Grid, words: Words) -> Layout | None:
     lower = _list_lower(grid)
     views = [
         (
-            f"{title} ({words['lower']})" if title in lower else title,
+            words["lower"].replace("{0}", title) if title in lower else title,
             {name: draw(width) for name, width in widths.items()},
         )
         for title, draw in panels

@@ -126,7 +126,9 @@ def count_items(row: Row) -> int | None:
 
 
 def items_of(row: Row) -> str:
-    """Write over how many items a row's value is, of those that the metric is about."""
+    """Write over how many items a row's value is, of those that the metric is about, or all in how many splits."""
+    if "times" in row:
+        return f"{row['n_total']} × {row['times']} splits"
     return f"{count_items(row) or 0} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 
