@@ -8,7 +8,7 @@ import re
 import pytest
 from viewed_answers import EVIL, MANY, count_of, counted, listed, make_answers
 
-from quadrag.baselines.page.page import HERE
+from quadrag.baselines.page.render import HERE
 from quadrag.records import Passage
 
 
