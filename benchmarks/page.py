@@ -28,7 +28,8 @@ from playwright.sync_api import sync_playwright
 import quadrag.cli
 from quadrag.baselines.page.answers import BEGINNING, MOST, Answers
 from quadrag.baselines.page.packed import pack_answers
-from quadrag.baselines.page.page import render_page, write_page
+from quadrag.baselines.page.page import write_page
+from quadrag.baselines.page.render import render_page
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import Passage

@@ -39,7 +39,14 @@ def lay_out(grid: Grid, words: Words) -> Layout | None:
         widths = {"broad": _WIDTHS[len(panels)], "narrow": NARROW}
     else:
         widths = {"": _SMALL if grid.form == "sweep" else _MIDDLE}
-    views = [(title, {name: draw(width) for name, width in widths.items()}) for title, draw in panels]
+    lower = _list_lower(grid)
+    views = [
+        (
+            words["lower"].replace("{0}", title) if title in lower else title,
+            {name: draw(width) for name, width in widths.items()},
+        )
+        for title, draw in panels
+    ]
     return Layout(views, " · ".join(_explain(grid, words)))
 
 
@@ -50,6 +57,14 @@ def _explain(grid: Grid, words: Words) -> Iterator[str]:
     yield f"● {words['ours']}"
     if any(line.kind == "published" and _figures(line) for line in grid.lines):
         yield f"◇ {words['published']}"
+
+
+def _list_lower(grid: Grid) -> set[str]:
+    """List the columns and the lines that have a value of which less is better."""
+    figures = [(at, line, cell.figure) for line in grid.lines for at, cell in enumerate(line.cells)]
+    below = [(at, line) for at, line, figure in figures if figure and figure.lower]
+    titles = _titles(grid)
+    return {titles[at] for at, _ in below} | {line.label.strip() for _, line in below if grid.form == "runs"}
 
 
 def _points(grid: Grid) -> Iterator[Panel]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -33,7 +34,8 @@ class Answers:
     """What the viewer shows.
 
     Attributes:
-        index: the runs' names, whole and side by side, the metrics, and of every item what the list shows.
+        index: the runs' names, whole and side by side, the metrics, those of each benchmark, and of every item what the
+            list shows.
         items: what the list does not have of each.
         passages: the distinct ones, numbered as they come.
         told: what a reader must know of what is not here.
@@ -88,7 +90,8 @@ def collect_answers(
                     f"The first {share} of {len(result.items)} answers stand here; `quadrag show {result.folder}` has "
                     "them all."
                 )
-    names = order_metrics(read)  # the first is the one that is chosen
+    ordered = _order_each(read)
+    names = list(dict.fromkeys(chain.from_iterable(ordered.values())))
     others = {*list_others(read, names[0])} if names else {}
     unfit = find_unfit(read)
     answers.index = {
@@ -97,10 +100,18 @@ def collect_answers(
         "metrics": [
             one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
         ],
+        "benchmarks": {benchmark: [names.index(name) for name in own] for benchmark, own in ordered.items()},
         "items": [_list_item(place, items, names, profile, labels) for place, items in shown.items()],
     }
     answers.items = [_whole_item(items, answers.passages, profile, labels) for items in shown.values()]
     return answers
+
+
+def _order_each(read: Sequence[Sequence[RunReader]]) -> dict[str, list[str]]:
+    """Order the metrics of each benchmark; the first is the one that is chosen."""
+    benchmarks = dict.fromkeys(reader.run.inputs.benchmark for run in read for reader in run)
+    own = {name: [[one for one in run if one.run.inputs.benchmark == name] for run in read] for name in benchmarks}
+    return {name: order_metrics([run for run in runs if run]) for name, runs in own.items()}
 
 
 def _open(result: Result) -> RunReader:

@@ -11,7 +11,7 @@ from quadrag.records import dumps, write_text
 
 from ..certify.grades import Graded
 from ..tables.language import speak
-from .page import HERE, make_environment
+from .render import HERE, make_environment
 
 
 def write_labelling(path: Path, rows: Sequence[Sequence[str]], graded: Graded, labels: str = "en") -> None:

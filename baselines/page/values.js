@@ -1,9 +1,18 @@
-// The values of items by the chosen metric: which are right, which changed, which are asked for.
+// The values of one benchmark's items by the chosen metric: which are right, which changed, which are asked for.
 
 class Values {
   constructor(index) {
     this.index = index;
-    this.at = 0; // the chosen metric
+    this.benchmarks = Object.keys(index.benchmarks);
+    this.choose(this.benchmarks[0]);
+  }
+
+  /** Choose a benchmark, and the first of its metrics. */
+  choose(benchmark) {
+    this.benchmark = benchmark;
+    this.items = this.index.items.filter(({ groups }) => groups.benchmark === benchmark);
+    this.metrics = this.index.benchmarks[benchmark];
+    this.at = this.metrics[0]; // the chosen metric
   }
 
   get metric() {
@@ -35,9 +44,8 @@ class Values {
 
   /** Where no answer lacks a value of the chosen metric, choose the first of which one does. */
   chooseLacking() {
-    const { items, metrics, runs } = this.index;
-    const some = (metric) => items.some((item) => runs.some((_, run) => this.lacks(item, run, metric)));
-    if (!some(this.at)) this.at = Math.max(metrics.findIndex((_, metric) => some(metric)), 0);
+    const some = (metric) => this.items.some((item) => this.index.runs.some((_, run) => this.lacks(item, run, metric)));
+    if (!some(this.at)) this.at = this.metrics.find(some) ?? this.metrics[0];
   }
 
   /** Return how much better the second run is than the first; 0 where the metric does not tell. */
@@ -53,7 +61,7 @@ class Values {
 
   /** Count the items of which runs have other values. */
   disputed() {
-    return this.index.items.filter((item) => this.disagree(item)).length;
+    return this.items.filter((item) => this.disagree(item)).length;
   }
 
   /** Return the test that items of a kind pass. */
@@ -73,8 +81,8 @@ class Values {
 
   /** Count the wrong answers of the first run; 0 where answers are more or less right. */
   wrong() {
-    const whole = this.index.items.every((item) => Number.isInteger(this.of(item) ?? 0));
-    return whole && this.metric.sign ? this.index.items.filter((item) => this.right(item) === false).length : 0;
+    const whole = this.items.every((item) => Number.isInteger(this.of(item) ?? 0));
+    return whole && this.metric.sign ? this.items.filter((item) => this.right(item) === false).length : 0;
   }
 
   /** Return what items are sorted by, from small to large; undefined: their own order. */

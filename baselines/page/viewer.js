@@ -12,16 +12,16 @@ class Viewer {
     this.found = [];
     this.shown = 0;
     this.open = -1;
-    for (const name of ["search", "deep", "metric", "which", "group", "sort"]) {
+    for (const name of ["search", "deep", "benchmark", "metric", "which", "group", "sort"]) {
       this[name] = document.getElementById(name);
       this[name].addEventListener(name === "search" ? "input" : "change", () => this.filter());
     }
-    const kinds = ["benchmark", "config", "split"];
-    this.tasks = kinds.filter((kind) => new Set(index.items.map(({ groups }) => groups[kind])).size > 1);
     this.list = document.getElementById("list");
     this.item = document.getElementById("item");
-    index.metrics.forEach((metric, at) => this.metric.append(make("option", { value: at }, metric.label)));
-    this.offerGroups();
+    const { benchmarks } = this.values;
+    this.benchmark.append(...benchmarks.map((name) => make("option", {}, name)));
+    if (benchmarks.length < 2) this.benchmark.parentElement.remove();
+    this.offer();
     const choices = { "[data-several]": this.several, "[data-two]": index.runs.length === 2 };
     for (const [which, wanted] of Object.entries(choices))
       if (!wanted) for (const option of document.querySelectorAll(which)) option.remove();
@@ -30,54 +30,59 @@ class Viewer {
       if (entry) this.go(Number(entry.dataset.at));
     });
     if (this.several && this.values.disputed()) this.which.value = "disagree";
-    this.leadToFailed();
-    this.leadToFirst();
+    if (!index.items.some(this.values.passing("failed"))) this.which.querySelector("[value=failed]").remove();
     for (const link of document.querySelectorAll("[data-which]")) this.leadTo(link, link.dataset.which, "change");
+    const links = benchmarks.flatMap((benchmark) => this.lead(benchmark));
+    document.querySelector("nav").prepend(...links);
+    this.values.choose(benchmarks[0]);
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
   }
 
-  /** Lead from the top of the page to the wrong answers, the worst ones where none is wrong, or those that differ. */
-  leadToFirst() {
-    const { label, sign } = this.values.metric;
-    const [which, count] = this.several ? ["disagree", this.values.disputed()] : ["wrong", this.values.wrong()];
-    if (this.index.runs.length === 2 || (!count && (this.several || !sign))) return;
-    const words = count ? `${WORDS[which]} · ${count}` : WORDS.worst;
-    const link = make("a", { href: "#answers" }, `${words} (${label})`);
-    this.leadTo(link, count ? which : "all", "worst");
-    document.querySelector("nav").prepend(link);
+  /** Make the links from the top of the page to the answers of a benchmark that are wrong, or differ, and that failed. */
+  lead(benchmark) {
+    const { values } = this;
+    values.choose(benchmark);
+    const { label, sign } = values.metric;
+    const [which, count] = this.several ? ["disagree", values.disputed()] : ["wrong", values.wrong()];
+    const failed = values.items.filter(values.passing("failed")).length;
+    const named = values.benchmarks.length > 1 ? `${benchmark}: ` : "";
+    const link = (words, ...shown) => this.leadTo(make("a", {}, named + words), ...shown, benchmark);
+    const links = [];
+    if (this.index.runs.length !== 2 && count) links.push(link(`${WORDS[which]} · ${count} (${label})`, which, "worst"));
+    else if (!this.several && sign) links.push(link(`${WORDS.worst} (${label})`, "all", "worst"));
+    if (failed) links.push(link(`${WORDS.failed} · ${failed}`, "failed", "order"));
+    return links;
   }
 
-  /** Lead from the top to the answers that failed; where none has they are no choice. */
-  leadToFailed() {
-    const count = this.index.items.filter(this.values.passing("failed")).length;
-    if (!count) return this.which.querySelector("[value=failed]").remove();
-    const link = make("a", {}, `${WORDS.failed} · ${count}`);
-    this.leadTo(link, "failed", "order");
-    document.querySelector("nav").prepend(link);
-  }
-
-  /** Make a link show the answers of a kind, in an order, by the first metric. */
-  leadTo(link, which, order) {
+  /** Make a link show the answers of a kind, in an order, by the first metric of a benchmark. */
+  leadTo(link, which, order, benchmark = this.values.benchmark) {
     link.href = "#answers";
     link.addEventListener("click", () => {
       this.which.value = which;
       this.sort.value = order;
-      this.metric.value = 0;
-      this.group.value = this.search.value = "";
+      this.benchmark.value = benchmark;
+      this.values.choose(benchmark);
+      this.offer();
+      this.search.value = "";
       this.filter();
     });
+    return link;
   }
 
-  /** Offer every group of questions that does not hold all of them. */
-  offerGroups() {
+  /** Offer the metrics of the chosen benchmark, and every group of its questions that does not hold all of them. */
+  offer() {
     const values = new Map();
-    for (const { groups } of this.index.items)
+    for (const { groups } of this.values.items)
       for (const [name, value] of Object.entries(groups)) {
         if (!values.has(name)) values.set(name, new Set());
         values.get(name).add(value);
       }
+    this.tasks = ["config", "split"].filter((kind) => values.get(kind)?.size > 1);
+    const metrics = this.values.metrics.map((at) => make("option", { value: at }, this.index.metrics[at].label));
+    this.metric.replaceChildren(...metrics);
+    this.group.replaceChildren(make("option", { value: "" }, WORDS.all));
     for (const [name, found] of values) {
       if (found.size < 2) continue;
       const group = make("optgroup", { label: name });
@@ -92,14 +97,19 @@ class Viewer {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const finds = await this.texts.finds(this.search.value, this.deep.checked);
     if (turn !== this.turn) return; // a later one is on its way
+    if (this.benchmark.value !== this.values.benchmark) {
+      this.values.choose(this.benchmark.value);
+      this.offer();
+    }
     this.values.at = Number(this.metric.value);
     if (this.which.value === "unscored") this.values.chooseLacking();
     this.metric.value = this.values.at;
     const group = this.group.value && JSON.parse(this.group.value);
     const passes = this.values.passing(this.which.value);
     const { items } = this.index;
+    const { benchmark } = this.values;
     this.found = [...items.keys()].filter(
-      (at) => passes(items[at]) && (!group || items[at].groups[group[0]] === group[1]) && finds(at),
+      (at) => items[at].groups.benchmark === benchmark && passes(items[at]) && (!group || items[at].groups[group[0]] === group[1]) && finds(at),
     );
     const key = this.values.key(this.sort.value);
     const mute = (at) => Number(!items[at].answers.some(Boolean)); // what was answered with nothing stands last
@@ -107,7 +117,7 @@ class Viewer {
     this.list.replaceChildren();
     this.shown = 0;
     this.extend();
-    const told = WORDS.count.replace("{0}", this.found.length).replace("{1}", items.length);
+    const told = WORDS.count.replace("{0}", this.found.length).replace("{1}", this.values.items.length);
     this.count([told, ...this.narrowed()].join(" · "));
   }
 
@@ -165,6 +175,11 @@ class Viewer {
     const at = this.index.items.findIndex(({ place }) => place === location.hash.slice(6));
     if (at < 0) return this.count(WORDS.unknown); // an address of another page
     this.open = at;
+    const { benchmark } = this.index.items[at].groups;
+    if (benchmark !== this.values.benchmark) {
+      this.benchmark.value = benchmark;
+      await this.filter();
+    }
     for (const button of this.list.querySelectorAll("button"))
       Number(button.dataset.at) === at ? button.setAttribute("aria-current", "true") : button.removeAttribute("aria-current");
     const whole = await readItem(this.index, at);

@@ -18,18 +18,9 @@ from ..scoring.faults import FAILED
 from ..scoring.rows import items_of
 from ..scoring.validity import is_alike, is_invalid, is_unreliable
 from ..tables.cells import Row
+from ..tables.names import name_whole
 
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
-
-
-def name_whole(splits: int) -> str:
-    """Name all splits of a config where a split's name stands."""
-    return f"all {splits} splits"
-
-
-def is_whole(split: str) -> bool:
-    """Whether it is such a name."""
-    return split.startswith("all ") and split.endswith(" splits")
 
 
 def name_question(asked: Mapping[Key, Asked], place: Key) -> Any:
@@ -55,7 +46,8 @@ def pool_rows(result: Result, rows: Sequence[Row], profile: str) -> list[dict[st
         profile: ``official`` or ``corrected``.
 
     Returns:
-        [] of a config of one split. What is of no split is counted once, by its first reason.
+        [] of a config of one split. What is of no split is counted once, by its first reason. ``times`` says in how
+        many splits each question has a value, where that is the same for all.
     """
     splits: dict[str, set[str]] = {}
     metrics: dict[tuple[str, str, str], list[Row]] = {}
@@ -98,9 +90,13 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
     wrong = [item._replace(value=record.worst) if bad else item for item, bad in zip(items, failed, strict=True)]
     found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
     asked: dict[Any, list[str | None]] = {}
+    splits: dict[Any, set[str]] = {}
     for item in items:
         at: Any = item.question
-        asked.setdefault(name_question(result.asked, at), []).append(item.reason)
+        question = name_question(result.asked, at)
+        asked.setdefault(question, []).append(item.reason)
+        splits.setdefault(question, set()).add(at[1])
+    times = {len(each) for each in splits.values()} if all(item.value is not None for item in items) else {1}
     whys = [[why for why in reasons if why != NOT_APPLICABLE] for reasons in asked.values() if all(reasons)]
     return {
         **{name: rows[0][name] for name in ("benchmark", "config", "slice", "metric", "key", "profile")},
@@ -112,6 +108,7 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         "n_not_applicable": whys.count([]),
         "unscored": Counter(why[0] for why in whys if why),
         "signature": "; ".join(dict.fromkeys(row["signature"] for row in rows)),
+        **({"times": times.pop()} if len(times) == 1 and times != {1} else {}),
         "n_answers": len(items),
         "left_out": 0 if fill is not None else sum(failed),
         "with_wrong": fmean(_average(result, wrong, fill).values()) if any(failed) else found.value,

@@ -14,7 +14,7 @@ from ..scoring.validity import find_by_phrase, is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.names import name_model, number_of
+from ..tables.names import is_whole, name_model, number_of
 from ..tables.notes import INTERVALS, name_units, note_profiles
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
@@ -22,7 +22,7 @@ from ..tables.published import Published, find_beside
 from ..tables.replicas import head_replaced, note_replicas
 from ..tables.run_notes import note_ours, note_sample
 from ..tables.slices import select_run, select_whole, slice_grids
-from .pooled import is_whole, pool_profiles
+from .pooled import pool_profiles
 from .samples import tabulate_samples
 
 

@@ -31,6 +31,7 @@ from ..tables.cells import (
     value_cell,
 )
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
+from ..tables.names import is_whole
 from ..tables.notes import (
     SHOWN,
     name_units,
@@ -48,7 +49,7 @@ from ..tables.replicas import note_replicas
 from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
 from .failing import count_left_out, count_wrong
-from .pooled import is_whole, pool_profiles, pool_rows
+from .pooled import pool_profiles, pool_rows
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
@@ -96,7 +97,7 @@ def headline_grid(result: Result, profile: str) -> Grid:
     def label(row: Row) -> str:
         return f"{row['split']}/" * many + show_key(row["metric"], row["key"])
 
-    lines = [Line(label(row), headline_cells(row)) for row in rows]
+    lines = [_mark_line(label(row), row) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
     every = (*pool_rows(result, rows, profile), *rows)
     far = {label(row): told for row in every if (told := _tell_other(result, row))}
@@ -202,11 +203,14 @@ def headline_cells(row: Row) -> list[Cell]:
 
 def pool_lines(result: Result, rows: Sequence[Row], profile: str) -> list[Line]:
     """Make lines of the headlines that a run of several splits has over all of them."""
-    lines = []
-    for row in pool_rows(result, rows, profile):
-        value, *rest = headline_cells(row)
-        lines.append(Line(f"{row['split']}/{show_key(row['metric'], row['key'])}", [mark_cell(value, row), *rest]))
-    return lines
+    pooled = pool_rows(result, rows, profile)
+    return [_mark_line(f"{row['split']}/{show_key(row['metric'], row['key'])}", row) for row in pooled]
+
+
+def _mark_line(label: str, row: Row) -> Line:
+    """Make a line of a headline with what nobody may overlook of it."""
+    value, *rest = headline_cells(row)
+    return Line(label, [mark_cell(value, row), *rest])
 
 
 def summarise_run(result: Result, profile: str) -> Grid:

@@ -99,6 +99,8 @@ def value_cell(row: Row | None) -> Cell:
     if row is None or "not_run" in row:
         return Cell(NOTHING)
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
+    if cell.figure and metric_record(row["metric"]).key(row["key"]).direction == "lower":
+        cell.figure = cell.figure._replace(lower=True)
     marked = is_alike(row) and row["value"] is not None
     return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
 
@@ -124,7 +126,9 @@ def count_items(row: Row) -> int | None:
 
 
 def items_of(row: Row) -> str:
-    """Write over how many items a row's value is, of those that the metric is about."""
+    """Write over how many items a row's value is, of those that the metric is about, or all in how many splits."""
+    if "times" in row:
+        return f"{row['n_total']} × {row['times']} splits"
     return f"{count_items(row) or 0} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 

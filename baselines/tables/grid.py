@@ -34,7 +34,7 @@ class Figure(NamedTuple):
     """The number behind a cell, in the unit in which it is shown, as a chart takes it.
 
     `sure` says of a difference whether it is more than chance, as the mark of its cell does; `unit` is what it is in,
-    "" characters.
+    "" characters; `lower` says of a value that less is better.
     """
 
     value: float
@@ -42,6 +42,7 @@ class Figure(NamedTuple):
     n: int | None = None
     sure: bool = False
     unit: str = ""
+    lower: bool = False
 
 
 @dataclass(slots=True)

@@ -31,6 +31,16 @@ def number_of(result: Result) -> str:
     return f"-{number}" if again and number.isdecimal() else ""
 
 
+def name_whole(splits: int) -> str:
+    """Name all splits of a config where a split's name stands."""
+    return f"all {splits} splits"
+
+
+def is_whole(split: str) -> bool:
+    """Whether it is such a name."""
+    return split.startswith("all ") and split.endswith(" splits")
+
+
 def keep_name(name: str) -> str:
     """Return what the user named as texts say it: between marks, and so never translated, if it reads as words of ours.
 

@@ -21,7 +21,7 @@ from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
 from .folded import fold_lines
 from .grid import Alarm, Detail
-from .names import join_runs, keep_name, keep_names, name_apart
+from .names import join_runs, keep_name, keep_names, name_apart, name_whole
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -31,6 +31,7 @@ _ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after t
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
+_TOTAL = re.compile(r" of (\d+) ")
 # What is said of a file with a part of the questions.
 _PART = re.compile(f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)")
 
@@ -60,8 +61,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     runs = [run for one in results for run in one.parts or [one.run]]
     held = dict.fromkeys(part for run in runs for part in _PART.findall(run.source))
     if held:
-        before = partial.pop().removesuffix(".") + "; " if partial else "PARTIAL: "
-        partial.append(f"{before}the files that were read hold {'; '.join(held)}.")
+        before, after = (f"{partial.pop()[:-1]}; ", "") if partial else ("PARTIAL: ", "; n is of those in the files")
+        told = "; ".join(part.replace(" and ", " questions; ").replace(" of ", " of all ") for part in held)
+        partial.append(f"{before}the files that were read hold {told}{after}.")
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
     doubts = [
         (name, f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}.")
@@ -102,17 +104,26 @@ def note_failed(results: Sequence[Result]) -> list[str]:
 
 
 def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iterable[str]]) -> list[str]:
-    """Make one of the lines of several runs that are alike but for their place, with which they begin, and numbers."""
-    told = []
+    """Make one of the lines of runs that are alike but for their place, with which they begin, and their counts.
+
+    Totals that differ are no range, nor are numbers behind the counts, as in an error of a server.
+    """
+    told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for name, one in zip(name_apart(results), results, strict=True):
         inputs = one.run.inputs
         for line in lines_of(one.run):
             place, _, rest = line.partition(": ")
-            if name and place.startswith(f"{inputs.config} "):
-                place = name if len(inputs.splits) == 1 else name + place.removeprefix(inputs.config)
-            told.append((place, rest))
-    folded = fold_lines(told, len(results) > 1).items()
-    return [f"{join_runs(of, results)}: {rest}" if rest else of[0] for rest, of in folded]
+            several = len(inputs.splits) > 1
+            if (name or several) and place.startswith(f"{inputs.config} "):
+                place = " ".join(filter(None, (name, place.removeprefix(f"{inputs.config} ") if several else "")))
+            counts, mark, cause = rest.partition("; ")
+            told.setdefault((mark + cause, *_TOTAL.findall(counts)), []).append((place, counts))
+    folded = [(rest + cause, of) for (cause, *_), here in told.items() for rest, of in fold_lines(here, True).items()]
+    whole = list(results[0].run.inputs.splits) if len(results) == 1 else []
+    return [
+        f"{name_whole(len(of)) if 1 < len(of) == len(whole) else join_runs(of, results)}: {rest}" if rest else of[0]
+        for rest, of in folded
+    ]
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:

@@ -59,12 +59,12 @@ def run(arguments: argparse.Namespace) -> None:
         ours = [result for _, result in runs]
         with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough: the page is written all the same
             print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
-        results += ours
+        results[:0] = ours  # the page begins with what a terminal ends with
         matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
         made = [*tabulate_paper(name, ours), *matrices]
         known_as = read_card(name)[0]["pretty_name"]
         titles = [grid.title.removeprefix(f"{name},").lstrip() for grid in made]
-        tables += [
+        tables[:0] = [
             grid if title.startswith(f"{name} ") else replace(grid, title=f"{known_as}: {title}")
             for grid, title in zip(made, titles, strict=True)
         ]

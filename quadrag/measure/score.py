@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.tables.cells import RATE, format_bound, format_value, join_bounds
+from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import UnknownScore, unknown_name
 from quadrag.labels import LANGUAGES
 from quadrag.measure.number import Number

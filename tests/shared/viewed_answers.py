@@ -60,7 +60,9 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         },
     ]
     metrics.append({**metrics[0], "name": "m.rank", "label": "rank"})
-    return Answers({"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "items": listed}, items, passages)
+    index = {"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "benchmarks": {"rgb": [0, 1]}}
+    index["items"] = listed
+    return Answers(index, items, passages)
 
 
 def count_of(page: Any) -> str:

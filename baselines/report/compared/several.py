@@ -56,8 +56,13 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
     if mixed or all(one.isdisjoint(other) for one, other in combinations(places, 2)):
         named = []
         for called, inputs in zip(name_columns([name for name, _ in runs]), made, strict=True):
-            parts = (f"{one.config} {one.splits[0]}" if len(one.splits) == 1 else one.config for one in inputs)
-            named.append(f"{called} is {inputs[0].benchmark} {', '.join(dict.fromkeys(parts))}")
+            tasks: dict[str, dict[str, None]] = {}
+            for one in inputs:
+                task = f"{one.config} {one.splits[0]}" if len(one.splits) == 1 else one.config
+                tasks.setdefault(one.benchmark, {})[task] = None
+            named.append(f"{called} is {' and '.join(' '.join((of, ', '.join(here))) for of, here in tasks.items())}")
+        several = any(len({one.benchmark for one in inputs}) > 1 for inputs in made)
+        named += ["name their folders of one benchmark"] * several
         raise QuadragError(f"nothing to compare: {'; '.join(named)}")
 
 

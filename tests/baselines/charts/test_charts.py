@@ -13,8 +13,8 @@ from quadrag.baselines.charts.draw import can_draw, draw_grid
 from quadrag.baselines.charts.forms import NARROW
 from quadrag.baselines.charts.matrix import Tile, view_matrix
 from quadrag.baselines.charts.palette import contrast, cut_text
-from quadrag.baselines.page.page import HERE, render_page
-from quadrag.baselines.page.page import _words as read_words
+from quadrag.baselines.page.render import HERE, render_page
+from quadrag.baselines.page.render import _words as read_words
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line, Verdict
 from quadrag.baselines.tables.language import speak_grid
 

@@ -10,7 +10,7 @@ import pytest
 
 from quadrag.baselines.page.answers import Answers
 from quadrag.baselines.page.packed import pack_answers
-from quadrag.baselines.page.page import render_page
+from quadrag.baselines.page.render import render_page
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from exported import copy_sample
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
-from quadrag.baselines.page.page import _group_lines, _shorten, name_runs, render_page
+from quadrag.baselines.page.page import name_runs
+from quadrag.baselines.page.render import _group_lines, _shorten, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Cell, Detail, Grid, Line

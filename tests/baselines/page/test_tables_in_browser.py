@@ -7,7 +7,7 @@ from viewed_answers import MANY, counted, listed, make_answers
 
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.page.packed import pack_answers
-from quadrag.baselines.page.page import render_page
+from quadrag.baselines.page.render import render_page
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 
 

@@ -8,7 +8,7 @@ import re
 import pytest
 from viewed_answers import EVIL, MANY, count_of, counted, listed, make_answers
 
-from quadrag.baselines.page.page import HERE
+from quadrag.baselines.page.render import HERE
 from quadrag.records import Passage
 
 
@@ -271,3 +271,25 @@ def test_a_question_that_one_run_did_not_score_is_no_disagreement(opened):
     assert listed(page) == [1]
     page.select_option("#which", "unscored")
     assert listed(page) == [0, 2], "they have a filter of their own"
+
+
+def test_of_several_benchmarks_one_is_shown_with_its_own_metrics_and_groups(opened):
+    answers = make_answers(runs=1, count=8)
+    answers.index["benchmarks"] = {"rgb": [0], "crag": [1]}
+    for item in answers.index["items"][6:]:
+        item["place"] = item["place"].replace("rgb", "crag")
+        item["groups"] = {"benchmark": "crag", "domain": f"domain {item['id']}"}
+    page = opened(answers)
+    chips = page.locator("nav a").all_inner_texts()
+    assert chips == ["rgb: wrong · 2 (exact)", "rgb: failed · 1", "crag: worst first (rank)", "Answers"]
+    assert listed(page) == [*range(6)] and count_of(page) == "6 of 6 answers"
+    assert page.locator("#metric option").all_inner_texts() == ["exact"]
+    page.select_option("#benchmark", "crag")
+    assert listed(page) == [6, 7] and page.locator("#metric option").all_inner_texts() == ["rank"]
+    assert page.locator("#group option").all_inner_texts() == ["all", "domain 6", "domain 7"]
+    page.click("nav a >> nth=0")
+    counted(page, "2 of 6 answers · wrong (exact)")
+    page.evaluate("location.hash = 'item=crag/c/all/7/0/0'")
+    page.locator("#item h3", has_text="number 7?").wait_for()
+    assert page.input_value("#benchmark") == "crag", "a link leads to its benchmark"
+    assert page.locator("#benchmark").count() == 1 and opened(make_answers()).locator("#benchmark").count() == 0

@@ -44,7 +44,7 @@ def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
     assert [line.label for line in grid.lines] == ["three", "two", "one"]
     assert [line.cells[0].text for line in grid.lines] == ["100.0", "58.3", "0.0"]
     # By mid-p five questions lost have 0.031, which times three pairs of runs decides nothing.
-    assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "three is better"]
+    assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "worse than three"]
     assert told(grid) == [
         "three leads on accuracy with 100.0 over all 5 splits: better than one; not decided against two."
     ]

@@ -87,6 +87,7 @@ def test_one_run_has_the_same_row_over_all_splits() -> None:
     first, *others = summarise_run(run(lacking), "official").lines
     assert [line.label.partition("/")[0] for line in (first, *others)] == ["all 3 splits", *SPLITS]
     assert first.cells[0].text == overall.cells[0].text and first.cells[2].text == "12 of 12"
+    assert summarise_run(run(low), "official").lines[0].cells[2].text == "12 × 3 splits", "where none failed"
     one = run({"noise_0": [0.0, 1.0] * 4})
     assert pool_lines(one, pick_headlines(one.scores, "official"), "official") == []
 

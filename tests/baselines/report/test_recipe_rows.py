@@ -243,6 +243,12 @@ def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatc
     code, out, err = cli("report", "many", "rgb")
     said = "quadrag: nothing to compare: many is rgb noise_robustness_en; rgb is rgb negative_rejection_en test\n"
     assert (code, out, err) == (2, "", said)
+    for name in ("rgb", "crag"):
+        shutil.copytree(name, f"both/{name}")
+    assert cli("report", "both", "rgb").err == (
+        "quadrag: nothing to compare: both is crag task_1_2 public and rgb negative_rejection_en test; rgb is rgb "
+        "negative_rejection_en test; name their folders of one benchmark\n"
+    )
     shutil.copytree("rgb", "copied")
     assert cli("report", "many", "rgb", "copied").code == 0, "two of three have the same questions"
 

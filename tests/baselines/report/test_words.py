@@ -230,13 +230,13 @@ def test_lengths_have_a_difference_and_no_verdict_and_cost_no_other_metric_power
             (5, 24),
             (0.0, 1.0),
             "accuracy",
-            "The better answers are 4.8 times as long: more text can only raise accuracy.",
+            "accuracy can only rise with length; the better answers are 4.8 times as long.",
         ),
         (
             (24, 5),
             (1.0, 0.0),
             "accuracy",
-            "The better answers are 4.8 times as long: more text can only raise accuracy.",
+            "accuracy can only rise with length; the better answers are 4.8 times as long.",
         ),
         ((24, 5), (0.0, 1.0), "accuracy", None),  # the shorter ones are better
         ((10, 20), (0.0, 1.0), "accuracy", None),
@@ -252,4 +252,6 @@ def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths,
     runs[1].texts |= dict.fromkeys([*runs[1].texts][:12])  # what failed has no length
     found = [note for note in compare_runs([*zip("AB", runs, strict=True)]).notes if "times as long" in note]
     assert found == ([told] if told else [])
-    assert all(speak(note, "zh").endswith("4.8 倍长：文字越多，accuracy 只增不减。") for note in found)
+    assert all(
+        speak(note, "zh").endswith("回答越长，accuracy 只增不减；更好一方的回答有另一方的 4.8 倍长。") for note in found
+    )

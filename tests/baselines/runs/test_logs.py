@@ -349,9 +349,9 @@ def test_a_dead_judge_takes_no_rule_metric_of_any_log_along(
     )
     assert {name: values[name] for name in ("error_detection", "error_detection_judged")} == {
         "error_detection": "0.0",
-        "error_detection_judged": "–",
+        "error_detection_judged": "INVALID",
     }
-    assert (values["rejection_rate"], values["rejection_rate_judged"], values["accuracy"]) == ("0.0", "–", "0.0")
+    assert (values["rejection_rate"], values["rejection_rate_judged"], values["accuracy"]) == ("0.0", "INVALID", "0.0")
 
 
 def summary(log: Path, **metadata: str) -> None:
@@ -562,7 +562,7 @@ def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(
     assert (
         ran.code == 3 and "5 of 15 replies of the model are empty, more than --max-failed 0.2: truthfulness" in ran.out
     )
-    assert re.search(r"\ntruthfulness +– +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
+    assert re.search(r"\ntruthfulness +INVALID +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
     assert "answer    (empty)" in cli("show", "scores", "--unscored").out + cli("show", "scores").out
 
 

@@ -51,10 +51,12 @@ def test_runs_with_one_limit_are_told_of_in_one_line(cli):
 def test_a_part_of_a_file_is_counted_and_told_wherever_a_run_is_shown(cli, part):
     out = cli(*ONE, "--data-dir", part, "--limit", 5, "--out", "r").out
     assert "en_fact.json: not the authors' own file, 12 of 100 questions)." in " ".join(out.split())
-    told = "PARTIAL: the first 5 of 12 questions; the files that were read hold 12 of 100 questions."
+    told = "PARTIAL: the first 5 of 12 questions; the files that were read hold 12 of all 100 questions."
     assert out.count("PARTIAL") == 1 and told in " ".join(out.split())
     assert Path("r/report.html").read_text("utf-8").count(told) == 1
     assert told in " ".join(repr(quadrag.result("r")).split())
+    whole = " ".join(cli(*ONE, "--data-dir", part, "--out", "w").out.split())
+    assert "PARTIAL: the files that were read hold 12 of all 100 questions; n is of those in the files." in whole
     assert cli(*ONE, "--data-dir", "sample", "--out", "s").code == 0
     assert "PARTIAL" not in Path("s/report.html").read_text("utf-8") + repr(quadrag.result("s"))
 

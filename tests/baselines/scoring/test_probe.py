@@ -66,7 +66,7 @@ def test_what_needs_no_judge_is_shown_wherever_the_run_is(cli, server, judge, pl
     )
     free = "missing" if place == CRAG else "f1"
     judged = "truthfulness" if place == CRAG else "acc"
-    assert rows[free] == before[free] and "–" not in rows[free] and rows[judged] == ["–", "–"]
+    assert rows[free] == before[free] and "–" not in rows[free] and rows[judged] == ["INVALID", "–"]
 
 
 @pytest.mark.slow
@@ -76,7 +76,7 @@ def test_what_a_judge_was_to_find_is_not_counted_by_a_phrase_instead(cli, server
     ran, _ = ask(cli, errors, server, judge)
     lines = [line.split() for line in ran.out.splitlines()]
     assert ran.code == 3 and ["error_detection", "100.0", "75.8–100.0", "24", "of", "24"] in [one[:6] for one in lines]
-    assert ["error_correction", "–", "–", "0", "of", "24"] in [one[:6] for one in lines]
+    assert ["error_correction", "INVALID", "–", "0", "of", "24"] in [one[:6] for one in lines]
 
 
 @pytest.mark.slow
@@ -235,7 +235,7 @@ def test_a_dead_judge_costs_no_answers_and_is_called_the_judge(address, name, cl
         assert "PARTIAL" not in text and "Not run" not in text
     for text in shown[:2]:
         assert re.search(r"^missing +0\.0 ", text, re.MULTILINE)
-        assert re.search(r"^truthfulness +– +– +0 of 15\b", text, re.MULTILINE)
+        assert re.search(r"^truthfulness +INVALID +– +0 of 15\b", text, re.MULTILINE)
     answered = server.requests
     judge.state.text = READABLE
     assert ask(cli, CRAG, server, judge)[0].code == 0 and server.requests == answered

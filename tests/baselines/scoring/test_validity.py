@@ -34,9 +34,9 @@ def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
     with ChatServer(models=["j"], text=said) as judge:
         assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3
         out, err = capsys.readouterr()
-        assert err == "" and out.count("INVALID") == 1, "said once, above the table"
+        assert err == "" and out.count("INVALID, ") == 1, "said once, above the table"
         line = next(line for line in out.splitlines() if line.startswith("truthfulness "))
-        assert re.fullmatch(r"truthfulness +– +– +\d of 10.*", line)
+        assert re.fullmatch(r"truthfulness +INVALID +– +\d of 10.*", line)
         assert "INVALID, task_1_2 public" in " ".join(out.split())
         page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
         assert re.search(r">truthfulness</th><td>–.*\n.*>n</th><td>\d of 10</td>", page)
@@ -214,7 +214,7 @@ def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
         assert run(tmp_path, CRAG, *spec) == 3
         out = capsys.readouterr().out
         assert "INVALID, task_1_2 public: 8 of 8 items failed (official: 8 unparsable)" in " ".join(out.split())
-        assert re.search(r"^truthfulness +– +– +2 of 10$", out, re.MULTILINE)
+        assert re.search(r"^truthfulness +INVALID +– +2 of 10$", out, re.MULTILINE)
         found = quadrag.result(tmp_path / "run")
         assert not found.valid and (found["truthfulness"].value, found["truthfulness"].n) == (None, 2)
         column = collect_answers(read_runs([tmp_path / "run"])).index
@@ -229,7 +229,7 @@ def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
         assert quadrag.result(tmp_path / "run", profile="corrected").valid
         assert main(["report", str(tmp_path / "corrected"), "--profile", "official"]) in (0, None)
         out = " ".join(capsys.readouterr().out.split())
-        assert "truthfulness – – 2 of 10" in out and "missing (official)" not in out
+        assert "truthfulness INVALID – 2 of 10" in out and "missing (official)" not in out
 
 
 def test_code_2_wins(tmp_path, capsys):

@@ -1,7 +1,10 @@
 """Lines of several runs that are told once."""
 
+from quadrag.baselines.core.result import Result
 from quadrag.baselines.tables.folded import fold_lines, fold_names, fold_notes
 from quadrag.baselines.tables.notes import note_judged, note_ruled
+from quadrag.baselines.tables.run_notes import note_invalid
+from quadrag.run_record import Inputs, RunRecord
 
 
 def test_lines_alike_but_for_their_numbers_are_one_with_the_least_and_the_greatest():
@@ -18,6 +21,30 @@ def test_lines_alike_but_for_their_numbers_are_one_with_the_least_and_the_greate
 def test_of_few_runs_each_keeps_its_numbers():
     told = [("A", "9 of 40."), ("B", "11 of 40."), ("C", "9 of 40.")]
     assert fold_lines(told, numbers=False) == {"9 of 40.": ["A", "C"], "11 of 40.": ["B"]}
+
+
+def make_failed(model, failed, cause="calls failed"):
+    """A run of whose splits so many of so many items failed."""
+    config = "noise_robustness_en"
+    run = RunRecord(Inputs(quadrag="0", benchmark="rgb", config=config, splits=[*failed], retriever="given", llm=model))
+    run.invalid = [f"{config} {split}: {count} items failed: accuracy; {cause}" for split, count in failed.items()]
+    return Result(run, [], [])
+
+
+def test_what_failed_is_told_once_with_its_places_and_neither_totals_nor_errors_become_a_range():
+    counts = {"noise_0": "4 of 12", "noise_20": "5 of 12", "noise_40": "4 of 12"}
+    assert note_invalid([make_failed("a", counts)]) == [
+        "INVALID, all 3 splits: 4–5 of 12 items failed: accuracy; calls failed."
+    ]
+    assert note_invalid([make_failed("a", counts | {"noise_40": "90 of 300"})]) == [
+        "INVALID, noise_0, noise_20: 4–5 of 12 items failed: accuracy; calls failed.",
+        "INVALID, noise_40: 90 of 300 items failed: accuracy; calls failed.",
+    ]
+    one = {"noise_0": "4 of 12"}
+    assert note_invalid([make_failed("a", one, "HTTP 429"), make_failed("b", one, "HTTP 503")]) == [
+        "INVALID, a: 4 of 12 items failed: accuracy; HTTP 429.",
+        "INVALID, b: 4 of 12 items failed: accuracy; HTTP 503.",
+    ]
 
 
 def test_names_that_begin_alike_are_one_where_none_is_left_out():

@@ -228,12 +228,12 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
             "不完整：all：每个划分只问了前 5 题，共 20 题中的 5 题。",
         ),
         (
-            "PARTIAL: the first 60 of 200 questions; the files that were read hold 200 of 300 questions.",
-            "不完整：只问了 200 题中的前 60 题；所读文件只有 300 题中的 200 题。",
+            "PARTIAL: the first 60 of 200 questions; the files that were read hold 200 of all 300 questions.",
+            "不完整：只问了 200 题中的前 60 题；所读文件只有全部 300 题中的 200 题。",
         ),
         (
-            "PARTIAL: 50 of 200 questions are answered; the files that were read hold 200 of 300 questions.",
-            "不完整：回答了 200 题中的 50 题；所读文件只有 300 题中的 200 题。",
+            "PARTIAL: 50 of 200 questions are answered; the files that were read hold 200 of all 300 questions.",
+            "不完整：回答了 200 题中的 50 题；所读文件只有全部 300 题中的 200 题。",
         ),
         (
             "Ours on: revised data (made after the paper); /RGB (zh_refine.json: not the authors' own file, 200 of 300 "

@@ -133,6 +133,8 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     ):
         assert f'">{title}' in page, title
     assert "<dt>crag task_1_2: accuracy_bounded</dt>" in page, "with documents"
+    assert page.index("<h2") == page.index('<h2 id="t1">RGB: Table 1. Noi'), "what is understood at once is first"
+    assert "<b>missing (lower is better)</b>" in page and "<b>accuracy_bounded</b>" in page
     code, out, err = cli("demo", "--out", "kept")
     assert code == 0 and Path("kept/report.html").is_file()
     names = ("rgb", "crud_rag", "crag", "omnieval")

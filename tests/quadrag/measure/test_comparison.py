@@ -126,7 +126,8 @@ def test_what_is_printed_over_all_splits_is_a_score_and_a_row():
     score = before[name]
     assert before["accuracy"] is before["rgb_accuracy.accuracy"] is score and next(iter(before)) == name
     low, high = score.interval
-    assert line.split()[-5:] == [f"{100 * score.value:.1f}", f"{100 * low:.1f}–{100 * high:.1f}", "12", "of", "12"]
+    assert line.split()[-6:-4] == [f"{100 * score.value:.1f}", f"{100 * low:.1f}–{100 * high:.1f}"]
+    assert line.endswith(" 12 × 5 splits")
     assert str(score) == "accuracy 60.0% (95% 33.3–80.0), n 12/12" and score.split == "all 5 splits"
     (row, *_) = before.to_pandas(by="metric").to_dict("records")
     assert (row["score"], row["split"], row["metric"], row["value"]) == (name, "all 5 splits", "accuracy", score.value)

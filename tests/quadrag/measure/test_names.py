@@ -145,7 +145,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     headline, title, longer, made_up, head, line, *notes = repr(pairs).splitlines()
     assert headline.startswith("every is better on accuracy: +100.0 points (95% ")
     assert title == "Comparison: every minus first, noise_robustness_en noise_80"
-    assert longer.endswith(" times as long: more text can only raise accuracy.")
+    assert longer.endswith(" times as long.") and " can only rise with length; " in longer
     assert made_up == "The data are the bundled sample, which is made up."
     assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
     assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")

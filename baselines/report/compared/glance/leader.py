@@ -32,8 +32,8 @@ _SAID = {
     "": "not compared with {}",
 }
 _BESIDE = {
-    WORSE: "{} is better",
-    BETTER: "{} is worse",
+    WORSE: "worse than {}",
+    BETTER: "better than {} on the questions of both",
     EQUAL: "equal to {} on {}",
     "": "not compared",
 }  # at the other run

@@ -11,7 +11,8 @@ from quadrag.stats import Interval, Item, Pair, paired_difference, share_differe
 
 from ....core.result import PROFILES, Result
 from ....tables.cells import format_value
-from ...pooled import WEIGHTED, name_question, name_whole
+from ....tables.names import name_whole
+from ...pooled import WEIGHTED, name_question
 from ..names import Place
 from .counts import Changes, count_gains
 from .family import adjust, shape

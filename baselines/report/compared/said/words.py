@@ -171,8 +171,8 @@ def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) 
     better = (WORSE, BETTER)[lengths.index(max(lengths))]
     wins = {place: one for place, one in pairs.items() if find_verdict(place, one.pair) == better}
     raised = name_places(drop_splits({at: one for at, one in wins.items() if metric_record(at[2]).key(at[3]).grows}))
-    told = f"The better answers are {times:.1f} times as long: more text can only raise"
-    return [Alarm(f"{told} {', '.join(raised.values())}.")] * bool(raised)
+    told = f"{', '.join(raised.values())} can only rise with length; the better answers are"
+    return [Alarm(f"{told} {times:.{int(times < 10)}f} times as long.")] * bool(raised)
 
 
 def _is_odd(one: Compared) -> bool:
