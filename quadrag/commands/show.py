@@ -123,7 +123,7 @@ def _part_metric(which: Any) -> tuple[str, Any]:
     Returns:
         The config, "" where none is named, and what is wanted, with metric and split apart.
     """
-    from quadrag.baselines.report.pooled import is_whole
+    from quadrag.baselines.tables.names import is_whole
 
     config, _, rest = (which.metric or "").rpartition(": ")
     split, _, key = rest.rpartition("/")

@@ -6,9 +6,9 @@ from typing import Any
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.items.reader import RunReader
-from quadrag.baselines.report.pooled import is_whole
 from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason
+from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import unknown_name
 from quadrag.records import Key
 

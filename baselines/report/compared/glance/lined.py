@@ -14,9 +14,10 @@ from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
 from ....tables.cells import ALIKE, NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line, Verdict
+from ....tables.names import is_whole
 from ....tables.slices import select_whole
 from ...failing import count_left_out, count_wrong, tell_failing, tell_order
-from ...pooled import is_whole, pool_rows
+from ...pooled import pool_rows
 from ...summary import pick_headlines
 from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, name_some, tell_apart
 from ..paired.overall import pool_each
