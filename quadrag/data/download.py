@@ -132,5 +132,5 @@ def _transfer(url: str, target: Path) -> None:
         cause = f"{type(error).__name__} after {target.stat().st_size if target.exists() else 0} bytes"
         raise QuadragError(
             f"cannot fetch {url} ({cause}); check the network, name a mirror in QUADRAG_MIRROR, or use --data-dir; "
-            "the small sample needs no network: --data-dir sample"
+            "of the small sample, which needs no network, the folder is called sample"
         ) from None
