@@ -14,7 +14,7 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import KeyRecord, MetricRecord, metric_record
 
 NAMES = sorted(catalogue.metrics())
-STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature"}
+STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature", "valid"}
 
 
 def judge(requests: list[Any]) -> list[str]:

@@ -88,7 +88,7 @@ def test_all_four_settings_make_the_papers_table(cli):
     assert code == 0 and "Table 5" in out
     shutil.copytree("a", "b")
     code, out, _ = cli("report", "a", "b")
-    assert code == 0 and "The rest: all equal on task_1_2" in " ".join(out.split())
+    assert code == 0 and "No difference on any question by task_1_2: public/accuracy_bounded" in " ".join(out.split())
 
 
 def test_real_questions_are_answered_from_their_real_pages_with_slices(cli, real_data):

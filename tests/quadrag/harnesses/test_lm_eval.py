@@ -401,4 +401,4 @@ def test_without_data_the_line_names_what_lm_eval_takes(
     assert done.returncode == 2 and messages == []
     said = done.stderr.splitlines()[-1]
     assert said.startswith("quadrag: cannot fetch ")
-    assert said.endswith("""use --metadata '{"data_dir": "FOLDER"}'""") and "--data-dir" not in said
+    assert """use --metadata '{"data_dir": "FOLDER"}';""" in said and "--data-dir" not in said
