@@ -300,7 +300,7 @@ def test_many_invalid_tasks_are_counted_with_one_of_them_for_an_example(
         log.write_text(log.read_text("utf-8").replace("Oslo", "Oslo" if ratio in (20, 60) else ""), "utf-8")
     ran = cli("score", "out", "--data-dir", "sample")
     told = "INVALID, 5 of 8 tasks, as information_integration_en noise_0: 5 of 5 replies of the model are empty"
-    assert ran.code == 3 and told in ran.out and ran.out.count("INVALID") == 1 and not ran.err
+    assert ran.code == 3 and told in ran.out and ran.out.count("INVALID, ") == 1 and not ran.err
     assert cli("score", "out", "--data-dir", "sample", "--verbose").out.count("INVALID, ") == 5
 
 

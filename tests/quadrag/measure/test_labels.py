@@ -50,7 +50,7 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     before.show(wrong=True, limit=1)
     both.show(better=True, limit=1)
     shown = capsys.readouterr().out
-    assert "自带样例" in shown and "问题      " in shown and "标准答案" in shown and "最差的前 1 题" in shown
+    assert "自带样例" in shown and "问题      " in shown and "标准答案" in shown and "最低的 1 题" in shown
     tables = [line for line in shown.split("\n") if not line.startswith(("  ", " A", " B"))]
     assert [line for line in tables if ENGLISH.search(re.sub("“.*?”", "", line))] == []
     page = both.report("both.html").read_text(encoding="utf-8")
