@@ -30,7 +30,6 @@ TEXTS = datasets.Sequence(TEXT)
 _INPUTS = ("predictions", "references")
 _MOST = 0.2  # the share of verdicts that may fail where a value is to say something
 _FAILED = (*UNSCORED, "misaligned")  # reasons why a judge that was asked gave no verdict
-_TAILS = ("", "_over_scored", "_weighted", "_weighted_over_scored")  # of the values that a key has in a result
 
 
 class Option(NamedTuple):
@@ -60,7 +59,7 @@ JUDGE = """callable from a list of chat-message lists to a list of replies, each
     object with a `reason`; its `model` enters the signature, which has `judge:none` where it has none."""
 _VALID = {
     "valid": """with a judge; False where more than a fifth of its verdicts failed or could not be read: the values that
-        rest on them are None.""",
+        rest on them, which the profile gives all the same, say nothing of the answers.""",
 }
 _COUNTS = {
     "n_total, n_scored, unscored": "items, items without an unscored value, and the others counted by reason.",
@@ -181,13 +180,13 @@ class Shared:
         super().add_batch(**self.columns(predictions, references))
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
-        """Score what was added and what is given here; see `_judge_result` of what a judge's failures make of it."""
+        """Score what was added and what is given here; with a judge, say whether it is `valid`, and warn if not."""
         scores = self.compute_quietly(predictions=predictions, references=references, **options)
         if scores and (options.get("judge") or options.get("judges")):
-            told, values = self._judge_result(scores)
-            for line in told:
-                warnings.warn(line, stacklevel=2)
-            scores |= values
+            told, valid = self._failures(scores)
+            if told:
+                warnings.warn(told, stacklevel=2)
+            scores["valid"] = valid
         return scores
 
     def compute_quietly(
@@ -254,20 +253,16 @@ class Shared:
         if self.data is not None:
             self.answered = [answer is not None for answer in self.data["predictions"]]
 
-    def _judge_result(self, scores: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
-        """Say how many verdicts failed, [] where none did; and what that changes in a result.
-
-        It is `valid`, unless some value rests on verdicts of which more than a fifth failed: that value is then None.
-        """
+    def _failures(self, scores: Mapping[str, Any]) -> tuple[str, bool]:
+        """Say how many verdicts failed, "" where none did; and whether no value rests on more than a fifth of such."""
         rows = [row for row, answered in zip(scores["per_item"], self.answered, strict=True) if answered]
         rows = [row for row in rows if not row.get("ruled") and {*row["reasons"].values()} != {NOT_APPLICABLE}]
         failed = [{key: why for key, why in row["reasons"].items() if why in _FAILED} for row in rows]
         lost = Counter(key for reasons in failed for key in reasons if key not in self.SETTLED)
-        names = [key + tail for key, n in lost.items() if n > _MOST * len(rows) for tail in _TAILS]
-        values = {"valid": not names, **{name: None for name in names if name in scores}}
+        valid = max(lost.values(), default=0) <= _MOST * len(rows)
         if not lost:
-            return [], values
+            return "", valid
         unread = {why for reasons in failed for why in reasons.values()} == {"unparsable"}
         told = f"scored {scores['n_scored']} of {scores['n_total']}: {sum(map(bool, failed))} of {len(rows)} verdicts "
         told += "could not be read" if unread else "failed or could not be read"
-        return [f"INVALID, {told}, more than a fifth" if names else told], values
+        return (told if valid else f"INVALID, {told}, more than a fifth"), valid

@@ -83,7 +83,7 @@ def test_nothing_detected(metric: Any) -> None:
 @pytest.mark.parametrize("profile", PROFILES)
 def test_verdicts(metric: Any, scripted: Any, profile: str) -> None:
     judge, n = scripted([case["verdict"] for case in VERDICTS]), len(VERDICTS)
-    got = metric.compute_quietly(
+    got = metric.compute(
         predictions=["70"] * n, references=["70"] * n, judge=judge, questions=["q"] * n, profile=profile
     )
     assert values(got, "error_detection_judged") == [case[profile] for case in VERDICTS]
@@ -92,7 +92,7 @@ def test_verdicts(metric: Any, scripted: Any, profile: str) -> None:
 
 def test_a_failed_item_is_unscored_in_detection_and_in_correction(metric: Any, scripted: Any, failure: Any) -> None:
     said = "存在事实性错误，答案是70"
-    got = metric.compute_quietly(
+    got = metric.compute(
         predictions=[said, None, said],
         references=["70"] * 3,
         judge=scripted([failure("truncated"), YES]),

@@ -65,7 +65,7 @@ def test_an_english_phrase_in_a_chinese_set_is_known_to_corrected_alone(metric: 
 def test_verdicts(metric: Any, scripted: Any, profile: str) -> None:
     judge = scripted([case["verdict"] for case in VERDICTS])
     n = len(VERDICTS)
-    got = metric.compute_quietly(predictions=["x"] * n, judge=judge, questions=["q"] * n, profile=profile)
+    got = metric.compute(predictions=["x"] * n, judge=judge, questions=["q"] * n, profile=profile)
     assert values(got, "rejection_rate_judged") == [case[profile] for case in VERDICTS]
     unread = sum(case[profile] is None for case in VERDICTS)
     assert got["unscored"] == ({"unparsable": unread} if unread else {})
@@ -75,11 +75,11 @@ def test_a_failed_verdict_is_unscored_with_its_reason(metric: Any, scripted: Any
     no = "No, the question is not addressed by the documents."
     replies = [no, failure("truncated"), failure("api_error"), failure("odd"), failure(None), None]
     kwargs = {"predictions": ["x"] * 6, "judge": scripted(replies), "questions": ["q"] * 6}
-    got = metric.compute_quietly(**kwargs)
+    got = metric.compute(**kwargs)
     assert got["unscored"] == {"truncated": 1, "api_error": 4} and got["n_scored"] == 1
     assert got["per_item"][1]["reasons"] == {"rejection_rate_judged": "truncated"}
     assert (got["rejection_rate"], got["rejection_rate_judged"]) == (0.0, 1.0)
-    corrected = metric.compute_quietly(**kwargs, profile="corrected")
+    corrected = metric.compute(**kwargs, profile="corrected")
     assert corrected["rejection_rate_judged"] == 1 / 6 and corrected["rejection_rate_judged_over_scored"] == 1.0
 
 

@@ -43,6 +43,6 @@ def score(load: Callable[..., Any]) -> Callable[..., Any]:
     def run(config: str, answers: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
         n = len(answers)
         given = {"references": ["金"] * n, "questions": [f"问{i}" for i in range(n)], "contexts": ["段"] * n} | more
-        return load(config).compute_quietly(predictions=answers, judge=judge, profile=profile, **given)
+        return load(config).compute(predictions=answers, judge=judge, profile=profile, **given)
 
     return run

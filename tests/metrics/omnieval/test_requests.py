@@ -23,14 +23,14 @@ def test_configs(load: Callable[..., Any]) -> None:
     given: dict[str, Any] = {"predictions": ["甲"], "references": ["乙"], "questions": ["问"], "contexts": [["段"]]}
     replies = {"acc": says(2), "hal": says(0), "com": says(1), "utl": says(0), "nac": says(1)}
     values = {"acc": 1.0, "hal": 0.0, "com": 0.5, "utl": 0.0, "nac": 1.0}
-    rest = {"n_total", "n_scored", "unscored", "per_item", "signature"}
+    rest = {"n_total", "n_scored", "unscored", "per_item", "signature", "valid"}
     for config in (*KEYS, "all"):
         judge = Judge(lambda key, answer: replies[key])
-        got = load(config).compute_quietly(**given, judge=judge)
+        got = load(config).compute(**given, judge=judge)
         asked = KEYS if config == "all" else (config,)
         assert set(got) - rest == set(asked) and {key: got[key] for key in asked} == {k: values[k] for k in asked}
         assert [metric_of(request) for request in judge.batches[0]] == list(asked)
-        corrected = load(config).compute_quietly(**given, judge=judge, profile="corrected")
+        corrected = load(config).compute(**given, judge=judge, profile="corrected")
         assert set(corrected) - rest == {name for key in asked for name in (key, f"{key}_over_scored")}
         assert judge.batches[0] == judge.batches[1], "both profiles send the same requests"
     assert load().compute(**given, judge=judge) == load("all").compute(**given, judge=judge)

@@ -220,7 +220,7 @@ def test_attacks_on_a_gullible_judge_over_http(load: Callable[..., Any], tmp_pat
             before = server.requests
             given = {"predictions": answers, "references": ["3亿元"] * len(answers), "judge": judge}
             given |= {"questions": ["净利润？"] * len(answers), "contexts": [[text] for text in answers]}
-            got = [load("all").compute_quietly(**given, profile=profile) for profile in PROFILES]
+            got = [load("all").compute(**given, profile=profile) for profile in PROFILES]
             sent = server.requests - before
     fooled = {text for text, reply in zip(answers, replies, strict=True) if reply == says(2)}
     assert {attack["text"] for attack in ATTACKS if attack["hook"]} <= fooled and len(fooled) >= 20
@@ -238,7 +238,7 @@ def test_from_answers_over_http_to_the_result(load: Callable[..., Any]) -> None:
         parameters = {"temperature": 0, "response_format": load("all").response_format}
         with ChatClient(server.url + "#m", parameters=parameters) as judge:
             given = {"predictions": ["甲"], "references": ["乙"], "questions": ["问"], "contexts": [["段"]]}
-            got = [load("all").compute_quietly(**given, judge=judge, profile=profile) for profile in PROFILES]
+            got = [load("all").compute(**given, judge=judge, profile=profile) for profile in PROFILES]
         # huggingface_hub rewrites `json_schema` to TGI's form; either way the schema arrives.
         schema = load("all").response_format["json_schema"]["schema"]
         tgi = {"type": "json_object", "value": schema}

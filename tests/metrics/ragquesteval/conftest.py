@@ -28,6 +28,6 @@ def score(metric: Any) -> Callable[..., Any]:
         cache = {"a": {"question": [f"问{i}" for i in range(len(expected) if n is None else n)], "answers": expected}}
         judge = Judge({"ANSWERING P": reply, "ANSWERING R": blocks(expected), "ASKING R": asking(["问"])})
         kwargs: dict[str, Any] = {"judge": judge, "ids": ["a"], "question_cache": cache, "prompts": SHORT}
-        return metric.compute_quietly(predictions=["P"], references=["R"], profile=profile, **kwargs)
+        return metric.compute(predictions=["P"], references=["R"], profile=profile, **kwargs)
 
     return run

@@ -88,9 +88,7 @@ def test_official_takes_an_unreadable_reference_reply_for_no_answers(metric: Any
     # So the shipped files came to hold questions without answers.
     replies = {"ASKING R": asking(["问"]), "ANSWERING R": "a", "ANSWERING P": blocks(["a"])}
     got = [
-        metric.compute_quietly(
-            predictions=["P"], references=["R"], judge=Judge(replies), prompts=SHORT, profile=profile
-        )
+        metric.compute(predictions=["P"], references=["R"], judge=Judge(replies), prompts=SHORT, profile=profile)
         for profile in PROFILES
     ]
     assert [cells(one) for one in got] == [[0.0, 0.0], ["unparsable"] * 2]
@@ -101,9 +99,9 @@ def test_ill_fitting_reference_answers_are_used_or_made_anew(metric: Any) -> Non
     replies = {"ANSWERING R": blocks(["500万", "173家", "西安"]), "ANSWERING P": blocks(["500万", "173家", "西安"])}
     kwargs = {"predictions": ["P"], "references": ["R"], "ids": ["x"], "question_cache": cache, "prompts": SHORT}
     judge = Judge(replies)
-    assert cells(metric.compute_quietly(**kwargs, judge=judge))[0] < 1
-    assert cells(metric.compute_quietly(**kwargs, judge=judge, profile="corrected")) == [1.0, 1.0]
+    assert cells(metric.compute(**kwargs, judge=judge))[0] < 1
+    assert cells(metric.compute(**kwargs, judge=judge, profile="corrected")) == [1.0, 1.0]
     assert judge.batches == [["ANSWERING P"], ["ANSWERING R"], ["ANSWERING P"]]
     replies["ANSWERING R"] = blocks(["500万", "173家"], numbered=False)
-    short = metric.compute_quietly(**kwargs, judge=Judge(replies), profile="corrected")
+    short = metric.compute(**kwargs, judge=Judge(replies), profile="corrected")
     assert cells(short) == ["misaligned"] * 2 and short["recall"] == 0.0

@@ -22,7 +22,7 @@ def test_three_rounds_of_one_batch_each(metric: Any) -> None:
     replies["ASKING Rb"] = "no JSON"
     cache = {"c": {"question": ["c1"], "answers": ["c"]}, "f": {"question": ["f1"], "answers": [U]}}
     judge = Judge(replies)
-    got = metric.compute_quietly(
+    got = metric.compute(
         predictions=["Pa", "Pb", "Pc", None, "Pe", "Pf"],
         references=["Ra", "Rb", "Rc", "Rd", None, "Rf"],
         judge=judge,
@@ -43,7 +43,7 @@ def test_a_failed_call_is_unscored_with_its_reason(
 ) -> None:
     replies = {"ASKING R": asking(["问"]), "ANSWERING R": blocks(["a"]), "ANSWERING P": blocks(["a"])}
     judge = Judge(replies | {round_: failure(why)})
-    got = metric.compute_quietly(predictions=["P"], references=["R"], judge=judge, prompts=SHORT, profile=profile)
+    got = metric.compute(predictions=["P"], references=["R"], judge=judge, prompts=SHORT, profile=profile)
     assert cells(got) == [why, why] and got["unscored"] == {why: 1}
     assert got["recall"] == (None if profile == "official" else 0.0)
     assert judge.batches[-1] == [round_]
@@ -52,7 +52,7 @@ def test_a_failed_call_is_unscored_with_its_reason(
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_questions_from_the_judge(metric: Any, profile: str) -> None:
     judge = Judge({"ASKING R": asking([])})
-    got = metric.compute_quietly(predictions=["P"], references=["R"], judge=judge, prompts=SHORT, profile=profile)
+    got = metric.compute(predictions=["P"], references=["R"], judge=judge, prompts=SHORT, profile=profile)
     assert cells(got) == ["no_questions"] * 2
 
 
@@ -91,7 +91,7 @@ def test_from_files_over_http_to_the_result(metric: Any, tmp_path: Path) -> None
         server.rules.insert(0, Rule("status", match="丙文", status=400))
         with ChatClient(server.url + "#m", concurrency=4) as judge:
             got = {
-                profile: metric.compute_quietly(
+                profile: metric.compute(
                     predictions=["甲文", "乙文", "丙文"],
                     references=["甲的原文", "乙的原文", "甲的原文"],
                     judge=judge,

@@ -30,7 +30,7 @@ def score(metric: Any) -> Callable[..., Any]:
 
     def run(answers: list[Any], golds: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
         questions = [f"Q{i}" for i in range(len(answers))]
-        return metric.compute_quietly(
+        return metric.compute(
             predictions=answers, references=golds, questions=questions, judge=judge, profile=profile, **more
         )
 

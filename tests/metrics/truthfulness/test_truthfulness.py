@@ -150,17 +150,17 @@ def test_add_and_add_batch_agree_with_compute(metric: Any, score: Callable[..., 
     kwargs = {"questions": ["Q0", "Q1", "Q2", "Q3"], "judge": Substring(), "profile": profile}
     for answer, gold in zip(answers, golds, strict=True):
         metric.add(prediction=answer, reference=gold)
-    assert metric.compute_quietly(**kwargs) == whole
+    assert metric.compute(**kwargs) == whole
     metric.add_batch(predictions=answers[:1], references=golds[:1])
     metric.add_batch(predictions=answers[1:], references=golds[1:])
-    assert metric.compute_quietly(**kwargs) == whole
+    assert metric.compute(**kwargs) == whole
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_no_items(score: Callable[..., Any], profile: str) -> None:
     got = score([], [], Says(NO), profile, weights={"simple": 1}, domains=[], question_types=[])
     assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
-    counted = ("n_total", "n_scored", "unscored", "per_item", "signature")
+    counted = ("n_total", "n_scored", "unscored", "per_item", "signature", "valid")
     assert all(value is None for key, value in got.items() if key not in counted)
 
 

@@ -171,7 +171,7 @@ def test_attacks_on_a_gullible_judge_over_http(metric: Any, part: Callable[[str]
             fooled = {text for text, reply in zip([*answers, "Rome"], replies, strict=True) if reply == YES}
             before = server.requests
             got = {
-                profile: metric.compute_quietly(
+                profile: metric.compute(
                     predictions=answers,
                     references=["Oslo"] * len(answers),
                     questions=["Where?"] * len(answers),
@@ -196,7 +196,7 @@ def test_from_answers_over_http_to_the_result(metric: Any) -> None:
         server.rules.append(Rule("reply", match='"Bonn"', message={"content": NO}))
         with ChatClient(server.url + "#m", concurrency=4) as judge:
             kwargs = {"predictions": ["in Oslo", "Bonn", "Bern", "I don't know"], "references": ["Oslo"] * 4}
-            got = [metric.compute_quietly(**kwargs, questions=["?"] * 4, judge=judge, profile=p) for p in PROFILES]
+            got = [metric.compute(**kwargs, questions=["?"] * 4, judge=judge, profile=p) for p in PROFILES]
     assert means(got[0]) == [-0.75, 0.0, 0.75, 0.25] and got[0]["unscored"] == {"unparsable": 1, "api_error": 1}
     assert means(got[1]) == [0.0, 0.25, 0.25, 0.25] and got[1]["unscored"] == {"api_error": 1}
     assert got[1]["unscored_share"] == 0.25 and got[0]["signature"].endswith("judge:m")
@@ -273,7 +273,9 @@ def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
 )
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(("reply", "how"), [("blub", "could not be read"), (None, "failed or could not be read")])
-def test_verdicts_that_failed_are_told_and_where_many_did_there_is_no_value(metric, profile, unread, begin, reply, how):
+def test_verdicts_that_failed_are_told_and_where_many_did_the_result_is_not_valid(
+    metric, profile, unread, begin, reply, how
+):
     def judge(requests):
         return [reply] * unread + ['{"score": 1}'] * (len(requests) - unread)
 
@@ -287,7 +289,5 @@ def test_verdicts_that_failed_are_told_and_where_many_did_there_is_no_value(metr
         counted = metric.compute_quietly(**asked, judge=judge, profile=profile)
         asked["predictions"], states = [None] * unread + ["It was in May."] * (10 - unread), ["unparsable"] * 10
         fine = metric.compute(**asked, states=states, judge=lambda requests: ['{"score": 1}'] * len(requests))
-    assert fine["valid"] and fine["accuracy"] is not None
-    rests = {"truthfulness", "accuracy", "hallucination"} if unread == 3 else set()
-    gone = {key for key in counted if got[key] is None and counted[key] is not None}
-    assert got["valid"] == (not rests) and gone == rests | {f"{key}_over_scored" for key in rests} & {*counted}
+    assert fine.pop("valid")
+    assert got.pop("valid") == (unread == 1) and got == counted

@@ -96,7 +96,9 @@ def test_data_that_cannot_be_fetched_are_named_by_argument(monkeypatch):
         lambda: quadrag.questions(*CRAG),
         lambda: list(quadrag.corpus("crud_rag")),
     ):
-        with pytest.raises(quadrag.QuadragError, match=r'cannot fetch .*, or use data_dir=; .*: data_dir="sample"$'):
+        with pytest.raises(
+            quadrag.QuadragError, match=r"cannot fetch .*, or use data_dir=; .*, the folder is called sample$"
+        ):
             use()
 
 
