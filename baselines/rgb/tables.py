@@ -129,7 +129,7 @@ def _our_lines(
     for suffix, columns in rows.items():
         if any(row["place"] in columns for row in ours if row["profile"] == profiles[0]):
             theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
-            label = " " * bool(theirs) + name_model(results[0].run.inputs) + suffix
+            label = f"{' ' * bool(theirs)}{name_model(results[0].run.inputs)}{suffix} (ours)"
             place = itemgetter("place")
             lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=True)
             found.append((theirs, lines))
