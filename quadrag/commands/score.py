@@ -102,7 +102,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
-    from quadrag.baselines.report.compared.comparison import merge_runs
+    from quadrag.baselines.report.compared.merged import merge_runs
     from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts

@@ -1,18 +1,13 @@
 """Runs compared metric by metric: of two with the difference of each and its verdict, of more side by side."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.run_record import RunRecord
 from quadrag.stats import Pair
 
-from ...certify.certificate import unique
-from ...core.benchmark import load
 from ...core.result import Result
-from ...core.settings import NONE
 from ...scoring.rows import ALL
 from ...tables.cells import Row, value_cell
 from ...tables.folded import fold_notes
@@ -60,57 +55,6 @@ class _Rows(NamedTuple):
     tables: list[dict[tuple[Place, str], Row]]
     places: list[tuple[Place, str]]
     lacking: list[Row]
-
-
-def merge_runs(results: Sequence[Result]) -> Result:
-    """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
-    ran = Counter(result.run.inputs.config for result in results)
-
-    def how(result: Result) -> str:
-        inputs = result.run.inputs
-        if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
-            return ""
-        return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
-
-    def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [row | {"split": row["split"] + how(result)} for row in rows]
-
-    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
-    return Result(
-        _merge_records([result.run for result in results], [*splits]),
-        [row for result in results for row in name_splits(result, result.scores)],
-        [row for result in results for row in name_splits(result, result.items)],
-        stopped="; ".join(result.stopped for result in results if result.stopped) or None,
-        asked={
-            (config, split + how(result), name): one
-            for result in results
-            for (config, split, name), one in result.asked.items()
-        },
-        certificates=unique(one for result in results for one in result.certificates),
-        texts={
-            ((config, split + how(result), name), sample): text
-            for result in results
-            for ((config, split, name), sample), text in result.texts.items()
-        },
-        parts=[result.run for result in results],
-    )
-
-
-def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
-    """Return the first run's record with what is to be told above a table of all of them."""
-    parts = [run.coverage.split(" of ") for run in runs if run.coverage]
-    return replace(
-        runs[0],
-        inputs=replace(runs[0].inputs, splits=splits),
-        coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
-        invalid=[line for run in runs for line in run.invalid],
-        partly={line: share for run in runs for line, share in run.partly.items()},
-        empty={place: n for run in runs for place, n in run.empty.items()},
-        refused=[sum(counts) for counts in zip(*(run.refused for run in runs), strict=True)],
-        constant_verdicts={line: names for run in runs for line, names in run.constant_verdicts.items()},
-        doubtful_verdicts={line: names for run in runs for line, names in run.doubtful_verdicts.items()},
-        dead_judge=any(run.dead_judge for run in runs),
-    )
 
 
 def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", every: bool = True) -> Grid:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from compared_runs import ROUGE, ask, run
 
-from quadrag.baselines.report.compared.comparison import compare_runs, merge_runs
+from quadrag.baselines.report.compared.comparison import compare_runs
+from quadrag.baselines.report.compared.merged import merge_runs
 from quadrag.baselines.report.compared.paired.pairs import list_differences, pair_results
 
 
