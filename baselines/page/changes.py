@@ -69,7 +69,8 @@ def _tell_spread(index: Mapping[str, Any], found: Sequence[Change]) -> str:
     times = Counter(known[one.place] for one in found)
     most = max(times.values(), default=1)
     upto = "up to " * (len(found) < most * len(times))
-    return f"{len(times)} questions, {upto}{most} splits each" if most > 1 and found[0].split else ""
+    few, each = ("question", "") if len(times) == 1 else ("questions", " each")
+    return f"{len(times)} {few}, {upto}{most} splits{each}" if most > 1 and found[0].split else ""
 
 
 def _split(index: Mapping[str, Any], at: int) -> tuple[list[Change], list[Change]]:

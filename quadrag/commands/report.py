@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"
     )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
+    options.refuse(parser, "--out", "report makes no folder: --html FILE writes the page")
     options.labels(parser)
     options.certificates(parser)
     options.verbose(parser)

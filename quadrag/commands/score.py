@@ -15,7 +15,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.commands.shared.answered import own_profile, request_all
@@ -39,21 +39,13 @@ EXAMPLES = (
 )
 
 
-class _NoLimit(argparse.Action):
-    """Says why there is no such option, which `quadrag run` has."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        """Refuse it."""
-        parser.error("score takes no --limit: a file may simply hold fewer answers")
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("answers", nargs="+", metavar="FILE", help="JSON Lines; `answer` null is a failed call")
     parser.add_argument("--benchmark", metavar="B", help="where the lines do not say it, as those of another system")
     parser.add_argument("--config", metavar="C", help="likewise")
     parser.add_argument("--split", metavar="S", help="the split answered, where the lines do not say it")
-    parser.add_argument("--limit", action=_NoLimit, help=argparse.SUPPRESS)
+    options.refuse(parser, "--limit", "score takes no --limit: a file may simply hold fewer answers")
     options.data(parser)
     parser.add_argument(
         "--option",

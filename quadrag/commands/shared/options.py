@@ -7,7 +7,7 @@ at once.
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from quadrag.labels import LANGUAGES, VARIABLE, usual_labels
 
@@ -26,6 +26,16 @@ class Once(argparse._StoreAction):
             parser.error(f"{option} is given twice, as {self.given} and {values}")
         self.given = values
         super().__call__(parser, namespace, values, option)
+
+
+def refuse(parser: Any, option: str, why: str) -> None:
+    """Refuse an option that other commands have, and say why or what is meant in its place."""
+
+    class Refusal(argparse.Action):
+        def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+            parser.error(why)
+
+    parser.add_argument(option, action=Refusal, help=argparse.SUPPRESS)
 
 
 def data(parser: Any) -> None:

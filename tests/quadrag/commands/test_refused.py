@@ -36,6 +36,8 @@ def plain(n=12):
         (("run", "rgb"), ("no config", "--all", "noise_robustness_zh")),
         (("run", "rbg", "noise_robustness_zh"), ("'rbg'", "nearest: rgb")),
         (("construct", "review", "x", "--sampel", "3"), ("nearest: --sample",)),
+        (("report", "a", "b", "--out", "both.html"), ("report makes no folder: --html FILE writes the page",)),
+        (("score", "a.jsonl", "--limit", "5"), ("a file may simply hold fewer answers",)),
         ((*RUN, "--llm", DEAD, "--llm=http://127.0.0.1:9/v1#n"), (f"--llm is given twice, as {DEAD} and",)),
         (("run", "rgb", "noise_robustness"), ("'noise_robustness'", "noise_robustness_en", "noise_robustness_zh")),
         (("run", "rgb", "noise_robustnes_zh", "--llm", DEAD, "--ledger", "L"), ("nearest: noise_robustness_zh",)),
