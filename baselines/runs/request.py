@@ -97,6 +97,17 @@ class RunRequest:
             raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
         return catalogue.benchmark_name(self.benchmark)
 
+    def named_config(self) -> str:
+        """Return the config's name.
+
+        Raises:
+            QuadragError: none is named.
+        """
+        if not self.config:
+            known = ", ".join(catalogue.configs(self.named_benchmark()))
+            raise QuadragError(f"no config; expected one of {known}; --all of `quadrag run` takes all")
+        return self.config
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -169,11 +180,8 @@ def make_task(request: RunRequest) -> Task:
     Raises:
         QuadragError: benchmark, config or retriever is missing or unknown, or a setting is of no use.
     """
-    name = request.named_benchmark()
-    known = catalogue.configs(name)
-    if not request.config:
-        raise QuadragError(f"no config; expected --all or one of {', '.join(known)}")
-    catalogue.config(name, request.config)
+    name, config = request.named_benchmark(), request.named_config()
+    catalogue.config(name, config)
     if request.limit is not None and (type(request.limit) is not int or request.limit < 1):
         raise QuadragError(f"limit is {request.limit!r}; expected a whole number from 1, or None for all questions")
     benchmark = load(name)
@@ -181,7 +189,7 @@ def make_task(request: RunRequest) -> Task:
         raise QuadragError(f"{name} takes --retriever {' or '.join(benchmark.retrievers)}")
     task = Task(
         benchmark=name,
-        config=request.config,
+        config=config,
         split=request.split,
         data_dir=request.data_dir,
         retriever=request.retriever or _implied(request) or benchmark.default_retriever,

@@ -26,7 +26,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
-    parser.add_argument("config", metavar="CONFIG")
+    parser.add_argument("config", metavar="CONFIG", nargs="?")
     parser.add_argument("--split", metavar="S", help="one split (default: all that are measured)")
     options.data(parser)
     parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="may be repeated")
@@ -60,7 +60,7 @@ def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     request = run_request(arguments)
     for one in questions(
         request.named_benchmark(),
-        arguments.config,
+        request.named_config(),
         split=request.split,
         data_dir=request.data_dir,
         limit=request.limit,

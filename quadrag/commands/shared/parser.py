@@ -23,7 +23,15 @@ _EXAMPLES = (
 )
 _WIDTH = 80
 _LABELS = "of messages and help"
-_MEANT = {"compare": "report", "evaluate": "run", "eval": "run", "download": "prepare", "ls": "list"}
+_MEANT = {
+    **dict.fromkeys(("compare", "diff"), "report"),
+    **dict.fromkeys(("evaluate", "eval"), "run"),
+    "download": "prepare",
+    "ls": "list",
+    "--model": "--llm",
+    "--batch-size": "--concurrency",
+    "--num-samples": "--limit",
+}
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -89,10 +97,24 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         command = parser
         while chosen := _chosen(command, arguments):
             command = chosen
-        options = [name for action in command._actions for name in action.option_strings if name.startswith("--")]
-        near = difflib.get_close_matches(extra[0].split("=")[0], options, n=2, cutoff=0.7)
+        near = _find_near(command, extra[0])
         command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
     return arguments
+
+
+def _find_near(parser: argparse.ArgumentParser, typed: str) -> list[str]:
+    """Find the arguments of a command that one which it has not may have meant."""
+    known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
+    name = typed.split("=")[0]
+    by_place = [action.metavar for action in parser._actions if f"--{action.dest}" == name]
+    if by_place:
+        return [f"{by_place[0]}, without {name}"]
+    if not name.startswith("-"):  # a number, or the name of a part
+        meant = [f"--limit {name}" if name.isdecimal() else f"--split {name}"]
+        return [one for one in meant if one.split()[0] in known]
+    if _MEANT.get(name) in known:
+        return [_MEANT[name]]
+    return difflib.get_close_matches(name, known, n=2, cutoff=0.7)
 
 
 def _command_first(argv: Sequence[str]) -> list[str]:
