@@ -61,6 +61,24 @@ def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_al
     assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c."
 
 
+def test_runs_that_differ_in_nothing_have_no_leader(make):
+    grid = glance_several(make(a=5, b=5, c=5))
+    assert told(grid) == ["No run is better on accuracy with 41.7 over all 5 splits: equal on all questions."]
+    assert not any("found by looking" in note for note in grid.notes)
+
+
+def test_a_later_metric_by_which_runs_differ_says_which_leads(cli):
+    assert cli("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--out", "r").code == 0
+    [(_, [result])] = read_runs(["r"])
+    runs = [(f"runs/{name}", copy.deepcopy(result)) for name in "abc"]
+    for line in runs[1][1].items:
+        line["error_detection.error_detection"] = {"official": 1.0, "corrected": 1.0}
+    for row in runs[1][1].scores:
+        row |= {"value": 1.0} if row["key"] == "error_detection" else {}
+    [best] = told(glance_several(runs))
+    assert best.startswith("b is best on error_detection with")
+
+
 def test_runs_that_have_no_valid_metric_in_common_have_no_leader(make):
     runs = make(a=1, b=2, c=3)
     for _, one in runs:

@@ -78,7 +78,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     first = ranked[0]
     lines = []
     for at in (*ranked, *(at for at in range(len(runs)) if at not in ranked)):
-        verdict = Cell("leads" if at == first else "not compared")
+        verdict = Cell("not compared" if at != first else NOTHING if _are_equal(lead) else "leads")
         if at in pairs:
             difference = pair_cell(pairs[at], place)
             told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
@@ -95,7 +95,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
         *tell_order(shown),
         f"{name_units(rows)}; {profile} profile.",
         *note_directions([place[2:]]),
-        f"Better or worse: p below 0.05. {_tell_looking(lead)}",
+        " ".join(["Better or worse: p below 0.05.", *_tell_looking(lead)]),
     ]
     return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
 
@@ -106,7 +106,7 @@ def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     if lead is None:
         return []
     columns = name_columns([name for name, _ in runs])
-    return [_tell(lead, runs, columns), *_tell_errors(lead, runs, columns, profile), _tell_looking(lead)]
+    return [_tell(lead, runs, columns), *_tell_errors(lead, runs, columns, profile), *_tell_looking(lead)]
 
 
 def _tell_errors(
@@ -120,9 +120,10 @@ def _tell_errors(
                 yield Alarm(f"{name_difference((columns[first], columns[at]))}: {told}")
 
 
-def _tell_looking(lead: _Lead) -> str:
+def _tell_looking(lead: _Lead) -> list[str]:
     pairs = comb(len(lead.ranked), 2)
-    return f"Of the run that leads p is multiplied by {pairs}, the number of pairs of runs: it is found by looking."
+    told = f"Of the run that leads p is multiplied by {pairs}, the number of pairs of runs: it is found by looking."
+    return [] if _are_equal(lead) else [told]
 
 
 def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str]) -> Verdict:
@@ -132,6 +133,8 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
     pooled = place[1] not in splits
     label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
     what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
+    if _are_equal(lead):
+        return Verdict(f"No run is better {what}: equal on all questions.")
     leader = names[first]
     verdicts = {names[at]: (_find_against(lead, at), where.get(at, "")) for at in others}
     groups: dict[str, list[str]] = {}
@@ -152,7 +155,18 @@ def _find_against(lead: _Lead, at: int) -> str:
 
 
 def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
-    """Find the first metric by which the best run and any other one are compared."""
+    """Find the first metric by which the best run and any other one differ, or else are compared."""
+    leads = [*_list_leads(results, profile)]
+    return next((one for one in leads if not _are_equal(one)), next(iter(leads), None))
+
+
+def _are_equal(lead: _Lead) -> bool:
+    """Whether no other run differs on any question from the one that leads."""
+    return all(_find_against(lead, at) == EQUAL for at in lead.ranked[1:])
+
+
+def _list_leads(results: Sequence[Result], profile: str) -> Iterator[_Lead]:
+    """Yield the metrics by which the best run and any other one are compared."""
     tables: list[Mapping[Place, Row]] = []
     wholes: dict[Place, None] = {}
     parts: dict[Place, None] = {}
@@ -177,8 +191,7 @@ def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
                     at: _BOTH if here and left_out[at] else _tell_where(one.pair.n, max(most, one.asked))
                     for at, one in found.items()
                 }
-                return _Lead(place, values, ranked, pairs, where)
-    return None
+                yield _Lead(place, values, ranked, pairs, where)
 
 
 def _cells(row: Row) -> list[Cell]:
