@@ -91,6 +91,8 @@ def _note_each(results: Sequence[Result], tell: Callable[[Sequence[Result]], Seq
     said = [[one.llm for one in inputs], [one.config for one in inputs], [" ".join(one.splits) for one in inputs]]
     differ = [names for names in said if len({*names}) > 1]
     runs = [" ".join(names) for names in zip(*differ, strict=True)] or [""] * len(results)
+    if len({*runs}) < len(results) > 1:
+        runs = [str(result.folder or f"#{number}") for number, result in enumerate(results, 1)]
     said_of = ((run, note) for run, result in zip(runs, results, strict=True) for note in tell([result]))
     told = fold_notes(said_of, numbers=False)
     return [note if {*of} == {*runs} else f"{', '.join(dict.fromkeys(of))}: {note}" for note, of in told]
