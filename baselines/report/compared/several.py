@@ -140,7 +140,9 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
                 *tell_length(first, other, shown),
             ]
         ]
-        missing += [(name, one) for one in tell_missing(first, other, heads, pairs, profile, two)]
+        lacking = tell_missing(first, other, heads, pairs, profile, two)
+        # What is INVALID the table says in its line, and a note above it why.
+        missing += [(name, one) for one in lacking if every or "INVALID" not in one]
         if every or len(runs) <= FEW_RUNS:
             headline = tell_headline(shown, profile, two, labels)
             notes += [
