@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from typing import Any
 
 from quadrag.metric_record import find_verdict
 
@@ -34,10 +35,12 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
                 discredit(row, beside=verdict not in chain(*result.run.doubtful_verdicts.values()))
 
 
-def _name_judge(result: Result) -> tuple[str | None, str]:
-    """Name the judge of a run, with the prompt of its own."""
+def _name_judge(result: Result) -> tuple[Any, ...]:
+    """Name the judge of a run, with where it was asked, what answered to its name, and the prompt of its own."""
     inputs = result.run.inputs
-    return inputs.judge, str((inputs.judging or {}).get("prompt", ""))
+    known = (inputs.services, inputs.served_as)
+    asked = [[(role, name) for role, name in sorted(one.items()) if role.startswith("judge")] for one in known]
+    return inputs.judge, *map(tuple, asked), str((inputs.judging or {}).get("prompt", ""))
 
 
 def is_by_chance(result: Result, verdict: str) -> bool:

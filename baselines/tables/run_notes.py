@@ -74,7 +74,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         notes.append(Alarm(f"{join_runs(names, results)}: {line}" if any(names) else line))
     named = zip(name_apart(results), results, strict=True)
     if too := [name for name, one in named if any(map(is_alike_beside, one.scores))]:
-        notes.append(Alarm(f"{ALIKE} marks {join_runs(too, results)} too: the judge is the same."))
+        notes.append(Alarm(f"{ALIKE} marks {join_runs(too, results) or 'it'} too: the judge is the same."))
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike

@@ -3,6 +3,7 @@
 A terminal is shown both in one table, a line a run, the best first, and no more of it than a person reads.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -90,11 +91,19 @@ def tabulate_several(
         return [values, differences]
     lead, *rest = line_up(runs, profile)
     notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
-    above: list[str] = [note for note in notes if isinstance(note, Alarm | Verdict)]
-    lead = replace(lead, title=f"{differences.title}{lead.title}", notes=above)
+    marked = [note for note in notes if isinstance(note, Alarm | Verdict)]
+    single = [note for note in marked if isinstance(note, Alarm) and note not in leader and _is_of_some(note, runs)]
+    above: list[str] = [note for note in marked if note not in single]
+    lead = replace(lead, title=f"{differences.title}{lead.title}", notes=[*above, *map(str, single)])
     grids = [lead, *rest]
-    grids[-1].notes += [note for note in notes if note not in above]
+    grids[-1].notes += [note for note in notes if note not in marked]
     return grids
+
+
+def _is_of_some(note: str, runs: Sequence[tuple[str, Result]]) -> bool:
+    """Whether a note begins with the names of some of the runs, which in a table of many stands below it."""
+    named = re.split(", | minus ", note.partition(": ")[0])
+    return not {*named}.isdisjoint(name_columns([name for name, _ in runs]))
 
 
 def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, every: bool) -> Grid:

@@ -241,11 +241,12 @@ def test_of_several_runs_what_is_not_compared_for_one_reason_is_told_in_one_line
 
 
 def test_where_a_judge_is_marked_in_one_run_what_rests_on_it_in_another_is_marked_too() -> None:
-    runs = [run(0.1), run(0.9, "B"), run(0.9, "C", "m2")]
+    runs = [run(0.1), run(0.9, "B"), run(0.9, "C", "m2"), run(0.9, "D")]
+    runs[3].run.inputs.services["judge"] = "http://elsewhere/v1"
     runs[0].run.doubtful_verdicts = {"39 of 40 verdicts are wrong": [JUDGED]}
     lay_beside(runs)
     marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]
-    assert marked == [{"ragquesteval"}, {"ragquesteval"}, set()], "another judge is not known to err"
+    assert marked == [{"ragquesteval"}, {"ragquesteval"}, set(), set()], "another judge is not known to err"
     second = name_apart(runs)[1]
     assert f"! marks {second} too: the judge is the same." in note_partial(runs)
     lay_beside([alone := run(0.9, "B")])

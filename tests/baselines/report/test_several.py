@@ -205,7 +205,7 @@ def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_
     (grid,) = tabulate_several(runs, every=False)
     first, flaky, *_ = grid.notes  # the best one is compared with none: none leads
     assert first == "Compared with v1 on rouge_l – better: v2; all equal: flaky, v3; not compared: ext."
-    told = r"flaky: by corrected worse than v1 on rouge_l, -15\.0 \(-\S+ to -\S+\); 6 answers failed\."
+    told = r"flaky: by corrected worse than v1 on rouge_l, -15\.0 \(95% -\S+ to -\S+; p \S+\); 6 answers failed\."
     assert re.fullmatch(told, flaky), flaky
     assert speak(first, "zh") == "与 v1 比 rouge_l，更好：v2；全部相同：flaky, v3；未比较：ext。"
     assert not re.search("worse|failed", speak(flaky, "zh"))

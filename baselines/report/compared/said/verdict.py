@@ -157,7 +157,7 @@ def tell_turned(
             verdict = find_verdict(place, one.other)
             against = "than" if verdict in (BETTER, WORSE) else "against"
             (first, second), (_, failed) = names, one.failed
-            said = f"{verdict} {against} {first} on {labels[place]}, {_tell_interval(place, one.other)}"
+            said = f"{verdict} {against} {first} on {labels[place]}, {_format(place, one.other)}{_tell_sureness(place, one.other)}"
             some = f"; {failed} answer{'s' * (failed > 1)} failed" * bool(failed)
             return [f"{second}: by {_name_other(profile)} {said}{some}."]
     return []
@@ -192,10 +192,6 @@ def _tell_sureness(place: Place, pair: Pair, facts: Sequence[str] = ()) -> str:
     parts += [format_p(pair.decisive)] * (find_verdict(place, pair) != EQUAL)
     between = "; ".join([*parts, *facts])
     return f" ({between})" * bool(between)
-
-
-def _tell_interval(place: Place, pair: Pair) -> str:
-    return f"{_format(place, pair)} ({pair_cell(pair, place).sub})"
 
 
 def format_p(p: float) -> str:
