@@ -55,6 +55,9 @@ def _explain(grid: Grid, words: Words) -> Iterator[str]:
         yield words[grid.form]
         return
     yield f"● {words['ours']}"
+    ours = [one for line in grid.lines if line.kind == "ours" for one in _figures(line)]
+    if grid.form in ("points", "runs") and not all(one.interval for one in ours):
+        yield f"○ {words['few']}"
     if any(line.kind == "published" and _figures(line) for line in grid.lines):
         yield f"◇ {words['published']}"
 
@@ -99,14 +102,14 @@ def _group(lines: Sequence[Line], at: int, texts: Sequence[str]) -> Iterator[Row
             if heading:
                 yield heading
                 heading = None
-            yield Row(_name(line), line.kind, figure.value, figure.interval, text)
+            yield Row(_name(line), line.kind, figure.value, figure.interval, text, bool(figure.interval))
 
 
 def _runs(grid: Grid) -> Iterator[Panel]:
     names = grid.names or _titles(grid)
     for line in grid.lines:
         rows = [
-            Row(name, line.kind, cell.figure.value, cell.figure.interval, cell.text)
+            Row(name, line.kind, cell.figure.value, cell.figure.interval, cell.text, bool(cell.figure.interval))
             for name, cell in zip(names, line.cells, strict=False)
             if cell.figure
         ]

@@ -23,7 +23,7 @@ from .palette import cut_text
 
 
 class Row(NamedTuple):
-    """A row of a chart; without a value it is a heading. `sure` fills the sign of a difference."""
+    """A row of a chart; without a value it is a heading. `sure` fills its sign, as one with an interval is."""
 
     label: str
     kind: str

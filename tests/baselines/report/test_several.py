@@ -58,7 +58,7 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
         assert "The best first, what failed counted as wrong." in grid.notes
         assert grid.notes[0] == (
             "good leads on rouge_l with 40.0: better than poor; equal to raising on the 16 questions that both scored; "
-            "not decided against close."
+            "not decided against close (p times 6, one for each pair of runs: the best is found by looking)."
         )
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
     glance = glance_several(named)
@@ -184,7 +184,8 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     grid, _ = tabulate_several(many, every=False)
     assert grid.notes[:2] == [
-        "s19 leads on accuracy with 95.0: better than 8 runs; not decided against 11 runs.",
+        "s19 leads on accuracy with 95.0: better than 8 runs; not decided against 11 runs "
+        "(p times 190, one for each pair of runs: the best is found by looking).",
         "Compared with s0 on accuracy – better: 12 runs; not decided: 7 runs.",
     ]
     assert not re.search("runs|better", speak(grid.notes[0], "zh"))

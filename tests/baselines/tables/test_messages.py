@@ -67,7 +67,7 @@ def told(ran):
         (("label", "no", "--labels", "zh"), "请用 --out 写出新的标注表，或用 --people 收回一个"),
         (("--limit", "1", *RUN), "--limit 写在了命令之前；请写在命令之后；见 quadrag --help --labels zh"),
         (("--labels", "zh", "list", "no"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
-        (("questions", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag questions --help --labels zh"),
+        (("recall", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag recall --help --labels zh"),
         (("prepare", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
         ((*RUN, "--llm", "127.0.0.1:8080"), "模型中的 '127.0.0.1:8080' 不是服务器的基础地址；应为 http://host:port"),
         (("list", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),

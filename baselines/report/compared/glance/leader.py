@@ -123,7 +123,8 @@ def _tell_errors(
 def _tell_looking(lead: _Lead) -> list[str]:
     pairs = comb(len(lead.ranked), 2)
     told = f"Of the run that leads p is multiplied by {pairs}, the number of pairs of runs: it is found by looking."
-    return [] if _are_equal(lead) else [told]
+    said = any(_find_against(lead, at) == UNDECIDED for at in lead.ranked)  # with the verdict
+    return [] if said or _are_equal(lead) else [told]
 
 
 def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str]) -> Verdict:
@@ -143,10 +144,13 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
             if mine == verdict:
                 groups.setdefault(said.format("{}", questions), []).append(name)
     against = "; ".join(said.format(name_some(of)) for said, of in groups.items())
-    decided = [verdict == WORSE for verdict, _ in verdicts.values()]
-    if not any(decided):
+    found = [verdict for verdict, _ in verdicts.values()]
+    if UNDECIDED in found:  # which beside a difference from the first run alone may be decided
+        pairs = comb(len(lead.ranked), 2)
+        against += f" (p times {pairs}, one for each pair of runs: the best is found by looking)"
+    if WORSE not in found:
         return Verdict(f"Not decided which run is best: {leader} leads {what}; {against}.")
-    return Verdict(f"{leader} {'is best' if all(decided) else 'leads'} {what}: {against}.")
+    return Verdict(f"{leader} {'is best' if {*found} == {WORSE} else 'leads'} {what}: {against}.")
 
 
 def _find_against(lead: _Lead, at: int) -> str:

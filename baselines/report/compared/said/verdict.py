@@ -132,14 +132,16 @@ def tell_failed(failed: Sequence[int], profile: str, names: Sequence[str]) -> li
 
 
 def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) -> str:
-    """Say what the other profile says where that is another verdict; "" where it is the same."""
+    """Say what the other profile says where it decides otherwise, or finds a difference in what failed; else ""."""
     other = one.other
     if other is None or other.n < FEW:
         return ""
     mine, turned = (find_verdict(place, pair) for pair in (one.pair, other))
     decided = [verdict in (BETTER, WORSE) for verdict in (mine, turned)]
     if mine == turned or not any(decided):
-        return ""
+        lost = mine == EQUAL != turned and profile == PROFILES[0] and any(one.failed)
+        told = f"{_name_other(profile)}, the other profile, counts what failed as wrong: "
+        return told + _tell_difference(place, other) if lost else ""
     what = "says the opposite" if all(decided) else "decides" if decided[1] else "does not decide"
     verdict = f"{_tell_verdict(place, other, names)}, " * decided[1]
     return f"{_name_other(profile)}, the other profile, {what}: {verdict}{_tell_difference(place, other)}"
@@ -157,7 +159,8 @@ def tell_turned(
             verdict = find_verdict(place, one.other)
             against = "than" if verdict in (BETTER, WORSE) else "against"
             (first, second), (_, failed) = names, one.failed
-            said = f"{verdict} {against} {first} on {labels[place]}, {_format(place, one.other)}{_tell_sureness(place, one.other)}"
+            size = f"{_format(place, one.other)}{_tell_sureness(place, one.other)}"
+            said = f"{verdict} {against} {first} on {labels[place]}, {size}"
             some = f"; {failed} answer{'s' * (failed > 1)} failed" * bool(failed)
             return [f"{second}: by {_name_other(profile)} {said}{some}."]
     return []
