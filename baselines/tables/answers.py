@@ -61,7 +61,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     decline with the phrase that a prompt asks for.
     """
     bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
-    where = f" of {', '.join(dict.fromkeys(bare))} without documents" * (len(results) > 1)
+    where = f"Without documents all answers of {', '.join(dict.fromkeys(bare))}" if len(results) > 1 else "All answers"
     named = list(zip(name_apart(results), results, strict=True))
     told = [
         (name, note)
@@ -74,7 +74,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
             type(note)(f"{join_runs(of, results)}: {note}." if any(of) else f"{_begin(note) if of else note}.")
             for note, of in fold_notes(told, len(told) > _MOST_LINES)
         ),
-        *[f"All answers{where} are empty: {NO_PASSAGES}."] * bool(bare),
+        *[f"{where} are empty: {NO_PASSAGES}."] * bool(bare),
         *(f"{join_runs(of, results)}: {line}" if any(of) else line for line, of in unsaid.items()),
     ]
 

@@ -226,7 +226,7 @@ def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
     assert page.index("These numbers measure nothing") < page.index("All answers are empty")
     [(_, results)] = read_runs(["a"])
     several = note_answers(results * 2)
-    assert len(several) == 1 and several[0].startswith("All answers of summary without documents are empty: no pass")
+    assert len(several) == 1 and several[0].startswith("Without documents all answers of summary are empty: no pass")
     assert not isinstance(several[0], Alarm), "the baseline does so by its nature"
     results[0].run.inputs.llm = "m"
     (alone,) = note_answers(results)
