@@ -135,7 +135,8 @@ def _curves(grid: Grid) -> Iterator[Panel]:
         if any(one.kind == "ours" and len(one.points) > 1 for one in curves):
             curves.sort(key=lambda curve: curve.kind)  # ours first
             unit = _unit(cell for line in grid.lines for cell in line.cells)
-            yield group, _draw_curves(curves, [number for *_, number in columns], ends, columns[0][1], unit)
+            name = columns[0][1] or grid.corner
+            yield group, _draw_curves(curves, [number for *_, number in columns], ends, name, unit)
 
 
 def _curve(line: Line, columns: Sequence[int]) -> Curve:

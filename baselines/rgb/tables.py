@@ -66,15 +66,17 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         here = [one for one in results if one.run.inputs.config.removesuffix("_original") in used]
         # Wherever a campaign was stopped, any of its tables may lack a column.
         notes = note_partial([*here, *(one for one in others if one.stopped)])
-        notes += [] if "noise ratio" in title else [_note_columns(heads, english)]
+        curves = "noise ratio" in title
+        notes += [] if curves else [_note_columns(heads, english)]
         notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
         notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs([one.run for one in here])]
         notes += note_beside([one.run for one in here])
         columns = list(heads)
         if number != _BY_ROW:
             columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
-        form: Form = "curves" if "noise ratio" in title else "points"
-        grids.append(Grid(f"Table {number}. {title}", "", columns, place_lines(lines, own), notes, form))
+        form: Form = "curves" if curves else "points"
+        corner = "noise ratio" * curves
+        grids.append(Grid(f"Table {number}. {title}", corner, columns, place_lines(lines, own), notes, form))
     return grids
 
 
