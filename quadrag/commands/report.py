@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_next_of_several, tell
+from quadrag.commands.shared.session import print_failed, print_next_of_several, tell
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -76,6 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     print_grids(speak_grids([*map(lift_place, grids)], arguments.labels), verbose=arguments.verbose)
     if arguments.html:
         print(f"\n{arguments.html}")
+    print_failed(arguments, Path(runs[0][0]), results)
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:
             tell(arguments, "", "All answers side by side: --html FILE")

@@ -191,14 +191,19 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
         then = "--unscored"
     elif len(results) == 1 and not has_wrong(ScoredItems(results[0]), options.profiles(arguments)[0]):
         return
-    lost = results[0].run.partly if len(results) == 1 and then == "--wrong" else {}
     # `report` compares runs of one benchmark.
     one = len(results) == 1 or invalid or len({result.run.inputs.benchmark for result in results}) > 1
     tell_next(
         arguments, f"quadrag {f'show {place} {then}{_name_ledger(arguments)}' if one else f'report {place} ANOTHER'}"
     )
-    if lost:
-        tell_next(arguments, f"quadrag show {place} --unscored", "failed: ")
+    if then == "--wrong":
+        print_failed(arguments, folder, results)
+
+
+def print_failed(arguments: argparse.Namespace, folder: Path, results: Sequence[Any]) -> None:
+    """Print the command that shows what failed of a run, where a few items did."""
+    if len(results) == 1 and results[0].run.partly:
+        tell_next(arguments, f"quadrag show {shell_path(folder)} --unscored", "failed: ")
 
 
 def print_next_of_several(arguments: argparse.Namespace, systems: Sequence[Sequence[Any]], profile: str) -> None:
