@@ -103,6 +103,11 @@ def test_the_page_lists_what_failed_where_the_profile_counts_it(two, profile):
     assert ("corrected profile" in page) == (profile == "corrected")
 
 
+def test_of_a_run_some_of_whose_items_failed_the_command_that_shows_them_is_named(two, cli):
+    assert cli("report", "b").out.endswith("\nfailed: quadrag show b --unscored\n")
+    assert "failed: " not in cli("report", "a").out
+
+
 def test_a_report_goes_by_the_profile_that_both_runs_were_made_with(two, cli):
     assert [read_run(Path(name)).profile for name in "ab"] == ["corrected"] * 2
     ran = cli("report", "a", "b", "--html", "page.html")
