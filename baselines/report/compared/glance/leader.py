@@ -160,8 +160,12 @@ def _find_against(lead: _Lead, at: int) -> str:
 
 def _find_lead(results: Sequence[Result], profile: str) -> _Lead | None:
     """Find the first metric by which the best run and any other one differ, or else are compared."""
-    leads = [*_list_leads(results, profile)]
-    return next((one for one in leads if not _are_equal(one)), next(iter(leads), None))
+    first = None
+    for lead in _list_leads(results, profile):
+        if not _are_equal(lead):
+            return lead
+        first = first or lead
+    return first
 
 
 def _are_equal(lead: _Lead) -> bool:
