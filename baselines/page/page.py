@@ -16,6 +16,7 @@ from ..report.all import merge_all, tabulate_all
 from ..report.compared.glance.leader import glance_several
 from ..report.compared.glance.two import glance_pair
 from ..report.compared.names import name_columns, name_fully, tell_apart
+from ..report.compared.several import is_of_some
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all
@@ -104,7 +105,13 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
         replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
         for grid in grids
     ]
-    told = note_partial(results) if alone else [note for grid in left for note in grid.notes if isinstance(note, Alarm)]
+    told = [note for grid in ([headline] if headline else []) + left for note in grid.notes if isinstance(note, Alarm)]
+    if alone:
+        told = note_partial(results)
+    elif headline:  # what is odd of the run that leads stands on top, of others by their table
+        names = [name for name, _ in runs]
+        told = [note for note in told if note in headline.notes or not is_of_some(note, names)]
+        headline = replace(headline, notes=[note for note in headline.notes if note not in told])
     lead = dict.fromkeys(told)
     return headline, left, [*warned, *sorted(lead, key=lambda line: not isinstance(line, Alarm))]
 

@@ -92,7 +92,11 @@ def tabulate_several(
     lead, *rest = line_up(runs, profile)
     notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
     marked = [note for note in notes if isinstance(note, Alarm | Verdict)]
-    single = [note for note in marked if isinstance(note, Alarm) and note not in leader and _is_of_some(note, runs)]
+    single = [
+        note
+        for note in marked
+        if isinstance(note, Alarm) and note not in leader and is_of_some(note, [name for name, _ in runs])
+    ]
     above: list[str] = [note for note in marked if note not in single]
     lead = replace(lead, title=f"{differences.title}{lead.title}", notes=[*above, *map(str, single)])
     grids = [lead, *rest]
@@ -100,10 +104,10 @@ def tabulate_several(
     return grids
 
 
-def _is_of_some(note: str, runs: Sequence[tuple[str, Result]]) -> bool:
-    """Whether a note begins with the names of some of the runs, which in a table of many stands below it."""
-    named = re.split(", | minus ", note.partition(": ")[0])
-    return not {*named}.isdisjoint(name_columns([name for name, _ in runs]))
+def is_of_some(note: str, names: Sequence[str]) -> bool:
+    """Whether a note on three runs or more begins with what some of them are called: it stands below what is of all."""
+    begins = re.split(", | minus ", note.partition(": ")[0])
+    return len(names) > 2 and not {*begins}.isdisjoint(name_columns(names))
 
 
 def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, every: bool) -> Grid:
