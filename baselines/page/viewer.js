@@ -115,6 +115,11 @@ class Viewer {
     const mute = (at) => Number(!items[at].answers.some(Boolean)); // what was answered with nothing stands last
     if (key) this.found.sort((a, b) => key(items[a]) - key(items[b]) || mute(a) - mute(b) || a - b);
     this.list.replaceChildren();
+    if (!this.found.length && this.open >= 0) {
+      this.close(); // what is open was not found
+      this.open = -1;
+      this.item.replaceChildren();
+    }
     this.shown = 0;
     this.extend();
     const told = WORDS.count.replace("{0}", this.found.length).replace("{1}", this.values.items.length);

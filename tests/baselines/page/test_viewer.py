@@ -143,6 +143,15 @@ def test_keys_go_on_search_and_close(opened):
     assert not page.evaluate("document.body.classList.contains('opened')")
 
 
+def test_what_is_open_is_closed_where_a_search_finds_nothing(opened):
+    page = opened(make_answers())
+    page.click("#list li:nth-child(9) button")
+    page.wait_for_selector("#item h3")
+    page.fill("#search", "zzzqqq")
+    counted(page, "0 of")
+    assert page.inner_text("#item") == "" and page.evaluate("document.activeElement.id") == "search"
+
+
 def test_a_link_opens_its_question(opened):
     page = opened(make_answers(), address="#item=rgb/c/all/142/0/0")
     page.wait_for_selector("#item h3")
