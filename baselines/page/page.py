@@ -105,10 +105,9 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
         replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
         for grid in grids
     ]
-    told = [note for grid in ([headline] if headline else []) + left for note in grid.notes if isinstance(note, Alarm)]
-    if alone:
-        told = note_partial(results)
-    elif headline:  # what is odd of the run that leads stands on top, of others by their table
+    shown = [*([headline] if headline else []), *left]
+    told = note_partial(results) if alone else [one for grid in shown for one in grid.notes if isinstance(one, Alarm)]
+    if headline and not alone:  # what is odd of the run that leads stands on top, of others by their table
         names = [name for name, _ in runs]
         told = [note for note in told if note in headline.notes or not is_of_some(note, names)]
         headline = replace(headline, notes=[note for note in headline.notes if note not in told])
