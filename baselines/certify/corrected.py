@@ -1,13 +1,12 @@
-"""A run's judged score corrected for its judge: with labels of the run's own items, or with a certificate alone."""
+"""A run's judged score corrected for its judge with labels of the run's own items."""
 
 from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
 from quadrag.stats import Interval
-from quadrag.stats.ppi import Estimate, ppi_mean, ppi_stratified, rogan_gladen
+from quadrag.stats.ppi import Estimate, ppi_mean, ppi_stratified
 
-from .certificate import Certificate
 from .draw import Judged, Sheet
 
 _WORTH = 0.05  # a smaller gain in width is none
@@ -81,9 +80,3 @@ def labels_alone(values: Sequence[float], mean: float) -> Interval:
 
         return wilson(min(max(mean, 0.0), 1.0) * len(values), len(values))
     return ppi_mean(values, values, [], tuning=0.0).interval
-
-
-def correct_by_certificate(value: float, n: int, certificate: Certificate) -> Estimate | None:
-    """Correct a judge's rate over n items by its certificate alone; None where that says nothing."""
-    rates = certificate.rates
-    return None if rates is None else rogan_gladen(value, n, rates)

@@ -2,11 +2,14 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
+from quadrag.stats.ppi import rogan_gladen
 
 from ..core.result import PROFILES, Result
+from ..scoring.rows import reason_of
 from ..scoring.validity import is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
 from ..tables.cells import ALIKE, FEW, NOTHING, join_bounds
@@ -15,7 +18,6 @@ from ..tables.names import keep_name, keep_names, name_apart
 from ..tables.slices import select_whole
 from .asking import read_signature
 from .certificate import Certificate, find_certificate, round_two, unique, write_percent
-from .corrected import correct_by_certificate
 
 IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
 _NONE = "none"
@@ -74,7 +76,7 @@ def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
         line += f"; {ALIKE} marks what rests on them." if chance else "."
         yield Alarm(line) if chance or worse else line
         for one in found:
-            yield from _note_corrected(one, find_certificate(certificates, one["signature"]), name)
+            yield from _note_corrected(one, result.items, find_certificate(certificates, one["signature"]), name)
     yield from _note_cascade(result)
 
 
@@ -161,21 +163,32 @@ def _is_judged(row: Mapping[str, Any]) -> bool:
     return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
 
 
-def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None, name: str) -> Iterator[str]:
+def _note_corrected(
+    row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], certificate: Certificate | None, name: str
+) -> Iterator[str]:
     """Yield the score corrected by a certificate alone, where it is of the value that was graded.
 
-    Nothing is said of a judge that is not to be used, nor of too few items for an interval.
+    What rules decide stands as it is. Nothing is said of a judge that is not to be used, nor of too few verdicts.
+
+    Args:
+        row: of a judge, over all items.
+        lines: the run's items.
+        certificate: of this judge, if any.
+        name: of the run, among others.
     """
-    if certificate is None or row["key"] != certificate.key or row.get("over_scored") is None:
+    if certificate is None or row["key"] != certificate.key or certificate.is_chance or certificate.is_worse:
         return
-    if certificate.is_chance or certificate.is_worse or row["n_scored"] < FEW:
+    judged, ruled = _part_values(row, lines)
+    if len(judged) < FEW:
         return
-    place = ", ".join(filter(None, (name, f"{row['split']} {row['key']}")))
+    place, labels = ", ".join(filter(None, (name, f"{row['split']} {row['key']}"))), certificate.labels["name"]
     if certificate.rates is None:
         yield f"Not corrected by the certificate, {place}: that takes a metric of two grades, and labels of both."
         return
-    found = correct_by_certificate(row["over_scored"], row["n_scored"], certificate)
+    found = rogan_gladen(fmean(judged), len(judged), certificate.rates, known=ruled)
     if found is None:
+        why = f"errors like those on {labels} cannot lead to these verdicts, whatever share is right"
+        yield f"Not corrected by the certificate, {place}: {why}."
         return
     low, high = (f"{100 * bound:.1f}" for bound in found.interval)
     if found.interval.high - found.interval.low > _ANYTHING:
@@ -184,6 +197,17 @@ def _note_corrected(row: Mapping[str, Any], certificate: Certificate | None, nam
         return
     yield (
         f"Corrected by the certificate alone (Rogan\u2013Gladen), {place}: {100 * found.value:.1f} "
-        f"({low}\u2013{high}), if the judge errs here as often as on {certificate.labels['name']}. Labels of this "
+        f"({low}\u2013{high}), if the judge errs here as often as on {labels}. Labels of this "
         "run's own items are narrower and assume nothing: `quadrag label`."
     )
+
+
+def _part_values(row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
+    """Part the values behind a row into those that the judge gave and those that rules gave."""
+    parts: tuple[list[float], list[float]] = [], []
+    name, profile = f"{row['metric']}.{row['key']}", row["profile"]
+    for line in lines:
+        entry = line.get(name, {}) if (line["config"], line["split"]) == (row["config"], row["split"]) else {}
+        if entry.get(profile) is not None and reason_of(entry, profile) is None:
+            parts[profile in entry.get("ruled", ())].append(entry[profile])
+    return parts

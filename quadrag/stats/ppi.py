@@ -123,28 +123,47 @@ def ppi_stratified(
     return _estimate(found, shares, _is_rate(labels), level, total)
 
 
-def rogan_gladen(rate: float, n: int, rates: Rates, *, level: float = LEVEL) -> Estimate | None:
+def rogan_gladen(
+    rate: float, n: int, rates: Rates, *, known: Sequence[float] = (), level: float = LEVEL
+) -> Estimate | None:
     """Correct a judge's rate by its rates of error elsewhere, by the delta method.
 
     Args:
         rate: of verdicts that say right, over n items.
         n: those items.
         rates: of the judge, as a certificate has them.
+        known: values, 1 or 0, of more items, which the judge was not asked about.
         level: of the interval.
 
     Returns:
-        The estimate, held to [0, 1]; None of a judge that says right no more often where people do.
+        The estimate over all items, held to [0, 1]; None of a judge that says right no more often where people do, and
+        where no share of right items explains the verdicts: the estimate over the n lies outside [0, 1], and so does
+        its interval.
     """
     youden = rates.sensitivity + rates.specificity - 1
     if youden <= 0:
         return None
-    value = (rate + rates.specificity - 1) / youden
-    variance = rate * (1 - rate) / n
-    variance += value**2 * rates.sensitivity * (1 - rates.sensitivity) / rates.positives
-    variance += (1 - value) ** 2 * rates.specificity * (1 - rates.specificity) / rates.negatives
-    variance /= youden**2
+    right = (rate + rates.specificity - 1) / youden
+    spread = _spread(rate, n)
+    doubt = right**2 * _spread(rates.sensitivity, rates.positives)
+    doubt += (1 - right) ** 2 * _spread(rates.specificity, rates.negatives)
+    low, high = _normal(right, (spread + doubt) / youden**2, level)
+    if high < 0 or low > 1:
+        return None
+    total = n + len(known)
+    share, others = n / total, sum(known) / total
+    value = share * right + others
+    squares = share * (right**2 + n * spread / youden**2) + others  # mean of one item's square
+    variance = (squares - value**2) / total + share**2 * doubt / youden**2
     low, high = (float(np.clip(one, 0, 1)) for one in _normal(value, variance, level))
     return Estimate(float(np.clip(value, 0, 1)), variance, Interval(low, high), 1.0, 0)
+
+
+def _spread(rate: float, n: int) -> float:
+    """Return the variance of a rate over n items; one of 0 or 1 gets half an item of each kind, or would have none."""
+    if not 0 < rate < 1:
+        rate, n = (rate * n + 0.5) / (n + 1), n + 1
+    return rate * (1 - rate) / n
 
 
 def _values(given: Sequence[float]) -> Values:

@@ -82,6 +82,24 @@ def test_rogan_gladen_by_hand():
     assert rogan_gladen(0.5, 100, Rates(0.4, 50, 0.6, 50)) is None, "a judge as good as a coin"
 
 
+def test_rogan_gladen_of_what_the_judge_decided_alone():
+    rates = Rates(0.9, 100, 0.8, 100)
+    judged, found = (rogan_gladen(0.55, 100, rates, known=known) for known in ((), [1.0] * 20 + [0.0] * 80))
+    assert found.value == pytest.approx((judged.value + 0.2) / 2)
+    # Known of all items but one, next to nothing is open but which items these are.
+    nearly = rogan_gladen(1.0, 1, rates, known=[1.0] * 400 + [0.0] * 599)
+    assert nearly.variance == pytest.approx(0.4 * 0.6 / 1000, rel=0.02)
+    same = rogan_gladen(0.5, 50, Rates(1.0, 10**9, 1.0, 10**9), known=[1.0] * 25 + [0.0] * 25)
+    assert same.variance == pytest.approx(0.25 / 100), "a judge that never errs is a label"
+
+
+def test_rogan_gladen_claims_nothing_that_it_cannot_know():
+    rates = Rates(52 / 58, 58, 14 / 42, 42)
+    assert rogan_gladen(2 / 50, 50, rates) is None, "fewer right than the wrong that it takes for right"
+    alike = rogan_gladen(1.0, 6, Rates(1.0, 50, 1.0, 50))
+    assert alike.interval.low < 0.9, "six verdicts of a kind are no certainty"
+
+
 @pytest.mark.slow(300, 600, 4000)
 @pytest.mark.parametrize(("n", "rate"), [(50, 0.02), (50, 0.5), (300, 0.2)])
 def test_intervals_hold_the_truth_as_often_as_they_say(n, rate, rounds):
