@@ -127,7 +127,8 @@ def _file(row: Mapping[str, Any]) -> SourceFile:
 BENCHMARK = Benchmark(
     name=NAME,
     paper="arXiv:2401.17043",
-    sample="CRUD-RAG on the bundled sample: 8 made-up questions a task over some 130 articles, found by BM25",
+    sample="CRUD-RAG on the bundled sample: 8 made-up questions a task over some 130 articles, found by BM25, "
+    "the gold ones among them (--option gold=test)",
     retrievers=corpus_retrievers(),
     temperature=0.1,
     questions=questions,

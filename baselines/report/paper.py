@@ -71,7 +71,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         explained = ((grid, said) for grid in made if (said := note_profiles(grid.lines, rows)))
         for grid, said in itertools.islice(explained, 1):  # the first that shows both
             grid.notes += said
-        made[0].notes += note_replicas(group, profiles[0])
+        made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])
         grids += made
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]

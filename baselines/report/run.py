@@ -64,7 +64,7 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
     columns = [*dict.fromkeys(row["split"] for row in pooled), *splits]
     lines = _metric_lines(select_run([*pooled, *scores]), columns, profiles)
     notes += [note for note in note_profiles(lines, scores) if note not in notes]
-    notes += note_replicas([result], profiles[0], alone=True)
+    notes[:0] = note_replicas([result], profiles[0], alone=True)
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     slices = matrices or slice_grids(result.scores, title_of(result), profiles[0])
     return [Grid(title_of(result), "metric", columns, lines, notes), *slices]

@@ -246,7 +246,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
     if any(best):
         grid.notes += [_ON_ALL] * part
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
-    grid.notes += note_replicas([result], profile, alone=True)
+    grid.notes[:0] = note_replicas([result], profile, alone=True)
     return grid
 
 

@@ -75,7 +75,7 @@ def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
         replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
     ]
     notes = [_MARKS[mark].format(_tell_rest(results)) for mark in _MARKS if mark in marks.values()]
-    return replace(grid, lines=lines, notes=[*grid.notes, *notes])
+    return replace(grid, lines=lines, notes=[*notes, *grid.notes])
 
 
 def _tell_rest(results: Sequence[Result]) -> str:

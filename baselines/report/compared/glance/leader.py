@@ -105,8 +105,8 @@ def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     lead = _find_lead([result for _, result in runs], profile)
     if lead is None:
         return []
-    columns = name_columns([name for name, _ in runs])
-    return [_tell(lead, runs, columns), *_tell_errors(lead, runs, columns, profile), *_tell_looking(lead)]
+    columns, names = (name([one for one, _ in runs]) for name in (name_columns, name_lines))
+    return [_tell(lead, runs, names), *_tell_errors(lead, runs, columns, profile), *_tell_looking(lead)]
 
 
 def _tell_errors(
