@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ..core.result import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
-from ..tables.grid import Grid
+from ..tables.grid import Grid, Verdict
 from .compared.merged import merge_runs
 from .compared.several import refuse_apart, tabulate_several
 from .paper import show_paper
@@ -30,7 +30,7 @@ def tabulate_all(
     """
     results = [result for _, parts in runs for result in parts]
     if len(runs) > 1:
-        return tabulate_several(merge_all(runs), profiles[0], labels=labels)
+        return compare_all(runs, profiles[0], labels=labels)
     if len(results) == 1:
         return tabulate_run(results[0], profiles, labels, every=True)
     grids = []
@@ -38,6 +38,30 @@ def tabulate_all(
         ours = [result for result in results if result.run.inputs.benchmark == benchmark]
         grids += show_paper(benchmark, ours, profiles, labels, verbose)
     return grids
+
+
+def compare_all(
+    runs: Sequence[tuple[str, Sequence[Result]]], profile: str, every: bool = True, labels: str = "en"
+) -> list[Grid]:
+    """Make the tables of runs beside each other; where all are of the same several benchmarks, of one after the other.
+
+    Arguments and errors as of `tabulate_several` and `merge_all`.
+    """
+    held = [dict.fromkeys(result.run.inputs.benchmark for result in parts) for _, parts in runs]
+    if len(held[0]) == 1 or any(one.keys() != held[0].keys() for one in held):
+        return tabulate_several(merge_all(runs), profile, every, labels)
+    grids = []
+    for benchmark in held[0]:
+        of = [(name, [one for one in parts if one.run.inputs.benchmark == benchmark]) for name, parts in runs]
+        made = tabulate_several(merge_all(of), profile, every, labels)
+        made[0].notes.insert(0, head_benchmark(benchmark))
+        grids += made
+    return grids
+
+
+def head_benchmark(benchmark: str) -> Verdict:
+    """Return what stands above the tables of one of several benchmarks."""
+    return Verdict(f"== {benchmark}")
 
 
 def merge_all(runs: Sequence[tuple[str, Sequence[Result]]]) -> list[tuple[str, Result]]:

@@ -1,7 +1,10 @@
 """Which files of answers are by one system: the logs of several tasks that a harness ran on one model."""
 
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
+
+from quadrag.catalogue import configs
 
 from ..core.result import Result
 from ..runs.files.makers import Maker, find_maker
@@ -9,13 +12,14 @@ from ..tables.folded import fold_names
 
 Scored = Sequence[tuple[Path, Result]]
 Systems = list[tuple[str, list[Result]]]
+_Logs = list[tuple[Maker, Result]]
 
 
 def gather_systems(scored: Scored) -> Systems:
-    """Put the results of one model's logs together, in their order; of any other file they stand alone.
+    """Put the results of one model's logs together, in the order of its benchmark's tasks; of other files each alone.
 
-    A model that was asked a task again is several systems: one has the last log of each task, one those before it, and
-    so on, the earliest first. Each is named by the time of day of its last log, too.
+    A model that was asked a task again is several systems: the next begins with the first log of a task that the one
+    before it has, and logs of one time stay together. Each is named by the times of day of its logs, too.
 
     Args:
         scored: the files with what they came to.
@@ -24,18 +28,36 @@ def gather_systems(scored: Scored) -> Systems:
         What each system is called, a model or a file, and its results.
     """
     again = _find_again(scored)
-    found: dict[tuple[str, int], list[tuple[Maker | None, Result]]] = {}
+    found: dict[str, Systems] = {}
+    logs: dict[str, _Logs] = {}
     for file, result in scored:
-        maker = find_maker(file)
-        times = again.get(maker.model, {}) if maker else {}
-        before = sum(time > maker.time for time in times.get(_place(result), [])) if maker else 0
-        found.setdefault((maker.model if maker else str(file), before), []).append((maker, result))
-    models = [*dict.fromkeys(model for model, _ in found)]
-    systems = sorted(found.items(), key=lambda one: (models.index(one[0][0]), -one[0][1]))
-    return [
-        (_name_by_time(made) if model in again else model, [result for _, result in made])
-        for (model, _), made in systems
-    ]
+        if maker := find_maker(file):
+            found.setdefault(maker.model, [])
+            logs.setdefault(maker.model, []).append((maker, result))
+        else:
+            found.setdefault(str(file), []).append((str(file), [result]))
+    for model, made in logs.items():
+        parts = _part_by_time(made) if model in again else [made]
+        found[model] += [
+            (_name_by_time(part) if model in again else model, sorted((result for _, result in part), key=_rank))
+            for part in parts
+        ]
+    return [system for systems in found.values() for system in systems]
+
+
+def _part_by_time(made: _Logs) -> list[_Logs]:
+    """Part a model's logs, the earliest first, where a task is asked again."""
+    parts: list[_Logs] = []
+    seen: set[tuple[str, ...]] = set()
+    for _, group in groupby(sorted(made, key=lambda one: one[0].time), key=lambda one: one[0].time):
+        together = list(group)
+        places = {_place(result) for _, result in together}
+        if not parts or places & seen:
+            parts.append([])
+            seen = set()
+        parts[-1] += together
+        seen |= places
+    return parts
 
 
 def tell_again(scored: Scored) -> list[str]:
@@ -57,10 +79,16 @@ def _find_again(scored: Scored) -> dict[str, dict[tuple[str, ...], list[str]]]:
     return {model: places for model, places in found.items() if any(len(times) > 1 for times in places.values())}
 
 
-def _name_by_time(made: Sequence[tuple[Maker | None, Result]]) -> str:
-    """Name a model by its last log's time too: 2026-01-31T11-58-24.198733, 2026-01-31T11:58:24+00:00 as 11:58:24."""
-    last = max((maker for maker, _ in made if maker), key=lambda maker: maker.time)
-    return f"{last.model} {last.time[11:19].replace('-', ':')}"
+def _name_by_time(made: _Logs) -> str:
+    """Name a model by the times of its logs too: 2026-01-31T11-58-24.198733, 2026-01-31T11:58:24+00:00 as 11:58:24."""
+    times = [maker.time for maker, _ in made]
+    ends = dict.fromkeys(one[11:19].replace("-", ":") for one in (min(times), max(times)))
+    return f"{made[0][0].model} {'–'.join(ends)}"
+
+
+def _rank(result: Result) -> int:
+    inputs = result.run.inputs
+    return list(configs(inputs.benchmark)).index(inputs.config)
 
 
 def _place(result: Result) -> tuple[str, ...]:

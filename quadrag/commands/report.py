@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import merge_all, tabulate_all
+    from quadrag.baselines.report.all import compare_all, tabulate_all
     from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.compared.several import refuse_same, tabulate_several
+    from quadrag.baselines.report.compared.several import refuse_same
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs.finished import read_runs
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         findings = read_findings(Path(arguments.without))
         grids = [tabulate_without(result, findings, profiles[0]) for result in results]
     elif len(runs) > 1:
-        grids = tabulate_several(merge_all(runs), profiles[0], arguments.verbose)
+        grids = compare_all(runs, profiles[0], arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels) if arguments.html else None
         for first, *_ in filter(None, (grids, page)) if not (own or arguments.profile) else ():
             first.notes.insert(0, Alarm(_MIXED))

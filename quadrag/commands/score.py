@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.answered import own_profile, request_all
+from quadrag.commands.shared.answered import own_profile, request_all, tell_profiles
 from quadrag.commands.shared.session import (
     call_request,
     print_calls,
@@ -93,7 +93,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     """Score files, and print and write what they came to."""
     from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import tabulate_all
+    from quadrag.baselines.report.all import head_benchmark, tabulate_all
     from quadrag.baselines.report.compared.merged import merge_runs
     from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.compared.several import tabulate_several
@@ -101,7 +101,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.report.systems import gather_systems, tell_again
     from quadrag.baselines.report.tasks import show_tasks
     from quadrag.baselines.runs.files.makers import find_maker
-    from quadrag.baselines.tables.grid import Verdict
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
     with results_alone(arguments.format) as stdout:
@@ -109,6 +108,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         results = [result for _, result in scored]
         lay_beside(results)
         grids, pages, compared = [], [], []
+        tell(arguments, *tell_profiles(arguments, files))
         benchmarks = dict.fromkeys(result.run.inputs.benchmark for result in results)
         for benchmark in benchmarks:
             parts = [(file, result) for file, result in scored if result.run.inputs.benchmark == benchmark]
@@ -126,7 +126,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
                 pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
                 write_page(pages[-1], systems, page, arguments.labels, arguments.ledger)
             if len(benchmarks) > 1:
-                shown[0].notes.insert(0, Verdict(f"== {benchmark}"))
+                shown[0].notes.insert(0, head_benchmark(benchmark))
             grids += shown
         if kept := tell_verdicts(results):
             tell(arguments, *f"{kept}.".splitlines())

@@ -53,7 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
     )
-    parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts (default: all)")
+    parser.add_argument(
+        "--ids",
+        action="store_true",
+        help="the ids alone, a line each, of several runs behind the config, for scripts (default: all)",
+    )
     parser.add_argument(
         "--verbose", "-v", action="store_true", help="all metrics, under both profiles; texts stand whole"
     )
@@ -111,7 +115,8 @@ def run(arguments: argparse.Namespace) -> None:
         pair = list(zip(arguments.runs, readers, strict=False))
         lines = [*(write_changes(pair, which, manner) if two else write_items(readers[0], which, manner))]
         if arguments.ids:
-            print(end="".join(f"{line}\n" for line in lines))
+            place = f"{results[0].run.inputs.config} " * (len(shown) > 1)
+            print(end="".join(f"{place}{line}\n" for line in lines))
             tell(arguments, *["There are no such questions."] * (not lines), to=sys.stderr)
         else:
             print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")

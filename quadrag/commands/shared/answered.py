@@ -87,10 +87,31 @@ def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict
 
 def own_profile(files: Sequence[Path]) -> str | None:
     """Return the profile that all files are logs of tasks under; None where they are not of one."""
+    found = _find_profiles(files)
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def tell_profiles(arguments: argparse.Namespace, files: Sequence[Path]) -> list[str]:
+    """Say that files are logs of tasks under several profiles, and which one is shown, where the user names none."""
+    from quadrag.baselines.core.result import PROFILES
+
+    found = _find_profiles(files)
+    if len({name or PROFILES[0] for name in found}) < 2 or arguments.profile != "both":
+        return []
+    told = "; ".join(f"{', '.join(dict.fromkeys(of))} by {name or PROFILES[0]}" for name, of in found.items())
+    return [f"Logs of several profiles are shown by {PROFILES[0]}, --profile chooses: {told}"]
+
+
+def _find_profiles(files: Sequence[Path]) -> dict[str | None, list[str]]:
+    """Return models, or files that are no logs, by the profile of their tasks; None is of none, or of one not known."""
     from quadrag.baselines.runs.files.makers import find_maker
 
-    found = {(maker.settings or {}).get("profile") if (maker := find_maker(file)) else None for file in files}
-    return found.pop() if len(found) == 1 else None
+    found: dict[str | None, list[str]] = {}
+    for file in files:
+        maker = find_maker(file)
+        profile = (maker.settings or {}).get("profile") if maker else None
+        found.setdefault(profile, []).append(maker.model if maker else str(file))
+    return found
 
 
 def _find_data(file: Path, benchmark: str, config: str) -> str | None:

@@ -117,7 +117,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
             self._items = self._examination.items(replies)
         if judged := self._examination.judged:
             way = "`quadrag score FOLDER --judge URL` computes them of what --log_samples writes there"
-            _LOGGER.info(f"{self.config.task}: {', '.join(judged)} ask a judge and are not in the table; {way}")
+            _LOGGER.info(f"{self.config.task}: not in the table, for want of a judge: {', '.join(judged)}; {way}")
 
     def process_results(self, doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
         """Return those values of an item that count; a metric of which none counts has no row.

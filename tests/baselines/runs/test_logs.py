@@ -220,6 +220,7 @@ def lm_eval_log(folder: str, config: str, split: str, time: str = "2026-01-01T00
     return path
 
 
+ROOT = Path(__file__).parents[3]
 TASKS = (("noise_robustness_en", "noise_0"), ("noise_robustness_en", "noise_20"), ("negative_rejection_en", "test"))
 
 
@@ -272,7 +273,44 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     assert "Comparison: m 00:01:07 minus m 00:00:00" in " ".join(ran.out.split()) and again.exists()
     assert "\nm was asked noise_robustness_en noise_0 more than once: its logs stand side by side" in ran.out
     whole = cli("score", "out/m", "--data-dir", "sample").out
-    assert "Not compared, only m 00:01:07 has it" in whole, "the last log of each task is one system"
+    assert "Not compared, only m 00:00:00 has it" in whole, "each log stands under its own time"
+
+
+def test_logs_stand_under_their_own_time_and_on_the_questions_they_answered(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    lm_eval_log("out/m", *TASKS[0], time="2026-01-01T00-00-00.1")
+    lm_eval_log("out/m", "negative_rejection_en", "test", "2026-01-01T00-00-05.1")
+    sample = ROOT / "datasets_scripts/rgb/sample/en_refine.json"
+    rows = map(json.loads, sample.read_text("utf-8").splitlines())
+    golds = {str(row["id"]): row["answer"] for row in rows}
+    for at, count in ((1, 12), (2, 6)):
+        log = lm_eval_log("out/m", *TASKS[0], time=f"2026-01-01T00-0{at}-00.1", answers=count)
+        lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+        right = (
+            line | {"filtered_resps": [str(golds[line["doc"]["id"]])]} if number > 5 else line
+            for number, line in enumerate(lines)
+        )
+        write_jsonl(log, right)
+    told = cli("score", "out", "--data-dir", "sample").out
+    assert "only m 00:00:00–00:00:05 has it: negative_rejection_en" in told
+    assert "m 00:02:00: PARTIAL: 6 of 12 questions are answered." in told
+    assert "equal on the questions that both of any two scored" in told
+    assert "The same in every run that has it: noise_robustness_en" not in told, "values of other questions differ"
+
+
+def test_logs_of_two_profiles_are_told_apart(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for model, answers in (("m", 5), ("n", 6)):
+        log = lm_eval_log(f"out/{model}", *TASKS[0], answers=answers)
+        metadata = {"data_dir": "sample", "profile": "corrected" if model == "m" else "official"}
+        said = {"model_name": model, "configs": {"quadrag_rgb_noise_robustness_en": {"metadata": metadata}}}
+        log.with_name("results_2026-01-01T00-00-00.1.json").write_text(json.dumps(said), "utf-8")
+    told = "Logs of several profiles are shown by official, --profile chooses: m by corrected; n by official\n"
+    assert told in cli("score", "out", "--data-dir", "sample").out
+    assert "several profiles" not in cli("score", "out", "--data-dir", "sample", "--profile", "corrected").out
 
 
 def test_next_shows_all_tasks_in_which_something_changed(

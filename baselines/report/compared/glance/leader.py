@@ -38,6 +38,7 @@ _BESIDE = {
     "": "not compared",
 }  # at the other run
 
+_ALL = "all questions"
 _BOTH = "the answers that both scored"  # of questions in several splits, some may have failed in one of these
 
 Values = Mapping[int, Row]  # of runs, by their ranks
@@ -135,6 +136,8 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
     label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
     what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
     if _are_equal(lead):
+        if {*where.values()} != {_ALL}:
+            return Verdict(f"No run is better on {label}: equal on the questions that both of any two scored.")
         return Verdict(f"No run is better {what}: equal on all questions.")
     leader = names[first]
     verdicts = {names[at]: (_find_against(lead, at), where.get(at, "")) for at in others}
@@ -224,7 +227,7 @@ def _count_asked(row: Row) -> int:
 
 
 def _tell_where(n: int, asked: int) -> str:
-    return "all questions" if n >= asked else f"the {n} questions that both scored"
+    return _ALL if n >= asked else f"the {n} questions that both scored"
 
 
 def _pair_all(

@@ -230,9 +230,13 @@ def _tell_each(place: Place, sides: Sequence[Side], names: Sequence[str]) -> str
 
 
 def _is_same(place: Place, sides: Sequence[Side]) -> bool:
-    """Whether no question of any run that has a metric differs by it."""
+    """Whether no question of any run that has a metric differs by it, nor the value, as over other questions it may."""
     pairs = [side.pair for side in sides[1:] if _is_shown(side)]
-    return bool(pairs) and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
+    return (
+        bool(pairs)
+        and len({side.shown.text for side in sides if _is_shown(side)}) == 1
+        and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
+    )
 
 
 def _is_marked(sides: Sequence[Side]) -> bool:

@@ -4,6 +4,7 @@ A difference is the second run's value less the first one's wherever it stands, 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
@@ -138,6 +139,8 @@ def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) 
         return ""
     mine, turned = (find_verdict(place, pair) for pair in (one.pair, other))
     decided = [verdict in (BETTER, WORSE) for verdict in (mine, turned)]
+    if replace(other, p_holm=one.pair.p_holm) == one.pair:  # but for p of what it is looked at with
+        return ""
     if mine == turned or not any(decided):
         lost = mine == EQUAL != turned and profile == PROFILES[0] and any(one.failed)
         told = f"{_name_other(profile)}, the other profile, counts what failed as wrong: "
