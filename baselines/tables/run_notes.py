@@ -111,10 +111,11 @@ def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iter
     told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for name, one in zip(name_apart(results), results, strict=True):
         inputs = one.run.inputs
+        alone = len({part.inputs.config for part in one.parts or [one.run]}) == 1
         for line in lines_of(one.run):
             place, _, rest = line.partition(": ")
             several = len(inputs.splits) > 1
-            if (name or several) and place.startswith(f"{inputs.config} "):
+            if alone and (name or several) and place.startswith(f"{inputs.config} "):
                 place = " ".join(filter(None, (name, place.removeprefix(f"{inputs.config} ") if several else "")))
             counts, mark, cause = rest.partition("; ")
             told.setdefault((mark + cause, *_TOTAL.findall(counts)), []).append((place, counts))

@@ -249,6 +249,12 @@ def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatc
         "quadrag: nothing to compare: both is crag task_1_2 public and rgb negative_rejection_en test; rgb is rgb "
         "negative_rejection_en test; name their folders of one benchmark\n"
     )
+    shutil.copytree("both", "again")
+    told = cli("report", "both", "again")
+    assert told.code == 0 and [line for line in told.out.splitlines() if line.startswith("== ")] == [
+        "== crag",
+        "== rgb",
+    ]
     shutil.copytree("rgb", "copied")
     assert cli("report", "many", "rgb", "copied").code == 0, "two of three have the same questions"
 
