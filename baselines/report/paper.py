@@ -15,6 +15,7 @@ from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
 from ..tables.run_notes import note_sample
 from ..tables.slices import select_whole
+from .compared.names import tell_under
 from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
 
@@ -71,6 +72,9 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         explained = ((grid, said) for grid in made if (said := note_profiles(grid.lines, rows)))
         for grid, said in itertools.islice(explained, 1):  # the first that shows both
             grid.notes += said
+        under = ((grid, said) for grid in made if (said := tell_under(grid)))
+        for grid, told in itertools.islice(under, 1):
+            grid.notes += map(str, told)
         made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])
         grids += made

@@ -32,6 +32,7 @@ PRINTED = {  # title, and the heads of the columns
     "7": ("Counterfactual robustness (%)", ("Acc", "Acc_doc", "ED", "ED*", "CR")),
 }
 _BY_ROW = "7"  # the table in which a row is a model in one language
+_WIDE = 6  # columns, beyond which there is no room for an interval under each value
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str]  # config, split, retriever, module, key
 
@@ -133,7 +134,7 @@ def _our_lines(
             theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
             label = f"{' ' * bool(theirs)}{name_model(results[0].run.inputs)}{suffix} (ours)"
             place = itemgetter("place")
-            lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=True)
+            lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=len(columns) > _WIDE)
             found.append((theirs, lines))
     return found
 
