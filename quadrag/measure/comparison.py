@@ -1,6 +1,6 @@
 """Two evaluations compared, question by question; and the entrance for any number of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
@@ -26,7 +26,7 @@ from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
 from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation, result, tell_retries
-from quadrag.measure.frame import check_rows, pair_frame, score_frame, spell_place
+from quadrag.measure.frame import Metric, check_rows, find_heads, pair_frame, score_frame, spell_place
 from quadrag.measure.score import Score, find_name, match_names
 from quadrag.measure.several import Comparisons
 from quadrag.measure.sides import Sides, bounds, tell_invalid
@@ -157,14 +157,14 @@ class Comparison(Sides, Mapping[str, Difference]):
         """Return a `pandas.DataFrame` with a row for each question that both have or, `by` ``"metric"``, each score.
 
         Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
-        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``accuracy_before``,
-        ``..._after`` and ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``; and
-        ``config``. Of scores they are ``score``, its name; ``before`` and ``after``, each over all questions of its
-        run, and over all splits those of both; then over the ``n`` questions scored in both ``difference``, its
-        interval's ``low`` and ``high``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other
-        scores, and the ``verdict``; ``n``, and on how many of these `after` is ``better``, ``worse`` and ``equal``;
-        ``reason``, why a score is not compared; ``split``, ``pooled``, ``metric`` and ``config``; and
-        ``system_before``, ``system_after``, ``folder_before`` and ``folder_after``.
+        ``gold``, ``answer_before`` and ``answer_after``; of each metric three, as ``accuracy_before``, ``..._after``
+        and ``..._difference``, after less before; ``unscored_before`` and ``unscored_after``; and ``config``. Of
+        scores they are ``score``, its name; ``before`` and ``after``, each over all questions of its run, and over all
+        splits those of both; then over the ``n`` questions scored in both ``difference``, its interval's ``low`` and
+        ``high``, ``p`` and ``p_holm``, which is adjusted for all headlines, or for all other scores, the ``verdict``,
+        and whether it is a ``headline``, which stand first; ``n``, and on how many of these `after` is ``better``,
+        ``worse`` and ``equal``; ``reason``, why a score is not compared; ``split``, ``pooled``, ``metric`` and
+        ``config``; and ``system_before``, ``system_after``, ``folder_before`` and ``folder_after``.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -173,13 +173,14 @@ class Comparison(Sides, Mapping[str, Difference]):
         check_rows(by)
         if by == "metric":
             counts = self.counts
-            return score_frame([self._row(name, counts.get(name)) for name in self.places])
+            heads = find_heads([self.before.result, self.after.result], self.profile)
+            return score_frame([self._row(name, counts.get(name), heads) for name in self.places])
         first, second = self.before, self.after
         frames = first.to_pandas(texts=texts), second.to_pandas(texts=texts)
         return pair_frame(*frames, lambda key: is_same(first.result, second.result, key))
 
-    def _row(self, name: str, counts: Changes | None) -> dict[str, Any]:
-        """Return the row of a score, compared or not."""
+    def _row(self, name: str, counts: Changes | None, heads: Collection[Metric]) -> dict[str, Any]:
+        """Return the row of a score, compared or not; `heads` are the headlines."""
         place, pair = self.places[name], self.pairs.get(name)
         values = [one and one.value for one in self._both(name)]
         if place in self._overall:
@@ -194,6 +195,7 @@ class Comparison(Sides, Mapping[str, Difference]):
             "p": pair and pair.p,
             "p_holm": pair and pair.p_holm,
             "verdict": pair.verdict if pair else "",
+            "headline": (place[0], *place[2:]) in heads,
             "n": pair.n if pair else 0,
             **(counts._asdict() if counts else dict.fromkeys(Changes._fields)),
             "reason": "" if pair else in_python(self._tell_why(name)),

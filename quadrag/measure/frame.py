@@ -1,16 +1,19 @@
 """Tables of pandas: the single questions of a run, or of two side by side, and the scores over all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
+from quadrag.baselines.report.compared.paired.pairs import pick_places
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import unknown_name
 from quadrag.records import Key
+
+Metric: TypeAlias = tuple[str, str, str]  # config, module and key
 
 _QUESTION = ["config", "split", "id"]
 _FIRST = ["id", "split"]
@@ -40,11 +43,19 @@ def spell_place(name: str, place: Place) -> dict[str, str | bool]:
     return {"split": split, "pooled": pooled, "metric": name.removeprefix(f"{split}/"), "config": config}
 
 
+def find_heads(results: Sequence[Result], profile: str) -> set[Metric]:
+    """Find the headlines of results, by config, module and key."""
+    return {(place[0], *place[2:]) for place in pick_places(results, profile)}
+
+
 def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Make a `pandas.DataFrame` with a row a score; a None of `_NUMBERS` or `_COUNTS` is one that is not there."""
+    """Make a `pandas.DataFrame` with a row a score, of scores compared the headlines first.
+
+    A None of `_NUMBERS` or `_COUNTS` is one that is not there.
+    """
     import pandas  # type: ignore[import-untyped]
 
-    frame = pandas.DataFrame(rows)
+    frame = pandas.DataFrame(sorted(rows, key=lambda row: not row.get("headline", True)))
     kinds = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_COUNTS, "Int64")
     return frame.astype({name: kinds[name] for name in frame if name in kinds})
 

@@ -13,7 +13,7 @@ from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance, refuse_unknown
 from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation
-from quadrag.measure.frame import check_rows, score_frame, spell_place
+from quadrag.measure.frame import check_rows, find_heads, score_frame, spell_place
 from quadrag.measure.score import find_name
 from quadrag.measure.sides import Sides, bounds
 from quadrag.measure.words import in_python, speaking_python, spell_notes
@@ -77,12 +77,12 @@ class Comparisons(Sides):
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each run's questions or, `by` ``"metric"``, for each run's scores.
 
-        Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``score``, its
-        name; ``system``; the run's ``value``, its interval's ``low`` and ``high``, ``n`` and ``valid``; then over the
-        ``difference_n`` questions scored in the first run too ``difference``, its value less the first one's,
+        Of questions it has the column ``system`` and those of `Evaluation.to_pandas`. Of scores they are ``score``,
+        its name; ``system``; the run's ``value``, its interval's ``low`` and ``high``, ``n`` and ``valid``; then over
+        the ``difference_n`` questions scored in the first run too ``difference``, its value less the first one's,
         ``difference_low`` and ``difference_high``, ``p``, ``p_holm``, which is adjusted for all headlines of all runs,
-        or for all other scores, and ``verdict``; ``reason``, why there is no ``value``; ``split``, ``pooled``,
-        ``metric`` and ``config``; and the run's ``folder``.
+        or for all other scores, ``verdict`` and whether it is a ``headline``, which stand first; ``reason``, why there
+        is no ``value``; ``split``, ``pooled``, ``metric`` and ``config``; and the run's ``folder``.
 
         Args:
             texts: with query, answer and gold; raises as `Evaluation.to_pandas` does.
@@ -95,7 +95,7 @@ class Comparisons(Sides):
             frames = {name: one.to_pandas(texts=texts) for name, one in zip(self._names, self.runs, strict=True)}
             return pandas.concat(frames, names=["system"]).reset_index("system").reset_index(drop=True)
         names = self._spell_places()
-        rows = []
+        rows, heads = [], find_heads([result for _, result in self._runs], self.profile)
         for place, sides in find_sides([result for _, result in self._runs], self.profile, every=True).items():
             name, parts = names.get(place, f"{place[1]}/{place[3]}"), (place[0], *place[2:])
             for system, one, pair in zip(self._names, self.runs, (side.pair for side in sides), strict=True):
@@ -107,7 +107,7 @@ class Comparisons(Sides):
                 rows.append(
                     {"score": name, "system": system}
                     | dict(zip(("value", "low", "high", "n", "valid", *_DIFFERENCE), (*own, *beside), strict=True))
-                    | {"verdict": find_verdict(place, pair) if pair else ""}
+                    | {"verdict": find_verdict(place, pair) if pair else "", "headline": parts in heads}
                     | {"reason": score.reason if score else next(lacking, in_python("not run"))}
                     | spell_place(name, place)
                     | {"folder": str(one.folder)}

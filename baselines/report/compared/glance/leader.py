@@ -123,7 +123,7 @@ def _tell_errors(
 
 def _tell_looking(lead: _Lead) -> list[str]:
     pairs = comb(len(lead.ranked), 2)
-    told = f"Of the run that leads p is multiplied by {pairs}, the number of pairs of runs: it is found by looking."
+    told = f"Which run leads is by p times {pairs}, the number of pairs of runs: it is found by looking."
     said = any(_find_against(lead, at) == UNDECIDED for at in lead.ranked)  # with the verdict
     return [] if said or _are_equal(lead) else [told]
 
