@@ -61,6 +61,8 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
 
 def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three):
     frame = quadrag.compare(*three).to_pandas(by="metric")
+    heads = list(frame["headline"])
+    assert heads == sorted(heads, reverse=True) and {*heads} == {True, False}, "headlines first"
     rows = {(row["system"], row["score"]): row for row in frame.to_dict("records")}
     assert list(rows) == [(one.name, name) for name in ("accuracy", "accuracy_bounded") for one in three]
     for one in three[1:]:
