@@ -72,9 +72,9 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         explained = ((grid, said) for grid in made if (said := note_profiles(grid.lines, rows)))
         for grid, said in itertools.islice(explained, 1):  # the first that shows both
             grid.notes += said
-        under = ((grid, said) for grid in made if (said := tell_under(grid)))
-        for grid, told in itertools.islice(under, 1):
-            grid.notes += map(str, told)
+        under = ((grid, told) for grid in made if (told := tell_under(grid)))
+        for grid, alarms in itertools.islice(under, 1):
+            grid.notes += map(str, alarms)
         made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])
         grids += made
