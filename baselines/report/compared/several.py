@@ -157,7 +157,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         # What is INVALID the table says in its line, and a note above it why.
         missing += [(name, one) for one in lacking if every or "INVALID" not in one]
         if every or len(runs) <= FEW_RUNS:
-            headline = tell_headline(shown, profile, two, labels)
+            headline = tell_headline(shown, profile, two, labels, several=len(runs) > 2)
             notes += [
                 Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline
             ]

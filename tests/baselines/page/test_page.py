@@ -199,7 +199,7 @@ def test_the_page_of_a_folder_of_systems_begins_with_the_one_that_leads(cli):
     assert cli("report", "many", "--html", "many.html").code == 0
     page = Path("many.html").read_text(encoding="utf-8")
     assert re.findall('<p class="verdict-note">(.*?)</p>', page)[:1] == [
-        "of_5 is best on accuracy with 91.7: better than of_1, of_2."
+        "of_5 is best on accuracy with 91.7: better than of_1, of_2 (p\u00a00.003 at most)."
     ]
     assert [label for label, _ in cards(page)] == ["of_5", "of_1", "of_2"]
 

@@ -46,7 +46,7 @@ def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
     # By mid-p five questions lost have 0.031, which times three pairs of runs decides nothing.
     assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "worse than three"]
     assert told(grid) == [
-        "three leads on accuracy with 100.0 over all 5 splits: better than one; not decided against two"
+        "three leads on accuracy with 100.0 over all 5 splits: better than one (p 0.001); not decided against two"
         " (p times 3, one for each pair of runs: the best is found by looking)."
     ]
     assert [bar.count("<circle") for bar in draw_bars(grid)] == [1, 1, 1]
@@ -60,7 +60,7 @@ def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_al
         " (p times 3, one for each pair of runs: the best is found by looking)."
     )
     [best] = told(glance_several(make(a=12, b=0, c=1)))
-    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c."
+    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c (p 0.001 at most)."
 
 
 def test_runs_that_differ_in_nothing_have_no_leader(make):

@@ -57,7 +57,7 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
         assert failed.format(" on rouge_l") in grid.notes
         assert "The best first, what failed counted as wrong." in grid.notes
         assert grid.notes[0] == (
-            "good leads on rouge_l with 40.0: better than poor; equal to raising on the 16 questions that both scored; "
+            "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that both scored; "
             "not decided against close (p times 6, one for each pair of runs: the best is found by looking)."
         )
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
@@ -134,7 +134,7 @@ def test_metrics_that_mirror_each_other_count_once_in_holms_rule_and_one_that_ti
     found = words(graded(wrong), graded([1] * 6 + [0] * 6 + wrong[12:]), every=False)
     assert any("(Holm, 3 differences)" in note and "mirror" not in note for note in found), found
     two = [graded(grades) for grades in (wrong, [1] * 6 + wrong[6:], [-1] * 13 + [1] * 7)]
-    (told,) = [note for note in tabulate_several(list(zip("ABC", two, strict=True)))[1].notes if "Holm" in note]
+    (told,) = [note for note in tabulate_several(list(zip("ABC", two, strict=True)))[1].notes if "(Holm" in note]
     assert "(Holm, 2 differences)" in told and "mirror each other question by question" in told
 
 
@@ -184,7 +184,7 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     grid, _ = tabulate_several(many, every=False)
     assert grid.notes[:2] == [
-        "s19 leads on accuracy with 95.0: better than 8 runs; not decided against 11 runs "
+        "s19 leads on accuracy with 95.0: better than 8 runs (p 0.046 at most); not decided against 11 runs "
         "(p times 190, one for each pair of runs: the best is found by looking).",
         "Compared with s0 on accuracy – better: 12 runs; not decided: 7 runs.",
     ]

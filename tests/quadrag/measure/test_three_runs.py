@@ -40,7 +40,7 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         found.show(verbose=bool(more))
         shown = capsys.readouterr().out
         assert main(["report", "first", "odd", "every", *more]) in (0, None)
-        assert capsys.readouterr().out.startswith(shown) and "is better on accuracy" in shown
+        assert capsys.readouterr().out.startswith(shown) and "is better than first on accuracy" in shown
     lines = repr(found).splitlines()
     (head,) = [at for at, line in enumerate(lines) if line.startswith("run ")]
     assert [line.split()[:3] for line in lines[head + 1 : head + 4]] == [
@@ -56,7 +56,7 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         "a bar for each value, and no difference on its scale"
     )
     chinese = quadrag.compare("first", "odd", "every", labels="zh")
-    assert "odd 在 accuracy 上更好：+50.0 个百分点" in repr(chinese)
+    assert "odd 在 accuracy 上比 first 更好：+50.0 个百分点" in repr(chinese)
 
 
 def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three):

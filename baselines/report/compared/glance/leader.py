@@ -20,7 +20,7 @@ from ..names import Place, name_columns, name_difference, name_lines, name_some
 from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, pair_cell, place_of
 from ..said.errors import tell_errors
-from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict
+from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, format_p
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
 _SAID = {
@@ -146,7 +146,7 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
         for name, (mine, questions) in sorted(verdicts.items()):
             if mine == verdict:
                 groups.setdefault(said.format("{}", questions), []).append(name)
-    against = "; ".join(said.format(name_some(of)) for said, of in groups.items())
+    against = "; ".join(said.format(name_some(of)) + _tell_p(lead, said) for said, of in groups.items())
     found = [verdict for verdict, _ in verdicts.values()]
     if UNDECIDED in found:  # which beside a difference from the first run alone may be decided
         pairs = comb(len(lead.ranked), 2)
@@ -154,6 +154,14 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
     if WORSE not in found:
         return Verdict(f"Not decided which run is best: {leader} leads {what}; {against}.")
     return Verdict(f"{leader} {'is best' if {*found} == {WORSE} else 'leads'} {what}: {against}.")
+
+
+def _tell_p(lead: _Lead, said: str) -> str:
+    """Say in brackets the largest p of the runs that the one that leads is better than."""
+    decided = [pair.decisive for at, pair in lead.pairs.items() if _find_against(lead, at) == WORSE]
+    if said != _SAID[WORSE]:
+        return ""
+    return f" ({format_p(max(decided))}{' at most' * (len(decided) > 1)})"
 
 
 def _find_against(lead: _Lead, at: int) -> str:

@@ -67,13 +67,9 @@ def find_lead(pairs: Mapping[Place, Compared]) -> Place | None:
 
 
 def write_pair(place: Place, pair: Pair) -> str:
-    """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict.
-
-    Where Holm's rule raised p, its own stands before: the interval is of the difference by itself.
-    """
+    """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
     cell, verdict = verdict_cells(place, pair)
-    alone, by_holm = format_p(pair.p), verdict.sub
-    told = f"{alone}, by Holm {by_holm.removeprefix('p ')}" if by_holm not in ("", alone) else by_holm
+    told = tell_p(pair) * bool(verdict.sub)
     unit = metric_record(place[2]).key(place[3]).unit
     size = f"{cell.text} {unit if unit == CHARACTERS else 'points'}" + f" (95% {cell.sub})" * bool(cell.sub)
     said = f": {verdict.text}" * (verdict.text != NOTHING)
@@ -81,7 +77,11 @@ def write_pair(place: Place, pair: Pair) -> str:
 
 
 def tell_headline(
-    pairs: Mapping[Place, Compared], profile: str, names: Sequence[str], labels: Mapping[Place, str]
+    pairs: Mapping[Place, Compared],
+    profile: str,
+    names: Sequence[str],
+    labels: Mapping[Place, str],
+    several: bool = False,
 ) -> list[str]:
     """Say in a line what the second of two runs is by the first metric that differs, and shortly by the others.
 
@@ -92,6 +92,7 @@ def tell_headline(
         profile: ``official`` or ``corrected``.
         names: what the two are called.
         labels: what the metrics are called, among all that either run has.
+        several: whether there are other runs too, so that the one it is better than has to be named.
     """
     pairs = {place: one for place, one in pairs.items() if has_better(place)}
     first = find_lead(pairs)
@@ -111,7 +112,8 @@ def tell_headline(
         if equal := rest.pop(EQUAL):
             said += f", nor by {_list_few(equal)}"
     else:
-        said = f"{_tell_verdict(first, one.pair, names)} on {label}: {_tell_difference(first, one.pair, over, facts)}"
+        than = f" than {names[0]}" * (several and find_verdict(first, one.pair) != UNDECIDED)
+        said = f"{_tell_verdict(first, one.pair, names)}{than} on {label}: {_tell_difference(first, one.pair, over, facts)}"
     but = tell_other(first, one, profile, names)
     also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     sentences = [said]
@@ -195,9 +197,15 @@ def _tell_sureness(place: Place, pair: Pair, facts: Sequence[str] = ()) -> str:
     """Say in brackets the interval and p, which no question differing leaves out, and other facts; "" without any."""
     interval = pair_cell(pair, place).sub
     parts = [f"95% {interval}"] * bool(interval)
-    parts += [format_p(pair.decisive)] * (find_verdict(place, pair) != EQUAL)
+    parts += [tell_p(pair)] * (find_verdict(place, pair) != EQUAL)
     between = "; ".join([*parts, *facts])
     return f" ({between})" * bool(between)
+
+
+def tell_p(pair: Pair) -> str:
+    """Write p; where Holm's rule raised it, its own stands before: the interval is of the difference by itself."""
+    alone, by_holm = format_p(pair.p), format_p(pair.decisive)
+    return alone if alone == by_holm else f"{alone}, by Holm {by_holm.removeprefix('p ')}"
 
 
 def format_p(p: float) -> str:
