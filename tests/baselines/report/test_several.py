@@ -57,8 +57,8 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
         assert failed.format(" on rouge_l") in grid.notes
         assert "The best first, what failed counted as wrong." in grid.notes
         assert grid.notes[0] == (
-            "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that both scored; "
-            "not decided against close (p times 6, one for each pair of runs: the best is found by looking)."
+            "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that both "
+            "scored; not decided against close (p times 6, one for each pair of runs: the best is found by looking)."
         )
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
     glance = glance_several(named)
@@ -80,7 +80,7 @@ def test_of_several_runs_each_is_told_of_in_words_and_why_it_is_not_compared() -
     assert pair is not None and 0.025 < pair.p < 0.05, "alone it would be decided"
     _, grid = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])])
     better, chance, _, *notes = grid.notes
-    assert better.startswith("B is better on rouge_l: +10.0 points (95% ")
+    assert better.startswith("B is better than A on rouge_l: +10.0 points (95% ")
     assert re.fullmatch(r"C minus A: Not decided on rouge_l: \S+ points, which may be chance \(95% .*\)\.", chance)
     assert [line.cells[4].text for line in grid.lines] == ["< 0.001", *[f"{2 * pair.p:.3f}"] * 2]
     (brief,) = tabulate_several([(str(at), one) for at, one in enumerate([*runs, strange])], every=False)

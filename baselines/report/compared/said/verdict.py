@@ -113,7 +113,8 @@ def tell_headline(
             said += f", nor by {_list_few(equal)}"
     else:
         than = f" than {names[0]}" * (several and find_verdict(first, one.pair) != UNDECIDED)
-        said = f"{_tell_verdict(first, one.pair, names)}{than} on {label}: {_tell_difference(first, one.pair, over, facts)}"
+        verdict = f"{_tell_verdict(first, one.pair, names)}{than}"
+        said = f"{verdict} on {label}: {_tell_difference(first, one.pair, over, facts)}"
     but = tell_other(first, one, profile, names)
     also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     sentences = [said]
