@@ -143,12 +143,17 @@ def _place(row: Published) -> Place:
     return row.config.removesuffix("_original"), row.split, row.retriever, row.module, row.key
 
 
+def _tell_correction(rows: Sequence[Row]) -> str:
+    """Say what the correction of errors is over without a judge, or that there is none."""
+    if any(row["key"] == "error_correction" and row.get("value") is not None for row in rows):
+        beside = "so it stands beside no published value"
+        return f"Without a judge error_correction is over errors detected by phrase, {beside}."
+    return "Without a value: error_correction, since no error was detected."
+
+
 TABLES = PaperTables(
     tabulate=tabulate,
     mixing=True,
     service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
-    not_run={
-        "error_detection_judged": "Without a judge error_correction is over errors detected by phrase, so it stands "
-        "beside no published value."
-    },
+    not_run={"error_detection_judged": _tell_correction},
 )

@@ -77,9 +77,16 @@ def read_failure(error: BaseException, batch: Sequence[Any]) -> Failure:
     """
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
     own = [one for one in frames if one.filename == frames[0].filename]
-    place = f" ({own[-1].name}, {Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    place = f" ({own[-1].name}, {_place_line(own[-1])})" if own else ""
     said = ": ".join(filter(None, (type(error).__name__, str(error))))
     return Failure("raised", one_line(f"{said}{place}{_hint(error, batch)}"))
+
+
+def _place_line(frame: traceback.FrameSummary) -> str:
+    """Name the line of a frame; the file of a notebook's cell is one that nobody knows."""
+    file = Path(frame.filename)
+    cell = file.parent.name.startswith("ipykernel_")
+    return f"line {frame.lineno} of its cell" if cell else f"{file.name}:{frame.lineno}"
 
 
 def _hint(error: BaseException, batch: Sequence[Any]) -> str:

@@ -94,7 +94,7 @@ def note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     ways = {why: "see above" if ";" in why else _REMEDIES.get(why, why) for why in missing}
     parts = [f"{_join(keys.values())} ({ways[why]})" for why, keys in missing.items()]
     notes = [f"Not run: {', '.join(parts)}."] if parts else []
-    return notes + [note for key, note in tables.not_run.items() if key in missing.get("no judge", ())]
+    return notes + [tell(rows) for key, tell in tables.not_run.items() if key in missing.get("no judge", ())]
 
 
 def _join(labels: Iterable[str]) -> str:

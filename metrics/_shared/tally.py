@@ -112,7 +112,8 @@ def ask(
     """
     replies = judge(batch) if batch else []
     if not is_list(replies):
-        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies")
+        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
     replies = list(replies)
     if len(replies) != len(batch):
         raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")

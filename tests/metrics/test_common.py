@@ -132,6 +132,11 @@ def test_references_are_required(load_metric: Callable[[str], Any], name: str, r
         load_metric(name).compute(predictions=["a", "b"], references=references)
 
 
+async def ask_slowly(requests: list[Any]) -> list[str]:
+    return ["Yes"] * len(requests)
+
+
+@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.parametrize("name", JUDGED)
 @pytest.mark.parametrize(
     ("given", "message"),
@@ -142,6 +147,7 @@ def test_references_are_required(load_metric: Callable[[str], Any], name: str, r
         ({"judge": lambda requests: ["Yes"]}, "judge returned 1 replies to 2 requests"),
         ({"judge": lambda requests: "Yes"}, "judge returned str; expected a list"),
         ({"judge": lambda requests: None}, "judge returned NoneType; expected a list"),
+        ({"judge": ask_slowly}, "judge returned coroutine; .*; write it as a plain function, not an async one"),
         ({"prompt": "Q {question}"}, r"prompt has no \{answer\}"),
     ],
 )

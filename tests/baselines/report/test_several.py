@@ -57,8 +57,9 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
         assert failed.format(" on rouge_l") in grid.notes
         assert "The best first, what failed counted as wrong." in grid.notes
         assert grid.notes[0] == (
-            "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that both "
-            "scored; not decided against close (p times 6, one for each pair of runs: the best is found by looking)."
+            "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that "
+            "both scored; not decided against close (p times 6, "
+            "one for each pair of runs: the best is found by looking)."
         )
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
     glance = glance_several(named)

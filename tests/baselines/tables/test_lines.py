@@ -193,7 +193,13 @@ def test_what_becomes_of_unscored_items_is_said_of_each_metric():
 def test_what_the_lack_of_a_judge_means_is_said_where_the_benchmark_says_it():
     row = score("error_detection_judged", None, metric="error_detection", not_run="no judge")
     first = "Not run: error_detection_judged (--judge)."
-    assert note_scores("rgb", [row], ["official"]) == [first, RGB.not_run["error_detection_judged"]]
+    assert note_scores("rgb", [row], ["official"]) == [
+        first,
+        "Without a value: error_correction, since no error was detected.",
+    ]
+    phrase = score("error_correction", 0.5, metric="error_detection")
+    (_, told, *_) = note_scores("rgb", [row, phrase], ["official"])
+    assert told.startswith("Without a judge error_correction is over errors detected by phrase")
     assert note_scores("crag", [row], ["official"]) == [first]
 
 

@@ -124,6 +124,14 @@ def test_what_is_raised_or_returned_wrong_is_unscored_with_its_reason(capsys):
     assert "2 raised" in " ".join(capsys.readouterr().out.split())
 
 
+def test_an_exception_in_a_notebook_names_the_line_of_its_cell(tmp_path):
+    file = tmp_path / "ipykernel_12345" / "3223320176.py"
+    cell: dict = {}
+    exec(compile("def broken(question):\n    raise ValueError('no luck')", str(file), "exec"), cell)
+    with pytest.raises(quadrag.QuadragError, match=r"no luck \(broken, line 2 of its cell\)"):
+        measure(cell["broken"])
+
+
 def test_too_many_exceptions_make_a_metric_invalid_and_the_line_names_one():
     def broken(question):
         raise TimeoutError("no reply in 30 s")
