@@ -8,6 +8,7 @@ from dataclasses import replace
 from operator import itemgetter
 
 from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
 
 from ..core.result import Result
 from ..core.settings import NONE
@@ -148,7 +149,7 @@ def _tell_correction(rows: Sequence[Row]) -> str:
     if any(row["key"] == "error_correction" and row.get("value") is not None for row in rows):
         beside = "so it stands beside no published value"
         return f"Without a judge error_correction is over errors detected by phrase, {beside}."
-    return "Without a value: error_correction, since no error was detected."
+    return f"error_correction has no value: {metric_record('error_detection').key('error_correction').none}."
 
 
 TABLES = PaperTables(

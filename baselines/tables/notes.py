@@ -29,7 +29,8 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
     tables = load_tables(benchmark)
     shown = [row for row in rows if row["profile"] in profiles]
     judged = dict.fromkeys([*note_judged(shown), *note_ruled(shown)])
-    return [*note_keys(shown), *note_not_run(tables, rows), *judged, *note_unscored(tables, shown)]
+    notes = [*note_keys(shown), *note_not_run(tables, rows), *judged, *note_unscored(tables, shown)]
+    return list(dict.fromkeys(notes))
 
 
 def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:

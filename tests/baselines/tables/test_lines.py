@@ -195,7 +195,7 @@ def test_what_the_lack_of_a_judge_means_is_said_where_the_benchmark_says_it():
     first = "Not run: error_detection_judged (--judge)."
     assert note_scores("rgb", [row], ["official"]) == [
         first,
-        "Without a value: error_correction, since no error was detected.",
+        "error_correction has no value: no error counts as detected, so none could be corrected.",
     ]
     phrase = score("error_correction", 0.5, metric="error_detection")
     (_, told, *_) = note_scores("rgb", [row, phrase], ["official"])

@@ -3,7 +3,7 @@
 Of other metrics and splits a second table has the values alone; those that no run differs by are in a sentence.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -116,13 +116,27 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
 
 
 def _list_values(found: dict[Place, list[Side]], runs: Sequence[tuple[int, str]]) -> list[Grid]:
-    """List what runs, by rank and name, have by other metrics and splits, in tables that a terminal holds."""
+    """List what runs, by rank and name, have by other metrics and splits: of each config in tables of its own."""
+    configs = dict.fromkeys(place[0] for place in found)
+    tables: list[Grid] = []
+    for config in configs:
+        here = {place: sides for place, sides in found.items() if place[0] == config}
+        splits, metrics = ({place[part] for place in here} for part in (slice(1, 2), slice(2, 4)))
+        head = " ".join([config, *next(iter(splits))] if len(splits) == 1 else [config]) * (len(configs) > 1)
+        title, labels = head or "Other metrics", name_places(here)
+        if len(metrics) == 1 < len(here):
+            title = f"{head} {show_key(*next(iter(here))[2:])} by split".strip()
+            labels = {place: place[1] for place in here}
+        tables += _list_by_width(title, here, labels, runs)
+    return tables
+
+
+def _list_by_width(
+    title: str, found: dict[Place, list[Side]], labels: Mapping[Place, str], runs: Sequence[tuple[int, str]]
+) -> list[Grid]:
+    """List values in tables that a terminal holds, the first of them with a title."""
     from rich.cells import cell_len
 
-    labels = name_places(found)
-    title = "Other metrics"
-    if len({(place[0], *place[2:]) for place in found}) == 1 < len(found):
-        title, labels = f"{show_key(*next(iter(found))[2:])} by split", {place: place[1] for place in found}
     tables: list[list[tuple[str, list[Cell]]]] = []
     left = 0
     for place, sides in found.items():
@@ -135,7 +149,7 @@ def _list_values(found: dict[Place, list[Side]], runs: Sequence[tuple[int, str]]
         tables[-1].append((labels[place], cells))
     return [
         Grid(
-            title,
+            title * (table is tables[0]),
             "run",
             [head for head, _ in table],
             [Line(name, [cells[at] for _, cells in table]) for at, (_, name) in enumerate(runs)],
