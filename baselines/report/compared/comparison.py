@@ -40,6 +40,8 @@ from .said.slices import tell_slices
 from .said.verdict import tell_headline, verdict_cells
 from .said.words import tell_beside, tell_changes, tell_length, tell_missing, tell_over, tell_rule, tell_same
 
+_APART = "Nothing to compare: the two have no metric of a split in common."
+
 
 class _Rows(NamedTuple):
     """Which metrics runs are compared by, and their rows of scores.
@@ -130,7 +132,9 @@ def compare_two(
     shown = [place[2:] for place, _ in found.places]
     missing = tell_missing(first, second, found.heads, compared, profile, columns)
     invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
-    notes: list[str] = [*map(Verdict, [*invalid, *tell_headline(overall | compared, profile, columns, labels)])]
+    common = [place for place in found.heads if all((place, ALL) in table for table in found.tables)]
+    headline = tell_headline(overall | compared, profile, columns, labels) if common else [_APART]
+    notes: list[str] = [*map(Verdict, [*invalid, *headline])]
     notes += [
         *tell_judges(first, second),
         *tell_errors(first, second, {place: one.pair for place, one in compared.items()}, profile),

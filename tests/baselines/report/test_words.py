@@ -46,6 +46,19 @@ def test_the_line_of_a_difference_tells_the_p_that_its_interval_goes_with(p: flo
     assert write_pair(ROUGE, pair) == f"rouge_l -74.6 points (95% -87.5 to -45.3), n 8, {told}"
 
 
+def test_runs_without_a_question_of_one_metric_in_common_say_so_first() -> None:
+    values = [0.1, 0.5, 0.9] * 4
+    told = "Nothing to compare: the two have no metric of a split in common."
+    assert words(run(values), run(values, metric="omnieval", key="hal"))[0] == told
+    assert told not in words(run(values), run(values))
+
+
+def test_a_headline_tells_its_own_p_where_holms_rule_raised_it() -> None:
+    low, better = np.full(40, 0.2), np.full(40, 0.2) + 0.1 * (np.arange(40) % 4 == 0)
+    one, two = together(run(low), run(low, key="bleu")), together(run(better), run(better[::-1], key="bleu"))
+    assert re.search(r"; p (< )?0\.\d+, by Holm 0\.\d+\)", words(one, two)[0])
+
+
 def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
     rng = np.random.RandomState(0)
     first = rng.random_sample(100)
