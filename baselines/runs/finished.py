@@ -32,13 +32,15 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
     """Read finished runs back, by folder; a folder of ``--all`` holds several, a sweep such folders.
 
     A run among several that did not finish is named on stderr and left out. What is told of them, as which metrics are
-    invalid, is of the `profile`; of the one that each was made with when None.
+    invalid, is of the `profile`; of the one that each was made with when None. Pages that stand beside folders, as
+    ``out/*`` names them too, are passed over.
 
     Raises:
         QuadragError: a folder holds no scores, or they are damaged.
     """
     found = []
-    for folder in map(Path, folders):
+    paths = [*map(Path, folders)]
+    for folder in [path for path in paths if path.suffix != ".html" or not path.is_file()] or paths:
         alone = (folder / NAME).exists()
         results = []
         unfinished = []

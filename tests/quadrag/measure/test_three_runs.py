@@ -148,6 +148,17 @@ def test_systems_of_one_name_are_told_apart_by_their_folders(three):
     assert set(quadrag.compare(*three, again).to_pandas(by="metric")["system"]) == {"first", "odd", "every", "again"}
 
 
+def test_pages_beside_folders_which_a_glob_names_too_are_passed_over(three, capsys):
+    assert main(["report", "first", "every", "--html", "compare.html"]) in (0, None)
+    capsys.readouterr()
+    assert main(["report", "first", "every"]) in (0, None)
+    alone = capsys.readouterr().out
+    assert main(["report", "compare.html", "first", "every"]) in (0, None)
+    assert capsys.readouterr().out == alone
+    assert main(["report", "compare.html"]) == 2
+    assert "compare.html holds no run.json; expected the folder of a run" in capsys.readouterr().err
+
+
 def test_what_cannot_be_compared_is_refused_in_one_line(three):
     found = quadrag.compare(*three)
     other = quadrag.evaluate("rgb", "negative_rejection_en", first, data_dir="sample", out="other")
