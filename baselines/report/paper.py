@@ -73,8 +73,8 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         for grid, said in itertools.islice(explained, 1):  # the first that shows both
             grid.notes += said
         under = ((grid, told) for grid in made if (told := tell_under(grid)))
-        for grid, alarms in itertools.islice(under, 1):
-            grid.notes += map(str, alarms)
+        for grid, told in itertools.islice(under, 1):
+            grid.notes += told
         made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])
         grids += made

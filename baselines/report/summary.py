@@ -179,7 +179,8 @@ def _tell_other(result: Result, row: Row) -> _Other | None:
     for other in others:
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
-            far = SHOWN if any(map(count_failed, (row, other))) else _FAR - 1e-9  # 1.0 - 0.9 is a little less
+            failed = any(count_failed(one) or count_left_out(one) for one in (row, other))
+            far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
                 return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)
     return None

@@ -71,7 +71,8 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         curves = "noise ratio" in title
         notes += [] if curves else [_note_columns(heads, english)]
         notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
-        notes += [*note_not_run(TABLES, shown), *note_unscored(TABLES, shown), *note_runs([one.run for one in here])]
+        notes += dict.fromkeys([*note_not_run(TABLES, shown), *note_unscored(TABLES, shown)])
+        notes += note_runs([one.run for one in here])
         notes += note_beside([one.run for one in here])
         columns = list(heads)
         if number != _BY_ROW:
@@ -97,10 +98,10 @@ def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
             place = config, row["split"], retriever, row["metric"], row["key"]
             if taken := scores.get((row["profile"], place)):
                 data = " (once on revised and once on original data)" if taken["config"] != row["config"] else ""
-                how = "one of the two folders" if data else "both folders, A B, to see them beside each other"
-                raise QuadragError(
-                    f"{config} was run twice{data}, and the paper's table has one place for it; name {how}"
-                )
+                often, how = "more than once", "the folders of the runs, A B, to see them beside each other"
+                if data:
+                    often, how = f"twice{data}", "one of the two folders"
+                raise QuadragError(f"{config} was run {often}, and the paper's table has one place for it; name {how}")
             scores[row["profile"], place] = {**row, "place": place}
     return scores
 
@@ -145,11 +146,13 @@ def _place(row: Published) -> Place:
 
 
 def _tell_correction(rows: Sequence[Row]) -> str:
-    """Say what the correction of errors is over without a judge, or that there is none."""
-    if any(row["key"] == "error_correction" and row.get("value") is not None for row in rows):
+    """Say what the correction of errors is over without a judge, or that there is none; "" where no row has it."""
+    values = [row.get("value") for row in rows if row["key"] == "error_correction"]
+    if any(value is not None for value in values):
         beside = "so it stands beside no published value"
         return f"Without a judge error_correction is over errors detected by phrase, {beside}."
-    return f"error_correction has no value: {metric_record('error_detection').key('error_correction').none}."
+    none = metric_record("error_detection").key("error_correction").none
+    return f"error_correction has no value: {none}." if values else ""
 
 
 TABLES = PaperTables(

@@ -41,6 +41,7 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _BEGIN = 80  # characters of an answer in which they stand
+_ENDS = ".。!！"  # of answers that are else the same text
 # What to do where they are errors, by how the answers came.
 _SERVICE = "let the service reply with an error status"
 _CONSTANT = ": right each time or said of any question"
@@ -132,7 +133,7 @@ def _tell_texts(result: Result) -> Iterator[str]:
     told = [text for text in many if text not in sought | few or text in best]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        whole = {(result.texts[place] or "").strip() for place in by_text[text]}
+        whole = {_plain(result.texts[place] or "") for place in by_text[text]}
         part = " in the part that is scored" * whole.isdisjoint(parts)
         said = f"the same text{part}, {_quote(text)}" if text else "empty"
         refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
@@ -205,8 +206,13 @@ def _sort_texts(result: Result) -> dict[str, set[_Place]]:
     found: dict[str, set[_Place]] = {}
     for place, text in result.texts.items():
         if text is not None:
-            found.setdefault(parse(place[0][0], text).strip(), set()).add(place)
+            found.setdefault(_plain(parse(place[0][0], text)), set()).add(place)
     return found
+
+
+def _plain(text: str) -> str:
+    """Return a text without what does not tell it from another: blanks around it, and what ends its last sentence."""
+    return text.strip().rstrip(_ENDS) or text.strip()
 
 
 def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[str, set[_Place]]:

@@ -11,10 +11,10 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
 from ..scoring.validity import is_alike, is_invalid, is_unreliable
+from .grid import NOTHING as NOTHING
 from .grid import Cell, Figure
 
 Row = Mapping[str, Any]  # of ``scores.json``
-NOTHING = "–"
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
@@ -129,6 +129,8 @@ def items_of(row: Row) -> str:
     """Write over how many items a row's value is, of those that the metric is about, or all in how many splits."""
     if "times" in row:
         return f"{row['n_total']} × {row['times']} splits"
+    if row.get("left_out") and "n_answers" in row:  # over all splits, of each of which some failed
+        return f"{row['n_answers'] - row['left_out']} of {row['n_answers']}"
     return f"{count_items(row) or 0} of {row['n_total'] - row.get('n_not_applicable', 0)}"
 
 

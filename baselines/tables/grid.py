@@ -11,6 +11,8 @@ from typing import IO, Any, Literal, NamedTuple
 from quadrag.wrapping import wrap
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
+NOTHING = "–"  # in the place of a value
+COUNT = "  n"  # the label of a line of how many items the values above it are over
 _WIDTH = 80  # columns of a narrow terminal
 _LONG = 13  # characters of a name in a head
 _HEADING = 0xE000  # the first of the signs that stand for headings while a table is laid out: they widen no column
@@ -129,7 +131,7 @@ def spread_subs(grid: Grid, names: Mapping[str, str]) -> Grid:
     """Give the texts under the cells of some columns columns of their own, by their names, and leave out all others."""
 
     def spread(column: str, cell: Cell) -> list[Cell]:
-        own = [Cell(cell.sub.removeprefix(f"{names[column]} ") or "–")] if column in names else []
+        own = [Cell(cell.sub.removeprefix(f"{names[column]} ") or NOTHING)] if column in names else []
         return [replace(cell, sub=""), *own]
 
     lines = [
@@ -144,8 +146,10 @@ def write_plainly(grid: Grid) -> Iterator[str]:
     """Yield a table as plain lines: verdicts, title, alarms, head and lines without rules, other notes for everyone."""
     from rich.cells import cell_len
 
-    for note in (*_pick(grid, Verdict), grid.title, *_pick(grid, Alarm)):
+    for note in (*_pick(grid, Verdict), grid.title):
         yield from wrap(note, _WIDTH)
+    for note in _pick(grid, Alarm):
+        yield from _mark(note, "!", _WIDTH)
     labels = [grid.corner, *(line.label for line in grid.lines)]
     headings = _list_headings(grid)
     width = max(cell_len(label) for label in labels if label not in headings)
@@ -157,7 +161,7 @@ def write_plainly(grid: Grid) -> Iterator[str]:
         begin = f"{label}\n" if above else label + " " * (width - cell_len(label))
         yield gap.join((begin, *texts)).rstrip()
     plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail | Verdict))
-    yield from (line for note in plain for line in wrap(note, _WIDTH))
+    yield from (line for note in plain for line in _mark(note, "-", _WIDTH))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
@@ -177,15 +181,35 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     from rich.text import Text
 
     console.print()
-    for note in (*_pick(grid, Verdict), grid.title):
-        console.print(Text("\n".join(wrap(note, console.width)), style="bold"))
+    blocks = [_pick(grid, Verdict), [grid.title] * bool(grid.title)]
+    heads = ["\n".join(line for note in block for line in wrap(note, console.width)) for block in blocks if block]
+    if heads:
+        console.print(Text("\n\n".join(heads), style="bold"))
     for note in _pick(grid, Alarm):
-        console.print(Text("\n".join(wrap(note, console.width))))
-    for at, table in enumerate(_fit_width(console, grid)):
+        console.print(Text("\n".join(_mark(note, "!", console.width))))
+    for at, table in enumerate(_fit_width(console, _join_counts(grid))):
         console.print(*[""] * bool(at), table, sep="\n")
     for note in grid.notes:
         if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
-            console.print(Text("\n".join(wrap(note, console.width)), style="dim"))
+            console.print(Text("\n".join(_mark(note, "-", console.width)), style="dim"))
+
+
+def _join_counts(grid: Grid) -> Grid:
+    """Put a count that is the same in its whole line under the label above, beside the intervals."""
+    lines: list[Line] = []
+    for line in grid.lines:
+        counts = {cell.text for cell in line.cells} - {NOTHING}
+        if line.label == COUNT and len(counts) == 1 and lines and any(cell.sub for cell in lines[-1].cells):
+            lines[-1] = replace(lines[-1], label=f"{lines[-1].label}\n{COUNT} {counts.pop()}")
+        else:
+            lines.append(line)
+    return replace(grid, lines=lines)
+
+
+def _mark(note: str, sign: str, width: int) -> list[str]:
+    """Break a note into lines behind a sign, so that it is told from the next."""
+    first, *rest = wrap(note, width - 2)
+    return [f"{sign} {first}", *(f"  {line}" for line in rest)]
 
 
 def _fit_width(console: Any, grid: Grid) -> list[Any]:

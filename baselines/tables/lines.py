@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ..scoring.validity import is_invalid
 from .cells import NOTHING, RATE, Row, count_items, items_of, value_cell
-from .grid import Cell, Figure, Line
+from .grid import COUNT, Cell, Figure, Line
 from .published import Published
 
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
@@ -66,7 +66,7 @@ def our_lines(
 
 def count_line(rows: Sequence[Row | None]) -> Line:
     """Make the line of how many items values are over; of a metric that too many items failed, of how many."""
-    return Line("  n", [Cell(_count(row)) for row in rows])
+    return Line(COUNT, [Cell(_count(row)) for row in rows])
 
 
 def _count(row: Row | None) -> str:

@@ -95,7 +95,9 @@ def note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
     ways = {why: "see above" if ";" in why else _REMEDIES.get(why, why) for why in missing}
     parts = [f"{_join(keys.values())} ({ways[why]})" for why, keys in missing.items()]
     notes = [f"Not run: {', '.join(parts)}."] if parts else []
-    return notes + [tell(rows) for key, tell in tables.not_run.items() if key in missing.get("no judge", ())]
+    return notes + [
+        told for key, tell in tables.not_run.items() if key in missing.get("no judge", ()) and (told := tell(rows))
+    ]
 
 
 def _join(labels: Iterable[str]) -> str:
@@ -194,16 +196,21 @@ def note_unscored(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
 
 
 def _note_none(rows: Sequence[Row]) -> list[str]:
-    """Say why metrics apply to none of the items of a split."""
-    found: dict[str, list[str]] = {}
-    several = len({name_place(row) for row in rows}) > 1
+    """Say why metrics apply to none of the items of a split, which is named where they apply to some of another."""
+    found: dict[str, dict[str, list[str]]] = {}
+    every: dict[str, set[str]] = {}
     # What could not be read might have been such items.
     invalid = {(name_place(row), row["metric"]) for row in rows if is_invalid(row)}
     for row in rows:
-        place = name_place(row)
+        place, label = name_place(row), show_key(row["metric"], row["key"])
+        every.setdefault(label, set()).add(place)
         read = (place, row["metric"]) not in invalid
         if read and row["n_total"] and row["n_total"] == row.get("n_not_applicable"):
             why = metric_record(row["metric"]).key(row["key"]).none or "it applies to none of the questions"
-            where = f" of {place}" * several
-            found.setdefault(f"{where} has no value: {why}.", []).append(show_key(row["metric"], row["key"]))
-    return [f"{', '.join(dict.fromkeys(keys))}{said}" for said, keys in found.items()]
+            found.setdefault(why, {}).setdefault(label, []).append(place)
+    said: dict[str, list[str]] = {}
+    for why, labels in found.items():
+        for label, places in labels.items():
+            where = "" if {*places} == every[label] else f" of {', '.join(dict.fromkeys(places))}"
+            said.setdefault(f"{where} has no value: {why}.", []).append(label)
+    return [f"{', '.join(labels)}{told}" for told, labels in said.items()]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from quadrag.metric_record import show_key
 
-from ...tables.grid import Alarm, Cell, Grid, Line
+from ...tables.grid import Cell, Grid, Line
 from ...tables.names import keep_name
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
@@ -200,12 +200,12 @@ def lift_place(grid: Grid) -> Grid:
     return replace(grid, corner="split/metric", lines=found, notes=notes)
 
 
-def tell_under(grid: Grid) -> list[Alarm]:
+def tell_under(grid: Grid) -> list[str]:
     """Say what stands in small type under the values of a table for a terminal."""
     subs = [cell.sub for line in grid.lines for cell in line.cells if cell.sub]
     if any(sub.endswith(" better") for sub in subs):
-        return [Alarm("Below: on how many questions each run is better; the difference's 95% interval.")]
-    return [Alarm("Under each value stands its 95% interval.")] * bool(subs)
+        return ["Under each value: on how many questions that run is better; under the difference its 95% interval."]
+    return ["Under each value stands its 95% interval."] * bool(subs)
 
 
 def _lift(lines: Sequence[Line]) -> tuple[str, list[Line]]:
