@@ -7,7 +7,7 @@ anew together.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -101,6 +101,35 @@ def paired_macro(
         ValueError: the profile is neither.
     """
     fill = choose_fill(profile, worst)
+    turned = _is_turned(first, second)
+    sides = (second, first) if turned else (first, second)
+    pair = _pair_sides(*sides, weights, fill, draws)
+    if pair is None or not turned:
+        return pair
+    low, high = pair.interval
+    return replace(pair, difference=0.0 - pair.difference, interval=Interval(0.0 - high, 0.0 - low))
+
+
+def _is_turned(first: Sequence[Sequence[Item]], second: Sequence[Sequence[Item]]) -> bool:
+    """Whether the second run is drawn as the first: swapped, two runs are to differ in sign alone."""
+
+    def list_values(groups: Sequence[Sequence[Item]]) -> list[list[float]]:
+        return [[-math.inf if item.value is None else item.value for item in group] for group in groups]
+
+    one, other = ([sorted(values) for values in list_values(groups)] for groups in (first, second))
+    if one == other:  # on other questions
+        by_name = ([sorted(group, key=lambda item: repr(item.question)) for group in run] for run in (first, second))
+        one, other = map(list_values, by_name)
+    return one > other
+
+
+def _pair_sides(
+    first: Sequence[Sequence[Item]],
+    second: Sequence[Sequence[Item]],
+    weights: Sequence[float] | None,
+    fill: float | None,
+    draws: Draws,
+) -> Pair | None:
     found = []
     for at, sides in enumerate(zip(first, second, strict=True)):
         group = _pair_group(*sides, fill, 1.0 if weights is None else weights[at])

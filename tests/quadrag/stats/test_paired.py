@@ -180,6 +180,15 @@ def test_means_over_groups_are_paired_group_by_group() -> None:
     assert paired_macro(first, [second[0], second[1][:5]]) is None
 
 
+@settings(max_examples=40)
+@given(PAIRS)
+def test_two_runs_swapped_differ_in_sign_alone(pairs: list[tuple[float, float]]) -> None:
+    first, second = (ones(*side) for side in zip(*pairs, strict=True))
+    one, other = pair(first, second), pair(second, first)
+    assert (one.difference, one.interval) == (-other.difference, (-other.interval.high, -other.interval.low))
+    assert (one.p, one.n, one.changed) == (other.p, other.n, other.changed)
+
+
 @given(st.floats(0.01, 0.5), st.floats(0.1, 1), st.integers(10, 5000))
 def test_power_is_statsmodels(difference: float, spread: float, n: int) -> None:
     assert power_of(difference, spread, n) == pytest.approx(normal_power(difference / spread, n, 0.05), abs=1e-9)
