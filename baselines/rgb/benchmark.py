@@ -4,9 +4,11 @@ Chen et al. 2024, section 4. The documents come composed from the dataset script
 is ``own`` (those documents) or ``none`` (no documents and no system prompt: the accuracy of Table 7).
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Passage, Question
 
@@ -15,16 +17,22 @@ from ..core.prompts import Message, Prompts
 from ..core.settings import NONE, Conditions, RetrieverSpec
 
 NAME = "rgb"
+_NOISE = {"negative_rejection": 1, "counterfactual_robustness": 0}  # of the testbeds with one noise ratio
 _ACCURACY = MetricUse("rgb_accuracy", ("accuracy", "accuracy_bounded"))
 _REJECTION = MetricUse("rejection_rate", ("rejection_rate", "rejection_rate_judged", "unsupported_correct"))
 _ERRORS = MetricUse("error_detection", ("error_detection", "error_detection_judged", "error_correction"))
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split, their references as lists of alternatives lists."""
+    """Yield the questions of a split, their references as lists of alternatives lists.
+
+    Raises:
+        QuadragError: an option makes another testbed of the config.
+    """
     from quadrag.data.builders import rows
 
     config = builder.config
+    _check_mixture(config)
     for row in rows(builder, split):
         yield Question(
             benchmark=NAME,
@@ -40,6 +48,24 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
         )
 
 
+def _check_mixture(config: Any) -> None:
+    """Refuse what would ask one testbed under the name of another: the splits of two do not say their noise ratio."""
+    asked = f"noise_robustness{config.name.removeprefix(config.ability)}"
+    noise = _NOISE.get(config.ability)
+    if noise is not None and config.noise_ratio not in (None, noise):
+        shows = "noise alone" if noise else "no noise"
+        raise QuadragError(
+            f"option noise_ratio is of noise_robustness and information_integration, and {config.name} shows {shows}; "
+            f"leave it out, or ask {asked}"
+        )
+    n = config.passage_num
+    if config.correct_ratio and n and math.ceil(n * config.correct_ratio) == n:
+        raise QuadragError(
+            f"option correct_ratio={config.correct_ratio} leaves none of {n} passages false, and {config.name} is "
+            f"about these; give a smaller one, or ask {asked}"
+        )
+
+
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the chat messages of one question; without passages there is no system message, as upstream."""
     words = prompts[question.language]
@@ -52,11 +78,9 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
 def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
     """Return the metrics of a config's testbed.
 
-    Without documents only accuracy means anything, and a rejection is right only where all documents are noise.
+    Without documents only accuracy means anything.
     """
     if conditions.retriever == NONE:
-        return [_ACCURACY]
-    if conditions.options.get("noise_ratio", 1) != 1 and config.startswith("negative_rejection"):
         return [_ACCURACY]
     if config.startswith("negative_rejection"):
         return [_REJECTION]

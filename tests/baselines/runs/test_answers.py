@@ -270,12 +270,13 @@ def test_a_file_that_is_not_there_or_not_text(tmp_path):
     ("options", "retriever", "given", "said"),
     [
         ({}, "own", (), ""),
-        ({"noise_ratio": 0.6}, "own", (), ""),
+        ({"noise_ratio": 0.6}, "own", (), "leave it out, or ask noise_robustness_en"),
+        ({"passage_num": 4}, "own", (), ""),
         (
-            {"noise_ratio": 0.6},
+            {"passage_num": 4},
             "own",
-            ("--option", "noise_ratio=0.4"),
-            "was made with the option noise_ratio=0.6; give --option noise_ratio=0.6",
+            ("--option", "passage_num=3"),
+            "was made with the option passage_num=4; give --option passage_num=4",
         ),
         ({"passage_num": 4}, "own", ("--option", "passage_num=4"), ""),
         ({}, "none", (), ""),

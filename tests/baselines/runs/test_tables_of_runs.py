@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from rgb_runs import ONE, llm
 
+from quadrag.errors import QuadragError
+from quadrag.harnesses.examination import Examination
+
 
 @pytest.mark.slow
 def test_all_runs_of_the_paper_share_one_ledger_and_one_table(cli, server, judge):
@@ -38,9 +41,33 @@ def test_other_mixes_stand_beside_no_published_number(cli):
 
 
 def test_a_rejection_is_right_only_where_all_documents_are_noise(cli):
-    asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--out", "r")
-    ran = cli(*asked, "--option", "noise_ratio=0.4")
-    assert ran.code == 0 and "rejection_rate" not in ran.out and "accuracy" in ran.out
+    asked = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", 1, "--out", "r")
+    assert cli(*asked, "--option", "noise_ratio=0.4").code == 2
+    ran = cli(*asked, "--option", "noise_ratio=1.0")
+    assert ran.code == 0 and "rejection_rate" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("config", "option", "said"),
+    [
+        ("negative_rejection_en", "noise_ratio=0.4", "shows noise alone; leave it out, or ask noise_robustness_en"),
+        ("negative_rejection_zh_original", "noise_ratio=0", "or ask noise_robustness_zh_original"),
+        ("counterfactual_robustness_zh", "noise_ratio=0.2", "shows no noise; leave it out, or ask noise_robustness_zh"),
+        (
+            "counterfactual_robustness_en",
+            "correct_ratio=0.9",
+            "leaves none of 5 passages false, and counterfactual_rob",
+        ),
+    ],
+)
+def test_no_option_makes_another_testbed_of_one(config, option, said, cli):
+    place = ("rgb", config, "--data-dir", "sample", "--option", option)
+    ran, asked = cli("run", *place, "--out", "r"), cli("questions", *place)
+    assert (ran.code, ran.err) == (asked.code, asked.err) and (ran.code, ran.err.count("\n")) == (2, 1)
+    assert said in ran.err and not Path("r").exists()
+    with pytest.raises(QuadragError, match=re.escape(said)):
+        name, value = option.split("=")
+        Examination("rgb", config, None, {"data_dir": "sample", name: float(value)})
 
 
 @pytest.mark.slow

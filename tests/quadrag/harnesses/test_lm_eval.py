@@ -361,6 +361,7 @@ def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Cal
             "unknown setting in --metadata 'xyzzy'; known: data_dir, split, profile",
         ),
         ("rgb_noise_robustness_en", {"noise": 0.2, "noise_ratio": 0.4}, "--metadata has both noise and noise_ratio"),
+        ("rgb_negative_rejection_en", {"noise": 0.4}, "option noise_ratio is of noise_robustness and information"),
         ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness; give its retrieved"),
         (
             "rgb",
