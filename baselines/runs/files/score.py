@@ -39,7 +39,8 @@ from .lines import lines, read_conditions
 from .makers import find_maker, name_task
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
-_ASKED_AGAIN = re.compile(r"\0(?:--fresh|--retry[\0=][^\0]+)")  # of which kept replies, which is no other command
+_ASKED_AGAIN = r"\0(?:--fresh|--retry[\0=][^\0]+)"  # of which kept replies, which is no other command
+_JUDGED = rf"{_ASKED_AGAIN}|\0--(?:judge[a-z-]*|certificate|max-failed|concurrency|timeout|ledger)[\0=][^\0]+"
 
 
 def score_file(session: Session, request: RunRequest, path: Path, out: Path | None = None) -> Result:
@@ -220,20 +221,23 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
     """Refuse a folder for scores that is not empty.
 
     Not where scoring has stopped there, as where the judge was dead, nor where the same command made them: it may have
-    been cut short before its page was there, or now have the judge asked again.
+    been cut short before its page was there, or now have the judge asked again. Where no judge was asked, or in vain,
+    it may name one, or another.
 
     Raises:
         QuadragError: something else is in it.
     """
     made = read_run(out) if (out / NAME).exists() else None
-    if made and made.command[:2] == _COMMAND and (made.state == "stopped" or _same(made.command, command)):
-        return
+    if made and made.command[:2] == _COMMAND:
+        unjudged = made.inputs.judge is None or made.judged_in_vain
+        if made.state == "stopped" or _same(made.command, command, _JUDGED if unjudged else _ASKED_AGAIN):
+            return
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> bool:
-    first, second = (_ASKED_AGAIN.sub("", "\0".join(command)) for command in (one, other))
+def _same(one: Sequence[str], other: Sequence[str], less: str) -> bool:
+    first, second = (re.sub(less, "", "\0".join(command)) for command in (one, other))
     return first == second
 
 

@@ -298,6 +298,26 @@ def test_answers_are_scored_without_a_dead_judge_as_in_a_run_and_again_in_the_sa
     assert ran.code == 2 and "s is there and is no empty folder" in ran.err
 
 
+def test_scores_without_a_verdict_get_another_judge_in_their_folder_and_those_with_verdicts_do_not(cli, judge):
+    judge.state.models = ["j", "k"]
+    lines = (f'{{"id": {n}, "answer": "There are factual errors."}}\n' for n in range(12))
+    Path("mine.jsonl").write_text("".join(lines), encoding="utf-8")
+    place = ("--benchmark", "rgb", "--config", "counterfactual_robustness_en", "--data-dir", "sample", "--ledger", "L")
+    score = ("score", "mine.jsonl", *place, "--out", "s")
+    assert cli(*score).code == 0
+    judge.state.text = "who can say"
+    assert cli(*score, "--judge", f"{judge.url}#j").code == 3
+    judge.state.text = "Yes, the answer says so."
+    shutil.copy("mine.jsonl", "yours.jsonl")
+    other = cli("score", "yours.jsonl", *place, "--out", "s", "--judge", f"{judge.url}#k")
+    assert other.code == 2 and "s is there and is no empty folder" in other.err
+    ran = cli(*score, "--concurrency", "2", "--judge", f"{judge.url}#k")
+    assert ran.code == 0 and "INVALID" not in ran.out
+    assert quadrag.result("s").valid
+    ran = cli(*score, "--judge", f"{judge.url}#l")
+    assert ran.code == 2 and "s is there and is no empty folder" in ran.err
+
+
 def test_a_finished_run_is_so_still_where_its_judge_has_died(cli, server, judge):
     judge.rules += [Rule("reply", times=1, message={"content": READABLE}), Rule("status", times=1, status=400)]
     judge.state.text = READABLE
