@@ -17,6 +17,7 @@ _WIDTH = 80  # columns of a narrow terminal
 _LONG = 13  # characters of a name in a head
 _HEADING = 0xE000  # the first of the signs that stand for headings while a table is laid out: they widen no column
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
+_JOINT = re.compile(r"(?<=[-_./])(?=[^-_./])(?!(?<=\d\.)\d)")  # of a name, never within a version number
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
 
@@ -226,12 +227,14 @@ def _fit_width(console: Any, grid: Grid) -> list[Any]:
         spare = _count_spare(shown)
         narrow += [table for table in plain if console.measure(table, options=wide).maximum <= console.width]
         narrow += [table for table in whole if console.measure(table, options=wide).maximum - spare <= console.width]
-    lines = [replace(line, label=_break_names(line.label).replace("\n", "\n  ")) for line in shown.lines]
-    broken = [_lay_out(replace(shown, lines=lines), *manner, False) for manner in manners]
-    for most in ("maximum", "minimum"):  # behind joints, then anywhere
-        narrow += [one for one in broken if getattr(console.measure(one, options=wide), most) <= console.width]
+    for names in (False, True):
+        for manner in manners:
+            table = _lay_out(shown, *manner, False)
+            room = console.width - console.measure(table, options=wide).maximum + _measure_labels(shown)
+            if lines := _break_labels(shown, room, names):
+                narrow.append(_lay_out(replace(shown, lines=lines), *manner, False))
     if narrow or len(grid.columns) == 1:
-        return narrow[:1] or broken[-1:]
+        return narrow[:1] or [_lay_out(shown, *manners[-1], False)]
     half = (len(grid.columns) + 1) // 2
     parts = []
     for part in (slice(half), slice(half, None)):
@@ -241,15 +244,56 @@ def _fit_width(console: Any, grid: Grid) -> list[Any]:
 
 
 def _break_names(head: str) -> str:
-    """Break the long names in a head or a label behind the joint that is nearest to their middle."""
+    """Break the long names in a head behind the joint that is nearest to their middle."""
 
     def halve(found: re.Match[str]) -> str:
         name = found[0]
-        joints = [joint.end() for joint in re.finditer(r"[-_./](?=[^-_./])", name)]
+        joints = [joint.start() for joint in _JOINT.finditer(name)]
         at = min(joints, key=lambda place: abs(2 * place - len(name)), default=0)
         return f"{name[:at]}\n{name[at:]}" if at else name
 
     return re.sub(rf"\S{{{_LONG},}}", halve, head)
+
+
+def _measure_labels(grid: Grid) -> int:
+    """Measure the widest label; a heading widens no column."""
+    from rich.cells import cell_len
+
+    headings = _list_headings(grid)
+    labels = [grid.corner, *(line.label for line in grid.lines if line.label not in headings)]
+    return max(cell_len(part) for label in labels for part in label.split("\n"))
+
+
+def _break_labels(grid: Grid, room: int, names: bool) -> list[Line]:
+    """Break the labels of a table at blanks, long names in them behind their joints where asked; [] if too wide yet."""
+    from rich.cells import cell_len
+
+    headings = _list_headings(grid)
+    lines = []
+    for line in grid.lines:
+        parts = [line.label] if line.label in headings else line.label.split("\n")
+        broken = parts if line.label in headings else [part for one in parts for part in _break_label(one, room, names)]
+        if line.label not in headings and any(cell_len(part) > room for part in broken):
+            return []
+        lines.append(replace(line, label="\n".join(broken)))
+    return lines
+
+
+def _break_label(label: str, room: int, names: bool) -> list[str]:
+    """Break a line of a label into as few as hold it, of which the second and the later ones stand further in."""
+    from rich.cells import cell_len
+
+    begin = " " * (len(label) - len(label.lstrip(" ")))
+    lines = [begin]
+    for word in label.split():
+        parts = _JOINT.split(word) if names and len(word) >= _LONG else [word]
+        for at, part in enumerate(parts):
+            blank = " " * (at == 0 and lines[-1].strip() != "")
+            if lines[-1].strip() and cell_len(lines[-1] + blank + part) > room:
+                lines.append(f"{begin}  {part}")
+            else:
+                lines[-1] += blank + part
+    return lines
 
 
 def _count_spare(grid: Grid) -> int:

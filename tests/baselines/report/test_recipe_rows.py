@@ -67,7 +67,7 @@ def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
         "1 of 100 questions. "
     )
     for shown in (out, " ".join(cli("report", "r").out.split())):
-        assert f"{why}~: the published row of the recipe, which is not replicated. " in shown
+        assert f"{why}- ~: the published row of the recipe, which is not replicated. " in shown
         assert said in shown and "chatgpt-zh~ " in shown and "chatgpt-zh<" not in shown
     assert why.partition("; 1")[0] in " ".join(cli("report", "r/counterfactual_robustness_zh").out.split())
 
@@ -265,5 +265,5 @@ def test_what_is_odd_of_answers_is_said_once_at_the_table_of_their_config(cli, t
     with ChatServer(models=["m"], text="Same.") as server:
         out = " ".join(cli(*asked, "--llm", server.url).out.split())
     *tables, last = out.split("Table ")[1:]
-    assert "all 4 runs: all 3 answers are the same text, 'Same.'." in last
+    assert "all 4 runs: all 3 answers are the same text, 'Same'." in last
     assert [one.count("are the same text") for one in (*tables, last)] == [1, 1, 1, 1]

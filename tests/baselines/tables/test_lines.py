@@ -39,6 +39,23 @@ def test_of_many_columns_no_number_is_cut(monkeypatch: pytest.MonkeyPatch):
         assert text.split("\n\n")[0].startswith("\nMany") and text.count("metric") == text.count("accuracy")
 
 
+def test_a_label_is_broken_at_a_blank_and_a_name_only_where_it_is_longer_than_the_room(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def labels(*names: str) -> list[str]:
+        printed = io.StringIO()
+        cells = [Cell("96.33")] * 11
+        print_grids([Grid("T", "noise ratio", ["0.25"] * 11, [Line(name, cells) for name in names], [])], printed)
+        assert max(map(len, printed.getvalue().splitlines())) <= 80
+        return [line.partition("96.33")[0].rstrip() for line in printed.getvalue().splitlines()[4:]]
+
+    assert labels("vicuna-v1.3", " gpt-4.5-mo (ours)") == ["vicuna-v1.3", " gpt-4.5-mo", "   (ours)"]
+    long = labels("vicuna-7b-v1.3-32k", "gpt-13.25-turbo (ours)")
+    assert long == ["vicuna-7b-", "  v1.3-32k", "gpt-13.25-", "  turbo", "  (ours)"], "not within a version's number"
+
+
 def shown(lines: Any) -> list[tuple[str, list[str]]]:
     return [(line.label, [cell.text for cell in line.cells]) for line in lines]
 
@@ -193,7 +210,9 @@ def test_what_becomes_of_unscored_items_is_said_of_each_metric():
 def test_what_the_lack_of_a_judge_means_is_said_where_the_benchmark_says_it():
     row = score("error_detection_judged", None, metric="error_detection", not_run="no judge")
     first = "Not run: error_detection_judged (--judge)."
-    assert note_scores("rgb", [row], ["official"]) == [
+    assert note_scores("rgb", [row], ["official"]) == [first]
+    lacking = score("error_correction", None, metric="error_detection")
+    assert note_scores("rgb", [row, lacking], ["official"]) == [
         first,
         "error_correction has no value: no error counts as detected, so none could be corrected.",
     ]
