@@ -33,6 +33,7 @@ VERDICTS = ("unparsable", "misaligned")  # of a judge alone
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
+_PARTLY = "official leaves {left} out and {kept} {other}, corrected counts all as wrong"
 _BY_ITSELF = "they are left out"  # of official alone
 _JSON = "try --judge-format json, or "
 _SHOWN = 4  # keys in a line
@@ -198,6 +199,10 @@ def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: i
         return _WRONG
     if profile:
         return _BY_ITSELF
+    left, failed = (sum(_list_failed(row).values()) for row in (official, pick_read(official, rows.get("corrected"))))
+    kept = "makes values of" if official.get("n_scored", 0) > readable else "does not apply to"
+    if 0 < left < failed:
+        return _PARTLY.format(left=left, kept=kept, other=failed - left)
     return _READ if official.get("n_scored", 0) > readable else _LEFT_OUT
 
 

@@ -68,6 +68,25 @@ def test_the_mean_of_a_column_is_the_score_where_official_makes_values_of_what_c
         assert column.mean() == pytest.approx(one["truthfulness"].value)
 
 
+def test_what_official_leaves_out_is_told_apart_from_what_it_makes_values_of(cli):
+    def answer(question):
+        if question.id == FAILED[0]:
+            raise ValueError("no luck")
+        return f"There are factual errors in document {question.id}."
+
+    with ChatServer(models=["j"], text="Yes, it does.") as server:
+        server.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
+        given = {"data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
+        found = quadrag.evaluate("rgb", "counterfactual_robustness_en", answer, out="j", **given)
+    failed = (
+        "counterfactual_robustness_en test: 2 of 12 items failed (1 raised, 1 unparsable), official leaves 1 out and"
+    )
+    told = [note.split(", corrected counts all as wrong: ") for note in found.notes if "unparsable" in note]
+    assert [one[0] for one in told] == [f"{failed} makes values of 1", f"{failed} does not apply to 1"]
+    assert [one[1].rstrip(".") for one in told] == ["error_detection_judged", "error_correction"]
+    assert [found[key].n for key in ("error_detection_judged", "error_correction")] == [11, 10]
+
+
 def test_what_failed_is_listed_as_worse_under_the_profile_that_counts_it(two, cli, capsys):
     assert shown(cli("show", "a", "b", "--worse")) == list(FAILED), "the runs' own profile"
     ran = cli("show", "a", "b", "--worse", "--profile", "corrected", "--limit", "1")
