@@ -141,6 +141,6 @@ BENCHMARK = Benchmark(
     corpus=CorpusSpec("corpus", ("gold",), _document, _file),
     options={"query": OptionSpec("code", ("code", "paper"), configs=("hallucination",))},
     option_help="gold=test (gold documents into the corpus, so that retrieval is measured), query=code|paper",
-    headlines=("rouge_l", "bleu", "precision", "recall", "recall@k", "bertscore", "length"),
+    headlines=("rouge_l", "bleu", "precision", "recall", "recall@k", "mrr", "bertscore", "length"),
     gold=Gold("document_ids", "documents"),
 )

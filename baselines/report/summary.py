@@ -57,7 +57,7 @@ MOST = 5  # headlines of a split
 _FAR = 0.1  # between a value by the two profiles: from here on the other one is told
 _Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
 _Other = tuple[str, list[str]]  # a value by the other profile, and why it differs
-MORE = "All metrics, both profiles, slices, settings, the papers' conditions: --verbose."
+MORE = "All metrics, profiles, slices, settings, the papers' conditions: --verbose."
 _ON_ALL = "on all: the published value is on all questions, ours on a part of them."
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.hub.record import hub_record
 from quadrag.progress import spell
 from quadrag.records import Key, read_jsonl
 from quadrag.run_files import check_stage, read_items, read_scores
@@ -61,8 +62,16 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         if unfinished:
             print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
-        found.append((str(folder), results))
+        found.append((str(folder), sorted(results, key=_place_in_benchmark)))
     return found
+
+
+def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
+    """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
+    inputs = result.run.inputs
+    configs = [*hub_record(inputs.benchmark).rows]
+    known = configs.index(inputs.config) if inputs.config in configs else len(configs)
+    return inputs.benchmark, known, inputs.retriever == NONE
 
 
 def read_result(folder: Path, run: RunRecord | None = None) -> Result:

@@ -80,11 +80,9 @@ def _span(numbers: Iterable[str]) -> str:
 
 
 def _is_apart(shape: str, said: Told) -> bool:
-    """Whether numbers that differ are values, or those of a few runs are of different totals."""
-    before = shape.split(_SLOT)
-    differing = [(before[at], column) for at, column in enumerate(_columns(said)) if len({*column}) > 1]
-    few = len(said) <= _FEW
-    return any("." in "".join(column) or (few and words == " of ") for words, column in differing)
+    """Whether numbers that differ are values, or of a few runs."""
+    differing = [column for column in _columns(said) if len({*column}) > 1]
+    return bool(differing) and (len(said) <= _FEW or any("." in "".join(column) for column in differing))
 
 
 def _tell_each(shape: str, said: Told) -> str:

@@ -12,6 +12,7 @@ from ..items.lines import Manner, write_ids, write_item
 from ..items.reader import RunReader, Which
 from ..items.scored import ScoredItems
 from ..items.verdicts import look_up_verdicts
+from ..pooled import name_question
 from .names import name_columns
 from .paired.pairs import count_failed, list_differences
 from .paired.shared import tell_judges
@@ -95,7 +96,9 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     order = ", the greatest difference first" if len(shown) > 1 else ""
     scored = "scored" if profile == PROFILES[0] else "count"
     told = "; ".join([f"{len(gained)} {scored} in both", *tell_failed(failed, profile, columns)])
-    count = f"{len(shown)} of {len(changed)} questions" if shown else "No question"
+    asked = len({name_question(after.result.asked, place) for place in changed})
+    what = "questions" if asked == len(changed) else f"answers ({asked} questions)"  # which recur in other splits
+    count = f"{len(shown)} of {len(changed)} {what}" if shown else "No question"
     if not missing:
         yield manner.spell(f"{count} on which {columns[1]} is {how} by {show_key(module, key)}{order}; {told}")
     others = {name: gains(name).values() for name in list_others(each, metric)}

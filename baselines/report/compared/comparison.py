@@ -38,7 +38,16 @@ from .paired.shared import tell_judges
 from .said.errors import tell_errors
 from .said.slices import tell_slices
 from .said.verdict import tell_headline, verdict_cells
-from .said.words import tell_beside, tell_changes, tell_length, tell_missing, tell_over, tell_rule, tell_same
+from .said.words import (
+    tell_beside,
+    tell_changes,
+    tell_elsewhere,
+    tell_length,
+    tell_missing,
+    tell_over,
+    tell_rule,
+    tell_same,
+)
 
 _APART = "Nothing to compare: the two have no metric of a split in common."
 
@@ -131,10 +140,11 @@ def compare_two(
         )
     shown = [place[2:] for place, _ in found.places]
     missing = tell_missing(first, second, found.heads, compared, profile, columns)
-    invalid = [one for one in missing if "INVALID" in one]  # which a verdict on the others must not hide
     common = [place for place in found.heads if all((place, ALL) in table for table in found.tables)]
+    hidden = missing[:1] if common and found.heads[0] not in compared else []  # of the metric that tells most
+    ahead = [one for one in missing if one in hidden or "INVALID" in one]  # which a verdict on others must not hide
     headline = tell_headline(overall | compared, profile, columns, labels) if common else [_APART]
-    notes: list[str] = [*map(Verdict, [*invalid, *headline])]
+    notes: list[str] = [*map(Verdict, [*ahead, *headline])]
     notes += [
         *tell_judges(first, second),
         *tell_errors(first, second, {place: one.pair for place, one in compared.items()}, profile),
@@ -143,7 +153,8 @@ def compare_two(
     notes += _tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
     notes += tell_over(compared.values())
-    notes += [one for one in missing if one not in invalid]
+    notes += [one for one in missing if one not in ahead]
+    notes += tell_elsewhere(first, second, found.heads, overall | compared, profile) if not every else []
     rule = tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += [" ".join([_tell_units(found, profile), *rule])]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]

@@ -170,9 +170,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)
     notes += [Alarm(f"{name_difference((base, join_columns(of, names)))}: {one}") for one, of in folded.items()]
     notes += tell_alike([base, *names], results)
-    rule = tell_rule([one for pairs in compared for one in pairs.values()], any(rest))
-    whole = max((one.compared.family for pairs in pooled for one in pairs.values()), default=0)
-    rule = [" ".join([*rule, f"Those over all splits are adjusted apart, for {whole}."])] if whole > 1 else rule
+    rule = tell_rule([one for pairs in seen.values() for one in pairs.values()], any(rest))
     notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
     notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
     notes += [Detail(TESTS)]

@@ -90,7 +90,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     rows = [row for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]]
     shown = [values[at] for at in ranked]
     notes: list[str] = [
-        _tell(lead, runs, [names[at] if at == first else columns[at] for at in range(len(runs))]),
+        _tell(lead, runs, _name_leaders(lead, columns, names)),
         *_tell_errors(lead, runs, columns, profile),
         *tell_failing({(names if at == first else columns)[at]: values[at] for at in ranked}, names[first]),
         *tell_order(shown),
@@ -107,7 +107,17 @@ def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     if lead is None:
         return []
     columns, names = (name([one for one, _ in runs]) for name in (name_columns, name_lines))
-    return [_tell(lead, runs, names), *_tell_errors(lead, runs, columns, profile), *_tell_looking(lead)]
+    return [
+        _tell(lead, runs, _name_leaders(lead, columns, names)),
+        *_tell_errors(lead, runs, columns, profile),
+        *_tell_looking(lead),
+    ]
+
+
+def _name_leaders(lead: _Lead, columns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Name in full the runs with the best value, and the others as tables do."""
+    best = {lead.ranked[0], *(at for at in lead.ranked[1:] if _find_against(lead, at) == EQUAL)}
+    return [names[at] if at in best else column for at, column in enumerate(columns)]
 
 
 def _tell_errors(
@@ -124,8 +134,7 @@ def _tell_errors(
 def _tell_looking(lead: _Lead) -> list[str]:
     pairs = comb(len(lead.ranked), 2)
     told = f"Which run leads is by p times {pairs}, the number of pairs of runs: it is found by looking."
-    said = any(_find_against(lead, at) == UNDECIDED for at in lead.ranked)  # with the verdict
-    return [] if said or _are_equal(lead) else [told]
+    return [] if pairs == 1 or _are_equal(lead) else [told]
 
 
 def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str]) -> Verdict:
@@ -139,8 +148,9 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
         if {*where.values()} != {_ALL}:
             return Verdict(f"No run is better on {label}: equal on the questions that both of any two scored.")
         return Verdict(f"No run is better {what}: equal on all questions.")
-    leader = names[first]
-    verdicts = {names[at]: (_find_against(lead, at), where.get(at, "")) for at in others}
+    tied = [at for at in others if _find_against(lead, at) == EQUAL and where[at] == _ALL]
+    leader = " and ".join([", ".join(names[at] for at in (first, *tied[:-1])), *(names[at] for at in tied[-1:])])
+    verdicts = {names[at]: (_find_against(lead, at), where.get(at, "")) for at in others if at not in tied}
     groups: dict[str, list[str]] = {}
     for verdict, said in _SAID.items():
         for name, (mine, questions) in sorted(verdicts.items()):
@@ -148,12 +158,10 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
                 groups.setdefault(said.format("{}", questions), []).append(name)
     against = "; ".join(said.format(name_some(of)) + _tell_p(lead, said) for said, of in groups.items())
     found = [verdict for verdict, _ in verdicts.values()]
-    if UNDECIDED in found:  # which beside a difference from the first run alone may be decided
-        pairs = comb(len(lead.ranked), 2)
-        against += f" (p times {pairs}, one for each pair of runs: the best is found by looking)"
+    leads, best = ("lead", "are best") if tied else ("leads", "is best")
     if WORSE not in found:
-        return Verdict(f"Not decided which run is best: {leader} leads {what}; {against}.")
-    return Verdict(f"{leader} {'is best' if {*found} == {WORSE} else 'leads'} {what}: {against}.")
+        return Verdict(f"Not decided which run is best: {leader} {leads} {what}; {against}.")
+    return Verdict(f"{leader} {best if {*found} == {WORSE} else leads} {what}: {against}.")
 
 
 def _tell_p(lead: _Lead, said: str) -> str:
@@ -161,7 +169,8 @@ def _tell_p(lead: _Lead, said: str) -> str:
     decided = [pair.decisive for at, pair in lead.pairs.items() if _find_against(lead, at) == WORSE]
     if said != _SAID[WORSE]:
         return ""
-    return f" ({format_p(max(decided))}{' at most' * (len(decided) > 1)})"
+    several = len(decided) > 1
+    return f" ({format_p(max(decided), several)}{' at most' * several})"
 
 
 def _find_against(lead: _Lead, at: int) -> str:

@@ -61,7 +61,12 @@ def difference_cells(place: Place, pair: Pair | None, n: int = 0) -> list[Cell]:
     if pair is None:
         return [*[Cell(NOTHING)] * 2, Cell(str(n) if n else NOTHING), *[Cell(NOTHING)] * 2]
     difference, verdict = verdict_cells(place, pair)
-    texts = [difference.sub or NOTHING, str(pair.n), verdict.sub.removeprefix("p ") or NOTHING, verdict.text]
+    texts = [
+        difference.sub or NOTHING,
+        str(pair.n),
+        verdict.sub.removeprefix("Holm ").removeprefix("p ") or NOTHING,
+        verdict.text,
+    ]
     return [Cell(difference.text, figure=difference.figure), *map(Cell, texts)]
 
 

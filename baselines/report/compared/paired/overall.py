@@ -12,25 +12,26 @@ from quadrag.stats import Interval, Item, Pair, paired_difference, share_differe
 from ....core.result import PROFILES, Result
 from ....tables.cells import format_value
 from ....tables.names import name_whole
-from ...pooled import WEIGHTED, name_question
+from ....tables.slices import select_whole
+from ...pooled import WEIGHTED, name_question, pool_rows
 from ..names import Place
 from .counts import Changes, count_gains
 from .family import adjust, shape
-from .pairs import Compared, has_better, list_values
+from .pairs import Compared, has_better, list_values, place_of
 
 _Sides = tuple[dict[Any, float], dict[Any, float]]  # what a question counts as in either run, its splits' mean
 _Where = tuple[int, Place]  # which of the runs, and by what it is compared with the first
 
 
 class Overall(NamedTuple):
-    """A metric over all splits: both runs' means over the questions, their difference, and how many changed."""
+    """A metric over all splits: each run's own value, their difference on the questions of both, how many changed."""
 
     values: tuple[float, float]
     compared: Compared
     changes: Changes
 
     def show(self, place: Place) -> list[str]:
-        """Write both means."""
+        """Write both values."""
         unit = metric_record(place[2]).key(place[3]).unit
         return [format_value(value, unit, self.compared.pair.n) for value in self.values]
 
@@ -76,16 +77,24 @@ def pool_each(
     }
     shown, family = _pair_all({where: both[0] for where, both in sides.items()})
     turned, _ = _pair_all({where: both[1] for where, both in sides.items()})
+    parts = {place for here in known.values() for place in here}
+    own, *theirs = (_pool_own(result, parts, profile) for result in (first, *others))
     found: list[dict[Place, Overall]] = [{} for _ in others]
     for (at, place), pair in shown.items():
         if pair:
             ones, twos = sides[at, place][0]
             found[at][place] = Overall(
-                (fmean(ones.values()), fmean(twos.values())),
+                (own.get(place, fmean(ones.values())), theirs[at].get(place, fmean(twos.values()))),
                 Compared(pair, turned[at, place], pair.n, (0, 0), family, splits=len(known[place])),
                 count_gains(_list_gains(place, (ones, twos))),
             )
     return found
+
+
+def _pool_own(result: Result, places: Container[Place], profile: str) -> dict[Place, float]:
+    """Return what a run alone has over all splits by the metrics of some places."""
+    rows = [row for row in select_whole(result.scores) if row["profile"] == profile and place_of(row) in places]
+    return {place_of(row): row["value"] for row in pool_rows(result, rows, profile)}
 
 
 def _pair_all(sides: Mapping[_Where, _Sides]) -> tuple[dict[_Where, Pair | None], int]:

@@ -3,6 +3,7 @@
 A difference is the second run's value less the first one's wherever it stands, and a verdict is on the second run.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -43,7 +44,13 @@ def verdict_cells(place: Place, pair: Pair | None) -> list[Cell]:
     if pair is None:
         return [Cell(NOTHING), Cell(NOTHING)]
     told = has_better(place) and pair.n >= FEW
-    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING, format_p(pair.decisive) * told)]
+    return [pair_cell(pair, place), Cell(find_verdict(place, pair) or NOTHING, _name_p(pair) * told)]
+
+
+def _name_p(pair: Pair) -> str:
+    """Write the p that decides, by the name of Holm's rule where that raised it."""
+    decisive = format_p(pair.decisive)
+    return decisive if decisive == format_p(pair.p) else decisive.replace("p", "Holm", 1)
 
 
 def list_told(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
@@ -60,10 +67,17 @@ def drop_splits(pairs: Mapping[Place, Compared]) -> dict[Place, Compared]:
 def find_lead(pairs: Mapping[Place, Compared]) -> Place | None:
     """Return the metric that a comparison is led by: the first one with a verdict that some question differs by.
 
-    What none differs by, as where all answers are wrong in both, is not what a reader looks for.
+    What none differs by, as where all answers are wrong in both, is not what a reader looks for. Of several tasks it is
+    the first of which anything is decided.
     """
     told = drop_splits(list_told(pairs))
-    return min(told, key=lambda place: find_verdict(place, told[place].pair) == EQUAL, default=None)
+    tasks = len({place[0] for place in told}) > 1
+
+    def rank(place: Place) -> int:
+        verdict = find_verdict(place, told[place].pair)
+        return 2 if verdict == EQUAL else int(tasks and verdict not in (BETTER, WORSE))
+
+    return min(told, key=rank, default=None)
 
 
 def write_pair(place: Place, pair: Pair) -> str:
@@ -110,13 +124,13 @@ def tell_headline(
     if find_verdict(first, one.pair) == EQUAL:  # and so are all others
         said = f"No difference on any question by {label}{over}{_tell_sureness(first, one.pair, facts)}"
         if equal := rest.pop(EQUAL):
-            said += f", nor by {_list_few(equal)}"
+            said += f", nor by {list_few(equal)}"
     else:
         than = f" than {names[0]}" * (several and find_verdict(first, one.pair) != UNDECIDED)
         verdict = f"{_tell_verdict(first, one.pair, names)}{than}"
         said = f"{verdict} on {label}: {_tell_difference(first, one.pair, over, facts)}"
     but = tell_other(first, one, profile, names)
-    also = "; ".join(f"{verdict} on {_list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
+    also = "; ".join(f"{verdict} on {list_few(metrics)}" for verdict, metrics in rest.items() if metrics)
     sentences = [said]
     sentences += [f"But {but}"] if but else []
     sentences += [f"The rest: {also}"] if also else []
@@ -177,7 +191,7 @@ def _name_other(profile: str) -> str:
     return name
 
 
-def _list_few(labels: Sequence[str]) -> str:
+def list_few(labels: Sequence[str]) -> str:
     """List the first few metrics, and count the others."""
     shown = labels if len(labels) <= _FEW + 1 else labels[:_FEW]
     return join_labels(shown) + f" and {len(labels) - len(shown)} more" * (shown is not labels)
@@ -209,9 +223,10 @@ def tell_p(pair: Pair) -> str:
     return alone if alone == by_holm else f"{alone}, by Holm {by_holm.removeprefix('p ')}"
 
 
-def format_p(p: float) -> str:
-    """Write a p of three decimals."""
-    return f"p {p:.3f}" if p >= 0.0005 else "p < 0.001"
+def format_p(p: float, most: bool = False) -> str:
+    """Write a p of three decimals, rounded up where it is the `most` of several."""
+    shown = math.ceil(p * 1000) / 1000 if most else p
+    return f"p {shown:.3f}" if p >= 0.0005 else "p < 0.001"
 
 
 def _format(place: Place, pair: Pair) -> str:

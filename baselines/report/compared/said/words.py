@@ -12,9 +12,20 @@ from ....tables.grid import Alarm, Detail
 from ....tables.slices import select_whole
 from ..names import Place, join_labels, name_places
 from ..paired.counts import Changes
-from ..paired.pairs import Compared, place_of, say_unpaired
+from ..paired.pairs import Compared, compare_each, list_places, place_of, say_unpaired
 from ..paired.shared import is_judged, is_same, match_answers
-from .verdict import BETTER, UNDECIDED, WORSE, drop_splits, find_verdict, list_told, tell_facts, tell_other
+from .verdict import (
+    BETTER,
+    UNDECIDED,
+    WORSE,
+    drop_splits,
+    find_lead,
+    find_verdict,
+    list_few,
+    list_told,
+    tell_facts,
+    tell_other,
+)
 
 _HUGE = 1_000_000  # questions that nobody has
 _LONG = 2  # times as long as another run's answers: beyond it that is told
@@ -66,9 +77,11 @@ def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
         rest: whether a table has other lines.
     """
     pairs = list(pairs)
-    family = max((one.family for one in pairs), default=0)
+    whole, single = ([one for one in pairs if bool(one.splits) == over] for over in (True, False))
+    family, apart = (max((one.family for one in some), default=0) for some in (single or whole, single and whole))
     mirrored = sum(one.pair.p_holm is not None for one in pairs if one.family == family) > family > 1
     said = [f"Better or worse: p below {ALPHA}{f' (Holm, {family} differences)' * (family > 1)}."]
+    said += [f"Those over all splits are adjusted apart, for {apart}."] * (apart > 1)
     said += ["Metrics that mirror each other question by question count once."] * mirrored
     said += ["Other metrics, and means over groups, are adjusted apart."] * (rest and family > 1)
     return [" ".join(said)] * bool(pairs)
@@ -121,6 +134,30 @@ def say_missing(first: Result, second: Result, place: Place, profile: str, names
     return say_unpaired(first, second, place, profile) if there else ""
 
 
+def tell_elsewhere(
+    first: Result, second: Result, shown: Sequence[Place], pairs: Mapping[Place, Compared], profile: str
+) -> list[str]:
+    """Say what the second of two runs is by metrics that no table shows, unless the first headline says the same.
+
+    Args:
+        first: a run.
+        second: another one.
+        shown: the places that a table shows.
+        pairs: of the headlines, the second run minus the first.
+        profile: ``official`` or ``corrected``.
+    """
+    lead = find_lead(pairs)
+    told = lead and find_verdict(lead, pairs[lead].pair)
+    rest = [place for place in list_places([first, second], profile) if place not in shown]
+    (compared,) = compare_each(first, [second], rest, profile)
+    labels = name_places(compared)
+    found: dict[str, list[str]] = {}
+    for place, one in compared.items():
+        found.setdefault(find_verdict(place, one.pair), []).append(labels[place])
+    said = [f"{each} on {list_few(found[each])}" for each in (WORSE, BETTER) if each in found and each != told]
+    return [f"Not in this table: {'; '.join(said)} (--verbose)."] * bool(said)
+
+
 def tell_changes(changes: Mapping[Place, Changes], names: Sequence[str]) -> list[str]:
     """Say on how many questions the second of two runs is better, worse and equal, by metric, where some differ."""
     told = [
@@ -151,8 +188,13 @@ def tell_alike(names: Sequence[str], results: Sequence[Result]) -> list[Alarm]:
                 break
         else:
             groups.append([at])
-    found = (", ".join(names[at] for at in group) for group in groups if len(group) > 1)
-    return [Alarm(f"{runs}: all answers are the same texts.") for runs in found]
+    told = []
+    for group in groups:
+        part = " to the questions that they share" * (len({len(results[at].texts) for at in group}) > 1)
+        told += [Alarm(f"{', '.join(names[at] for at in group)}: all answers{part} are the same texts.")] * (
+            len(group) > 1
+        )
+    return told
 
 
 def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) -> list[Alarm]:
