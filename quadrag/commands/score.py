@@ -101,6 +101,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.report.systems import gather_systems, tell_again
     from quadrag.baselines.report.tasks import show_tasks
     from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.runs.files.score import name_systems
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
     with results_alone(arguments.format) as stdout:
@@ -109,14 +110,15 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         lay_beside(results)
         grids, pages, compared = [], [], []
         tell(arguments, *tell_profiles(arguments, files))
+        named = [*zip(name_systems([file for file, _ in scored]), results, strict=True)]
         benchmarks = dict.fromkeys(result.run.inputs.benchmark for result in results)
         for benchmark in benchmarks:
-            parts = [(file, result) for file, result in scored if result.run.inputs.benchmark == benchmark]
+            parts = [(name, part) for name, part in named if part.run.inputs.benchmark == benchmark]
             systems = gather_systems(parts)
             tell(arguments, *tell_again(parts))
             if len(systems) > 1:
-                named = [(name, merge_runs(results)) for name, results in systems]
-                shown, page = (tabulate_several(named, profiles[0], every) for every in (arguments.verbose, True))
+                merged = [(name, merge_runs(results)) for name, results in systems]
+                shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
                 shown = [*map(lift_place, shown)]
                 compared.append([results for _, results in systems])
             else:
@@ -199,14 +201,15 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.runs.files.makers import refuse_copies, tell_copies
+    from quadrag.baselines.runs.files.makers import drop_copies
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.scoring.judging import asks_judge
     from quadrag.baselines.tables.folded import fold_names
 
-    tell(arguments, *tell_copies(refuse_copies(files)))
+    files, copies = drop_copies(files)
+    tell(arguments, *copies)
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     requests = request_all(arguments, files)

@@ -89,33 +89,38 @@ def _without_logs(folder: Path) -> QuadragError:
     )
 
 
-def refuse_copies(files: Iterable[Path]) -> list[tuple[Path, Path]]:
-    """Refuse two files that are the same log, as models that reply alike have not at one time.
+def drop_copies(files: Iterable[Path]) -> tuple[list[Path], list[str]]:
+    """Leave out each log that is the same as an earlier one: models that reply alike have not done so at one time.
 
     Returns:
-        Other files that are the same, each after the first that is.
-
-    Raises:
-        QuadragError: one is a copy of another.
+        The other files, and a line on those left out and one on other files that are the same.
     """
     found: dict[str, Path] = {}
-    there = [path for path in files if path.is_file()]
-    same = [(path, first) for path in there if (first := found.setdefault(sha256(path), path)) is not path]
-    for path, first in same:
-        made, before = find_maker(path), find_maker(first)
+    kept: list[Path] = []
+    copies: list[tuple[Path, Path]] = []
+    alike: list[tuple[Path, Path]] = []
+    for path in files:
+        first = found.setdefault(sha256(path), path) if path.is_file() else path
+        made, before = (None, None) if first is path else (find_maker(path), find_maker(first))
         if made and before and made.time == before.time:
-            raise QuadragError(f"{path} is a copy of {first}; leave one of them out")
-    return same
+            copies.append((path, first))
+            continue
+        kept.append(path)
+        if first is not path:
+            alike.append((path, first))
+    lines = [
+        *_tell_pairs(copies, "{} is a copy of {} and left out"),
+        *_tell_pairs(alike, "{} is the same as {}, a copy or answers all alike"),
+    ]
+    return kept, lines
 
 
-def tell_copies(same: Sequence[tuple[Path, Path]]) -> list[str]:
-    """Say in one line which files are the same as others, as `refuse_copies` returns them."""
-    if not same:
+def _tell_pairs(pairs: Sequence[tuple[Path, Path]], line: str) -> list[str]:
+    if not pairs:
         return []
-    place = Path(os.path.commonpath([path.absolute().parent for pair in same for path in pair]))
-    path, first = (one.absolute().relative_to(place) for one in same[0])
-    more = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
-    return [f"{path} is the same as {first}, a copy or answers all alike{more}"]
+    place = Path(os.path.commonpath([path.absolute().parent for pair in pairs for path in pair]))
+    told = line.format(*(one.absolute().relative_to(place) for one in pairs[0]))
+    return [f"{told} (and {len(pairs) - 1} more)" if len(pairs) > 1 else told]
 
 
 def find_maker(path: Path) -> Maker | None:
@@ -148,3 +153,9 @@ def name_task(path: Path) -> str | None:
     """Return the task that a log of lm-eval or lighteval is of, as ``rgb_noise_robustness_en``; None of other files."""
     match = _LOG.fullmatch(path.name)
     return match[1].removeprefix("quadrag_") if match else None
+
+
+def name_time(path: Path) -> str:
+    """Return the time of day of such a log as a part of a file's name, ``11-58-24``."""
+    match = _LOG.fullmatch(path.name)
+    return match[2][11:19].replace(":", "-") if match else ""

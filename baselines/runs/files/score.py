@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from ..request import RunRequest, make_task
 from .answers import named_split
 from .answers import read as read_file
 from .lines import lines, read_conditions
-from .makers import find_maker, name_task
+from .makers import find_maker, name_task, name_time
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
 _ASKED_AGAIN = r"\0(?:--fresh|--retry[\0=][^\0]+)"  # of which kept replies, which is no other command
@@ -199,17 +199,33 @@ def name_folders(files: Sequence[Path], out: Path) -> list[Path]:
     """Name the folders of files' scores: of one `out` itself, of several one in it for each, as the files lie.
 
     ``answers/a/m.jsonl`` and ``answers/b/m.jsonl`` have ``out/a/m`` and ``out/b/m``. That of a log is called as its
-    task, where no other log would have the same.
+    task, with the time of day where other logs are of the same.
     """
     if len(files) == 1:
         return [out]
     shared = Path(os.path.commonpath([file.parent.absolute() for file in files]))
     places = [file.absolute().relative_to(shared) for file in files]
-    short = [place.with_name(name_task(place) or _name_one(place)) for place in places]
-    again = {place for place, n in Counter(short).items() if n > 1}
+    ways: list[Callable[[Path], str]] = [
+        lambda place: name_task(place) or _name_one(place),
+        lambda place: f"{task}_{name_time(place)}" if (task := name_task(place)) else _name_one(place),
+        _name_one,
+        lambda place: place.name,
+    ]
+    return [out / place for place in _name_apart(places, ways)]
+
+
+def name_systems(files: Sequence[Path]) -> list[Path]:
+    """Name what made files: a log by itself, which says it, others without their endings, where these are not all."""
+    return _name_apart(files, [lambda file: file.name if find_maker(file) else _name_one(file), lambda file: file.name])
+
+
+def _name_apart(places: Sequence[Path], ways: Sequence[Callable[[Path], str]]) -> list[Path]:
+    """Name each file in the first of several ways in which no other has its name."""
+    named = [[place.with_name(way(place)) for place in places] for way in ways]
+    counts = [Counter(names) for names in named]
     return [
-        out / (place.with_name(_name_one(place)) if one in again else one)
-        for place, one in zip(places, short, strict=True)
+        next((names[at] for names, n in zip(named, counts, strict=True) if n[names[at]] == 1), place)
+        for at, place in enumerate(places)
     ]
 
 

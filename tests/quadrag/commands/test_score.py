@@ -63,10 +63,10 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     files = ("a/one.json", "a/two.1.json", "b/one.json")
     code, out, err = cli("score", *files, "--data-dir", "sample", "--out", "runs")
     assert (code, err) == (0, "")
-    listed = r"(?m)^(\S+?)(?:\.json)? .* \+(\d+)\.0 .* 12 .* (not decided|better)\n"
+    listed = r"(?m)^(\S+) .* \+(\d+)\.0 .* 12 .* (not decided|better)\n"
     differences = re.findall(listed, out)
     assert differences == [("b/one", "75", "better"), ("a/two.1", "25", "not decided")], "the best first"
-    assert "a/two.1.json minus a/one.json: Not decided on rejection_rate: +25.0 points" in out
+    assert "a/two.1 minus a/one: Not decided on rejection_rate: +25.0 points" in out and ".json" not in out
     folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
     assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
     code, again, _ = cli("report", *folders)
@@ -140,3 +140,12 @@ def test_the_authors_file_of_another_noise_is_refused(refused):
     Path("p.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     there = ("--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_40")
     assert "noise_20" in refused("score", "p.json", *there)
+
+
+def test_two_files_that_differ_in_their_endings_alone_keep_them(cli):
+    rows = [dict(row, benchmark="rgb", config=SCORE[3]) for row in plain()]
+    Path("m.json").write_text(json.dumps(rows))
+    Path("m.jsonl").write_text("".join(f"{json.dumps({**row, 'answer': 'Oslo'})}\n" for row in rows))
+    code, out, _ = cli("score", "m.json", "m.jsonl", "--data-dir", "sample", "--out", "runs")
+    assert code == 0 and "m.jsonl minus m.json" in out
+    assert {path.parent.name for path in Path("runs").rglob("run.json")} == {"m.json", "m.jsonl"}
