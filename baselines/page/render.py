@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 HERE = Path(__file__).parent
-SCRIPTS = ("parts", "marks", "values", "search", "item", "viewer")  # one script, in this order
+SCRIPTS = ("parts", "marks", "values", "search", "item", "address", "viewer")  # one script, in this order
 LINES = 12  # of runs on the first screen
 CARDS = 6  # numbers that stand large: of a comparison over five splits all of them together, and each
 LOUD = re.compile("(?:^|: )(INVALID|NOT RELIABLE), ")  # of numbers that nobody may use as they are
@@ -112,7 +112,10 @@ def _words() -> dict[str, dict[str, str]]:
 def _name_in(words: str, called: Sequence[str]) -> str:
     """Return words with what the first two of several runs are called in them."""
     for letter, name in zip("AB", called or "AB", strict=False):
-        words = words.replace(f"{{{letter}}}", name)
+        before, *rest = words.split(f"{{{letter}}}")
+        for after in rest:
+            before = meet(meet(before, name), after)
+        words = before
     return words
 
 

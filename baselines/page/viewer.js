@@ -12,10 +12,11 @@ class Viewer {
     this.found = [];
     this.shown = 0;
     this.open = -1;
-    for (const name of ["search", "deep", "benchmark", "metric", "which", "group", "sort"]) {
-      this[name] = document.getElementById(name);
-      this[name].addEventListener(name === "search" ? "input" : "change", () => this.filter());
-    }
+    const controls = ["search", "deep", "benchmark", "metric", "which", "group", "sort"];
+    for (const name of controls) this[name] = document.getElementById(name);
+    this.metric.addEventListener("change", () => (this.wanted = Number(this.metric.value)));
+    this.which.addEventListener("change", () => this.suit());
+    for (const name of controls) this[name].addEventListener(name === "search" ? "input" : "change", () => this.change());
     this.list = document.getElementById("list");
     this.item = document.getElementById("item");
     const { benchmarks } = this.values;
@@ -31,6 +32,7 @@ class Viewer {
     });
     if (this.several && this.values.disputed()) this.which.value = "disagree";
     if (!index.items.some(this.values.passing("failed"))) this.which.querySelector("[value=failed]").remove();
+    this.usual = this.asked();
     for (const link of document.querySelectorAll("[data-which]")) this.leadTo(link, link.dataset.which, "change");
     const links = benchmarks.flatMap((benchmark) => this.lead(benchmark));
     document.querySelector("nav").prepend(...links);
@@ -50,25 +52,64 @@ class Viewer {
     const named = values.benchmarks.length > 1 ? `${benchmark}: ` : "";
     const link = (words, ...shown) => this.leadTo(make("a", {}, named + words), ...shown, benchmark);
     const links = [];
-    if (this.index.runs.length !== 2 && count) links.push(link(`${WORDS[which]} · ${count} (${label})`, which, "worst"));
-    else if (!this.several && sign) links.push(link(`${WORDS.worst} (${label})`, "all", "worst"));
+    if (this.index.runs.length !== 2 && count) links.push(link(tellOf(`${WORDS[which]} · ${count}`, label), which, "worst"));
+    else if (!this.several && sign) links.push(link(tellOf(WORDS.worst, label), "all", "worst"));
     if (failed) links.push(link(`${WORDS.failed} · ${failed}`, "failed", "order"));
     return links;
   }
 
   /** Make a link show the answers of a kind, in an order, by the first metric of a benchmark. */
-  leadTo(link, which, order, benchmark = this.values.benchmark) {
-    link.href = "#answers";
-    link.addEventListener("click", () => {
-      this.which.value = which;
-      this.sort.value = order;
-      this.benchmark.value = benchmark;
-      this.values.choose(benchmark);
-      this.offer();
-      this.search.value = "";
-      this.filter();
-    });
+  leadTo(link, show, order, benchmark = this.values.benchmark) {
+    link.href = writeAddress({ ...this.usual, show, order, benchmark }, this.usual);
+    link.addEventListener("click", () => document.getElementById("answers").scrollIntoView());
     return link;
+  }
+
+  /** Say what the controls ask for, as the address has it. */
+  asked() {
+    const own = this.wanted !== this.values.metrics[0];
+    return {
+      benchmark: this.benchmark.value,
+      show: this.which.value,
+      metric: own ? this.index.metrics[this.wanted].name : "",
+      group: this.group.value,
+      search: this.search.value,
+      deep: this.deep.checked ? "yes" : "",
+      order: this.sort.value,
+    };
+  }
+
+  /** Set the controls to what an address asks for. */
+  set(asked) {
+    choose(this.benchmark, asked.benchmark);
+    this.values.choose(this.benchmark.value);
+    this.offer();
+    choose(this.which, asked.show);
+    choose(this.group, asked.group);
+    choose(this.sort, asked.order);
+    this.search.value = asked.search;
+    this.deep.checked = asked.deep === "yes";
+    this.wanted = this.values.metrics.find((at) => this.index.metrics[at].name === asked.metric) ?? this.wanted;
+    this.suit();
+  }
+
+  /** Show what was asked for by hand, and put it into the address. */
+  async change() {
+    await this.filter();
+    this.write();
+  }
+
+  /** Put what is asked for into the address, unless a question is open, which stands there. */
+  write() {
+    if (!document.body.classList.contains("opened"))
+      history.replaceState(null, "", writeAddress(this.asked(), this.usual));
+  }
+
+  /** Choose the metric: what has no value may need another than the wanted one, which comes back with other kinds. */
+  suit() {
+    this.values.at = this.wanted;
+    if (this.which.value === "unscored") this.values.chooseLacking();
+    this.metric.value = this.values.at;
   }
 
   /** Offer the metrics of the chosen benchmark, and every group of its questions that does not hold all of them. */
@@ -82,12 +123,13 @@ class Viewer {
     this.tasks = ["config", "split"].filter((kind) => values.get(kind)?.size > 1);
     const metrics = this.values.metrics.map((at) => make("option", { value: at }, this.index.metrics[at].label));
     this.metric.replaceChildren(...metrics);
+    this.wanted = this.values.metrics[0];
     this.group.replaceChildren(make("option", { value: "" }, WORDS.all));
     for (const [name, found] of values) {
       if (found.size < 2) continue;
       const group = make("optgroup", { label: name });
       for (const value of [...found].sort())
-        group.append(make("option", { value: JSON.stringify([name, value]) }, value));
+        group.append(make("option", { value: `${name}:${value}` }, value));
       this.group.append(group);
     }
   }
@@ -100,17 +142,16 @@ class Viewer {
     if (this.benchmark.value !== this.values.benchmark) {
       this.values.choose(this.benchmark.value);
       this.offer();
+      this.suit();
     }
     this.values.at = Number(this.metric.value);
-    if (this.which.value === "unscored") this.values.chooseLacking();
-    this.metric.value = this.values.at;
-    const group = this.group.value && JSON.parse(this.group.value);
+    const group = this.group.value;
     const passes = this.values.passing(this.which.value);
+    const within = ({ groups }) => !group || Object.entries(groups).some(([name, value]) => `${name}:${value}` === group);
     const { items } = this.index;
     const { benchmark } = this.values;
-    this.found = [...items.keys()].filter(
-      (at) => items[at].groups.benchmark === benchmark && passes(items[at]) && (!group || items[at].groups[group[0]] === group[1]) && finds(at),
-    );
+    const hits = [...items.keys()].filter((at) => items[at].groups.benchmark === benchmark && finds(at));
+    this.found = hits.filter((at) => passes(items[at]) && within(items[at]));
     const key = this.values.key(this.sort.value);
     const mute = (at) => Number(!items[at].answers.some(Boolean)); // what was answered with nothing stands last
     if (key) this.found.sort((a, b) => key(items[a]) - key(items[b]) || mute(a) - mute(b) || a - b);
@@ -118,18 +159,31 @@ class Viewer {
     if (!this.found.length && this.open >= 0) {
       this.close(); // what is open was not found
       this.open = -1;
-      this.item.replaceChildren();
     }
     this.shown = 0;
     this.extend();
+    this.tellNone(hits.length);
     const told = WORDS.count.replace("{0}", this.found.length).replace("{1}", this.values.items.length);
     this.count([told, ...this.narrowed()].join(" · "));
+  }
+
+  /** Where nothing is listed, say so, and offer what the search found among all. */
+  tellNone(hits) {
+    const all = make("button", { type: "button" }, WORDS.hidden.replace("{0}", hits));
+    all.addEventListener("click", async () => {
+      this.which.value = "all";
+      this.group.value = "";
+      this.suit();
+      await this.change();
+      this.list.querySelector("button")?.focus();
+    });
+    document.getElementById("none").replaceChildren(...(this.found.length ? [] : [hits ? all : WORDS.unfound]));
   }
 
   /** Name what keeps questions out of the list: their kind with the metric that decides it, and their group. */
   narrowed() {
     const { which, group } = this;
-    const kind = which.value === "failed" ? WORDS.failed : `${WORDS[which.value]} (${this.values.metric.label})`;
+    const kind = which.value === "failed" ? WORDS.failed : tellOf(WORDS[which.value], this.values.metric.label);
     return [which.value !== "all" && kind, group.value && group.selectedOptions[0].text].filter(Boolean);
   }
 
@@ -174,10 +228,21 @@ class Viewer {
     location.hash = "item=" + this.index.items[at].place;
   }
 
-  /** Open the item that the address names. */
+  /** Show what the address asks for. */
   async follow() {
-    if (!location.hash.startsWith("#item=")) return;
-    const at = this.index.items.findIndex(({ place }) => place === location.hash.slice(6));
+    const { hash } = location;
+    if (hash.startsWith("#item=")) return this.look(hash.slice(6));
+    this.shut();
+    const asked = readAddress(hash, this.usual);
+    if (!asked || writeAddress(asked, this.usual) === writeAddress(this.asked(), this.usual)) return;
+    this.set(asked);
+    await this.filter();
+    if (hash.length > 1) document.getElementById("answers").scrollIntoView();
+  }
+
+  /** Open the item of a place. */
+  async look(named) {
+    const at = this.index.items.findIndex(({ place }) => place === named);
     if (at < 0) return this.count(WORDS.unknown); // an address of another page
     this.open = at;
     const { benchmark } = this.index.items[at].groups;
@@ -198,20 +263,31 @@ class Viewer {
     this.item.scrollTop = 0;
   }
 
-  close() {
+  shut() {
     document.body.classList.remove("opened");
-    history.replaceState(null, "", location.pathname + location.search + "#answers");
+    this.item.replaceChildren();
+  }
+
+  close() {
+    this.shut();
+    this.write();
     this.list.querySelector(`[data-at="${this.open}"]`)?.focus();
   }
 
   press(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Escape" && this.open >= 0) return this.close();
-    if (event.target.closest("input, select, textarea")) return;
+    const field = event.target.closest("input, select, textarea");
+    if (event.key === "Escape") {
+      if (!field) return this.open >= 0 && this.close();
+      event.preventDefault(); // some browsers would take the words away, and what they find
+      return field.blur();
+    }
+    if (field) return;
     const steps = { j: 1, k: -1 };
     if (event.key === "/") {
       event.preventDefault();
       this.search.focus();
+      this.search.select();
     } else if (event.key in steps) {
       const at = this.found.indexOf(this.open);
       const next = this.found[at < 0 ? 0 : at + steps[event.key]];

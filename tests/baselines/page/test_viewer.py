@@ -57,12 +57,67 @@ def test_filters_by_verdict_and_group_and_sorts(opened):
     assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric that lacks a value"
     assert listed(page) == [5]
     page.select_option("#which", "all")
+    assert page.locator("#metric option:checked").inner_text() == "exact", "nobody chose the other one"
+    page.select_option("#metric", label="rank")
     page.select_option("#sort", "worst")
     assert listed(page)[:6] == [0, 1, 2, 3, 4, 6], "what has no value comes last"
     signs = [entry.get_attribute("class") for entry in page.locator("#list li:nth-child(-n+2) .verdict").all()]
     assert signs == ["verdict wrong"] * 2 + ["verdict "] * 2, "between the ends a value is neither right nor wrong"
     page.select_option("#which", "unscored")
     assert listed(page) == [5]
+    page.select_option("#which", "right")
+    assert page.locator("#metric option:checked").inner_text() == "rank", "chosen by hand"
+
+
+def test_where_a_filter_hides_what_is_found_all_is_offered(opened):
+    page = opened(make_answers())
+    page.select_option("#which", "disagree")
+    page.fill("#search", "END OF 144.")
+    counted(page, "0 of")
+    page.click("#none button:text('1 in all: show all')")
+    counted(page, "1 of")
+    assert listed(page) == [144] and page.input_value("#which") == "all" and page.inner_text("#none") == ""
+    assert page.evaluate("document.activeElement.dataset.at") == "144"
+    page.fill("#search", "zzzqqq")
+    counted(page, "0 of")
+    assert page.inner_text("#none") == "nothing found"
+
+
+def test_the_address_has_what_is_shown(opened):
+    page = opened(make_answers())
+    page.select_option("#which", "right")
+    page.select_option("#metric", label="rank")
+    page.select_option("#group", label="topic 1")
+    page.fill("#search", "number 144 中文")
+    page.check("#deep")
+    page.wait_for_selector("#none button:text('2 in all')")
+    address = page.evaluate("location.hash")
+    assert "show=right" in address
+    page.click("#none button")
+    many = listed(page)
+    assert many == [143, 144] and "show=all" in page.evaluate("location.hash")
+    page.locator("#list button").first.click()
+    page.wait_for_selector("#item h3")
+    page.go_back()
+    page.wait_for_function("!document.body.classList.contains('opened')")
+    assert listed(page) == many, "what was listed before"
+    page = opened(make_answers(), address=address, which="right")
+    assert count_of(page).startswith("0 of")
+    for name, value in {"metric": "1", "group": "topic:topic 1", "search": "number 144 中文"}.items():
+        assert page.input_value(f"#{name}") == value
+    assert page.is_checked("#deep")
+    page.evaluate("location.hash = 'show=nothing&group=no&metric=no&order=worst'")
+    page.wait_for_function("viewer.sort.value === 'worst'")
+    assert page.input_value("#group") == "" and page.input_value("#metric") == "0", "of another page"
+    page.evaluate("location.hash = 'answers'")
+    page.wait_for_function("viewer.which.value === 'disagree'")
+
+
+def test_a_link_to_answers_that_failed_can_be_sent(opened):
+    answers = make_answers(1)
+    chip = opened(answers).locator("nav a:text('failed')")
+    page = opened(answers, address=chip.get_attribute("href"), which="failed")
+    assert listed(page) == [3]
 
 
 def test_a_search_reads_whole_texts_and_passages_where_asked(opened):
@@ -138,9 +193,14 @@ def test_keys_go_on_search_and_close(opened):
         page.locator("#item h3", has_text=f"number {number}?").wait_for()
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
-    page.evaluate("document.activeElement.blur()")
+    page.keyboard.type("144?")
+    counted(page, "1 of")
     page.keyboard.press("Escape")
-    assert not page.evaluate("document.body.classList.contains('opened')")
+    page.keyboard.press("j")
+    page.locator("#item h3", has_text="number 144?").wait_for()
+    assert page.input_value("#search") == "144?", "it is left, and what it found stays"
+    page.keyboard.press("Escape")
+    assert not page.evaluate("document.body.classList.contains('opened')") and page.inner_text("#item") == ""
 
 
 def test_what_is_open_is_closed_where_a_search_finds_nothing(opened):
