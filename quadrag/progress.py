@@ -42,6 +42,7 @@ class Progress:
         self._label, self._total, self._more = label, total, more
         self._bar: Any = None
         self._next = time.monotonic() + _LOG_EVERY
+        self._printed, self._unsaid = False, ""  # once a line was printed, the last one is to be of the end
 
     def __enter__(self) -> Progress:
         for listener in _listeners:
@@ -55,22 +56,32 @@ class Progress:
 
     def update(self, done: int, total: int | None = None) -> None:
         """Show that `done` steps are done, of `total` where it differs from the total at first."""
+        total = total or self._total
+        done = min(done, total)
         for listener in _listeners:
-            listener(self._label, done, total or self._total)
+            listener(self._label, done, total)
         if self._bar is not None:
-            self._bar.total = total or self._total
+            self._bar.total = total
             self._bar.set_postfix_str(spell(self._more()), refresh=False)
             self._bar.update(done - self._bar.n)
-        elif time.monotonic() >= self._next:
-            parts = (f"{self._label}: {done} of {total or self._total}", self._more())
-            print(spell(", ".join(filter(None, parts))), file=sys.stderr, flush=True)
+            return
+        self._unsaid = f"{self._label}: {done} of {total}"
+        if time.monotonic() >= self._next:
+            self._print()
             self._next = time.monotonic() + _LOG_EVERY
+            self._printed = True
+
+    def _print(self) -> None:
+        print(spell(", ".join(filter(None, (self._unsaid, self._more())))), file=sys.stderr, flush=True)
+        self._unsaid = ""
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
             self._bar.close()
+        elif error is None and self._printed and self._unsaid:
+            self._print()
 
 
 def _in_notebook() -> bool:

@@ -20,6 +20,7 @@ from chat_server import ChatServer, Rule
 
 from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
 from quadrag.cli import main
+from quadrag.progress import Progress
 
 CONFIG = ("run", "rgb", "negative_rejection_en")
 RUN = (*CONFIG, "--data-dir", "sample", "--out", "out")
@@ -31,6 +32,7 @@ ENTRY = "import sys; from quadrag.cli import main; sys.exit(main())"
 NO_DESCRIPTORS = """
 import asyncio, os, resource, sys
 from quadrag.cli import main
+from quadrag.progress import Progress
 from quadrag.commands import list as command
 def run(arguments):
     number = len(os.listdir("/proc/self/fd"))
@@ -93,6 +95,24 @@ def test_a_long_run_says_in_a_log_how_far_it_is(cli, monkeypatch):
     lines = err.splitlines()
     assert 2 <= len(lines) <= 12
     assert all(re.fullmatch(r"negative_rejection_en: answers: \d+ of 12, [\d,]+ tokens", line) for line in lines)
+    assert lines[-1].startswith("negative_rejection_en: answers: 12 of 12,")
+
+
+def test_the_last_line_of_progress_is_of_the_end_whenever_the_others_were_due(monkeypatch, capsys):
+    monkeypatch.setattr("quadrag.progress._LOG_EVERY", 0.05)
+    with pytest.raises(KeyboardInterrupt), Progress("stopped", 3) as progress:
+        time.sleep(0.1)
+        progress.update(1)
+        progress.update(2)
+        raise KeyboardInterrupt
+    with Progress("slow", 3) as progress:
+        time.sleep(0.1)
+        progress.update(1)
+        progress.update(2)
+        progress.update(4)
+    with Progress("fast", 3) as progress:
+        progress.update(3)
+    assert capsys.readouterr().err.splitlines() == ["stopped: 1 of 3", "slow: 1 of 3", "slow: 3 of 3"]
 
 
 @pytest.mark.slow
