@@ -10,7 +10,7 @@ from quadrag.stats.ppi import rogan_gladen
 
 from ..core.result import PROFILES, Result
 from ..scoring.rows import reason_of
-from ..scoring.validity import is_invalid
+from ..scoring.validity import is_alike, is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
 from ..tables.cells import ALIKE, FEW, NOTHING, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
@@ -85,7 +85,7 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
     found: dict[str, tuple[dict[str, None], list[Result]]] = {}
     for result in results:
         for row in _find_judged(result, profile):
-            if find_certificate(result.certificates, row["signature"]) is None:
+            if find_certificate(result.certificates, row["signature"]) is None and not is_alike(row):  # that says more
                 keys, runs = found.setdefault(read_signature(row["signature"])["judge"], ({}, []))
                 keys[show_key(row["metric"], row["key"])] = None
                 if not runs or runs[-1] is not result:

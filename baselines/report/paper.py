@@ -10,7 +10,7 @@ from ..scoring.faults import place_of
 from ..scoring.validity import find_by_phrase
 from ..tables.cells import ALIKE, NOTHING, Row
 from ..tables.grid import Alarm, Cell, Grid, Verdict
-from ..tables.notes import note_profiles
+from ..tables.notes import CORRECTED, note_profiles
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_rows, note_replicas
 from ..tables.run_notes import note_sample
@@ -69,9 +69,9 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_rows(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [{**row, "of": str(at)} for at, result in enumerate(group) for row in _list_shown(result)]
-        explained = ((grid, said) for grid in made if (said := note_profiles(grid.lines, rows)))
-        for grid, said in itertools.islice(explained, 1):  # the first that shows both
-            grid.notes += said
+        explained = [(grid, said) for grid in made if (said := note_profiles(grid.lines, rows))]
+        for at, (grid, said) in enumerate(explained):  # what corrected is, the first says that shows both
+            grid.notes += [note for note in said if at == 0 or note != CORRECTED]
         under = ((grid, told) for grid in made if (told := tell_under(grid)))
         for grid, told in itertools.islice(under, 1):
             grid.notes += told

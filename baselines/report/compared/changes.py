@@ -100,7 +100,7 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     what = "questions" if asked == len(changed) else f"answers ({asked} questions)"  # which recur in other splits
     count = f"{len(shown)} of {len(changed)} {what}" if shown else "No question"
     if not missing:
-        yield manner.spell(f"{count} on which {columns[1]} is {how} by {show_key(module, key)}{order}; {told}")
+        yield manner.spell(f"{count} on which {columns[1]} is {how} by {show_key(module, key)}{order}; {told}.")
     others = {name: gains(name).values() for name in list_others(each, metric)}
     counts = {name: (sum(one > 0 for one in found), sum(one < 0 for one in found)) for name, found in others.items()}
     if others_told := tell_others(counts):

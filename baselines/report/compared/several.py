@@ -156,7 +156,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
         lacking = tell_missing(first, other, heads, pairs, profile, two)
         # What is INVALID the table says in its line, and a note above it why.
         missing += [(name, one) for one in lacking if every or "INVALID" not in one]
-        if every or len(runs) <= FEW_RUNS:
+        if every:
             headline = tell_headline(shown, profile, two, labels, several=len(runs) > 2)
             notes += [
                 Verdict(one if one.startswith(f"{name} ") else f"{name_difference(two)}: {one}") for one in headline
@@ -171,8 +171,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
     notes += [Alarm(f"{name_difference((base, join_columns(of, names)))}: {one}") for one, of in folded.items()]
     notes += tell_alike([base, *names], results)
     rule = tell_rule([one for pairs in seen.values() for one in pairs.values()], any(rest))
-    notes += [*below, *rule, *note_directions(place[2:] for place in heads)]
-    notes += tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
+    over = tell_over(one for pairs in compared for one in pairs.values()) or ["On questions scored in both."]
+    notes += [*below, " ".join([*rule, *over]), *note_directions(place[2:] for place in heads)]
     notes += [Detail(TESTS)]
     notes += tell_rankings(results, profile, heads, [base, *names])
     columns = ["", *head_differences(one.pair for pairs in seen.values() for one in pairs.values())]

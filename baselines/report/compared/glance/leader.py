@@ -133,7 +133,9 @@ def _tell_errors(
 
 def _tell_looking(lead: _Lead) -> list[str]:
     pairs = comb(len(lead.ranked), 2)
-    told = f"Which run leads is by p times {pairs}, the number of pairs of runs: it is found by looking."
+    told = (
+        f"For the run that leads, p is multiplied by {pairs}, the number of pairs of runs: it was picked by its value."
+    )
     return [] if pairs == 1 or _are_equal(lead) else [told]
 
 

@@ -12,17 +12,17 @@ from quadrag.stats import Pair
 
 from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
-from ....tables.cells import ALIKE, NOTHING, Row, count_items, mark_cell, value_cell
-from ....tables.grid import Cell, Grid, Line, Verdict
+from ....tables.cells import NOTHING, Row, count_items, mark_cell, value_cell
+from ....tables.grid import Cell, Grid, Line
 from ....tables.names import is_whole
 from ....tables.slices import select_whole
 from ...failing import count_left_out, count_wrong, tell_failing, tell_order
 from ...pooled import pool_rows
 from ...summary import pick_headlines
-from ..names import FEW_RUNS, Place, join_labels, name_columns, name_places, name_some, tell_apart
+from ..names import Place, join_labels, name_columns, name_places, tell_apart
 from ..paired.overall import pool_each
 from ..paired.pairs import Compared, compare_each, has_better, list_places, pick_places, place_of
-from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, verdict_cells
+from ..said.verdict import BETTER, EQUAL, WORSE, find_verdict, verdict_cells
 
 _MOST = 24  # metrics and splits of which a terminal has the values
 _WIDE = 80  # columns of a terminal
@@ -83,11 +83,10 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
     names = [name for name, _ in runs]
     called = [" ".join(dict.fromkeys(both)) for both in zip(name_columns(names), tell_apart(names), strict=True)]
     alike = [place for place, sides in found.items() if _is_same(place, sides)]
-    empty = [place for place, sides in found.items() if _is_marked(sides)]
-    if len(alike) + len(empty) == len(found):
-        alike, empty = (alike[1:], empty) if alike else (alike, empty[1:])
-    left = {place: sides for place, sides in found.items() if place not in (*alike, *empty)}
-    lead = next(iter(left))
+    told = [place for place, sides in found.items() if place not in alike and not _is_marked(sides)]
+    alike = alike if told else alike[1:]
+    left = {place: sides for place, sides in found.items() if place not in alike}
+    lead = next((place for place, sides in left.items() if not _is_marked(sides)), next(iter(left)))
     order = _rank(lead, left[lead])
     labels = name_places(left)
     lines = []
@@ -101,8 +100,6 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
         lines.append(Line(called[at], [_draw_share(lead, side.shown), *cells]))
     first = name_columns(names)[0]
     notes: list[str] = []
-    if len(runs) > FEW_RUNS and has_better(lead) and (told := _tell_each(lead, left[lead], name_columns(names))):
-        notes.append(Verdict(f"Compared with {first} on {labels[lead]} – {told}."))
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
     rows = [row for at in order if (row := left[lead][at].row) and left[lead][at].value is not None]
@@ -110,10 +107,9 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
     rest = [place for place in left if place != lead]
     shown, hidden = rest[:_MOST], rest[_MOST:]
     values = _list_values({place: left[place] for place in shown}, [(at, called[at]) for at in order])
-    notes += [f"Marked {_DECIDED}: better or worse than {first}."] * bool(values)
+    decided = any(cell.text.endswith(_DECIDED) for grid in values for line in grid.lines for cell in line.cells)
+    notes += [f"Marked {_DECIDED}: better or worse than {first}."] * decided
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
-    labelled = name_places(found)
-    notes += [f"Marked {ALIKE} in every run: {join_labels(labelled[place] for place in empty)}. {_MORE}."] * bool(empty)
     notes += [f"Not in this table: {len(hidden)} more, as {labels[hidden[0]]}. {_MORE}."] if hidden else []
     columns = ["value", *head_differences(side.pair for side in left[lead])]
     title = f", {lead[0]} {lead[1]} {show_key(*lead[2:])}"
@@ -189,7 +185,7 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
             cell = value_cell(row)
             if place in overall:
                 cell = mark_cell(replace(cell, sub=""), row) if row else Cell(NOTHING)
-            elif len(results) > FEW_RUNS:
+            else:
                 cell = replace(cell, sub="")
             pair = own[place].pair if row and place in own else None
             found[place].append(Side(row, cell, pair))
@@ -236,16 +232,6 @@ def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
         return float("-inf") if mine is None else sign * (mine - (wrong[0] or 0.0))
 
     return sorted(range(len(sides)), key=lambda at: (-gain(at), failed[at]))
-
-
-def _tell_each(place: Place, sides: Sequence[Side], names: Sequence[str]) -> str:
-    """Say of a metric by what verdict which runs stand against the first; "" where none is compared."""
-    found: dict[str, list[str]] = {verdict: [] for verdict in (BETTER, WORSE, UNDECIDED, EQUAL, TOO_FEW, _APART)}
-    for name, side in zip(names[1:], sides[1:], strict=True):
-        found[find_verdict(place, side.pair) if side.pair else _APART].append(name)
-    if len(found[_APART]) == len(sides) - 1:
-        return ""
-    return "; ".join(f"{verdict}: {name_some(of)}" for verdict, of in found.items() if of)
 
 
 def _is_same(place: Place, sides: Sequence[Side]) -> bool:
