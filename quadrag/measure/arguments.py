@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterable
 from functools import wraps
+from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
@@ -16,7 +17,8 @@ _T = TypeVar("_T")
 def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Have a function of the Python entrance refuse misspelt arguments, and its errors name arguments of Python.
 
-    An error that the user can mend comes without the way that it took in here: its message says all.
+    An error that the user can mend comes without the way that it took in here: its message says all. An interrupt has
+    what it stopped outside of this package, as the user's function.
     They are in the language that its argument `labels` names, else the result that it is a method of, or is given.
     One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
     """
@@ -34,8 +36,20 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
                 return function(*given, **named)
         except (QuadragError, UnknownScore) as error:
             raise error.with_traceback(None) from None
+        except KeyboardInterrupt as stop:
+            raise stop.with_traceback(_leave_out(stop.__traceback__)) from None
 
     return call
+
+
+def _leave_out(trace: TracebackType | None) -> TracebackType | None:
+    """Return what a traceback has below the last line of this package."""
+    below = trace
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == "quadrag":
+            below = trace.tb_next
+        trace = trace.tb_next
+    return below
 
 
 def _labels_of(given: Any) -> str | None:

@@ -1,9 +1,9 @@
 """Two evaluations compared, question by question; and the entrance for any number of them."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.notes import note_judges
@@ -27,7 +27,7 @@ from quadrag.measure.arguments import check_count, check_one, entrance, refuse_m
 from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation, result, tell_retries
 from quadrag.measure.frame import Metric, check_rows, find_heads, pair_frame, score_frame, spell_place
-from quadrag.measure.score import Score, find_name, match_names
+from quadrag.measure.score import Score, find_name, match_names, refuse_attribute
 from quadrag.measure.several import Comparisons
 from quadrag.measure.sides import Sides, bounds, tell_invalid
 from quadrag.measure.words import in_python, labels_in_use
@@ -105,6 +105,24 @@ class Comparison(Sides, Mapping[str, Difference]):
     def __len__(self) -> int:
         """Return how many scores both have."""
         return len(self.pairs)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names; printed they are a list, as are the differences and both, not the whole table."""
+        return self.pairs.keys()
+
+    def values(self) -> ValuesView[Difference]:
+        """Return the differences."""
+        return self.pairs.values()
+
+    def items(self) -> ItemsView[str, Difference]:
+        """Return the differences with their names."""
+        return self.pairs.items()
+
+    if not TYPE_CHECKING:  # a misspelt one is an error there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse an attribute that there is none of; of a score it says how it is found."""
+            refuse_attribute(self, name, vars(self).get("places", {}))
 
     @property
     @entrance

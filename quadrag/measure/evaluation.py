@@ -15,6 +15,7 @@ from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
+from quadrag.baselines.tables.names import keep_name, number_of
 from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.baselines.tables.run_notes import note_sample
@@ -23,7 +24,7 @@ from quadrag.measure.arguments import check_count, check_one, entrance, refuse_m
 from quadrag.measure.notebook import table_html
 from quadrag.measure.scores import Scores
 from quadrag.measure.words import in_python, labels_in_use, spell_notes
-from quadrag.run_record import RunRecord
+from quadrag.run_record import NAME, RunRecord
 from quadrag.wrapping import GLANCE, fit
 
 PAGE = "report.html"  # of a run, in its folder
@@ -90,6 +91,13 @@ class Evaluation(Scores):
         """How many answers are kept ones, which a change of the system is not in; "" where none is."""
         return in_python(tell_answers(self.result))
 
+    @property
+    @entrance
+    def notes(self) -> list[str]:
+        """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
+        grid = self._mark(summarise_run(self.result, self.profile))
+        return [str(note) for note in grid.notes if isinstance(note, Alarm)]
+
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; and its notes in words of Python."""
         told = filter(None, (tell_answers(self.result), tell_verdicts([self.result], every=True)))
@@ -107,6 +115,13 @@ class Evaluation(Scores):
         return [f"Answers that failed: {len(failures)} (the first, {place}: {why}); {ways}."]
 
     @property
+    def _numbered(self) -> list[str]:
+        """Say why the name has a number, where it has."""
+        before = self.folder.with_name(self.folder.name.removesuffix(number_of(self.result)))
+        told = f"Named {keep_name(self.name)}: {before} holds an earlier run; out= with fresh=True keeps one name."
+        return [told] * (before != self.folder and (before / NAME).exists())
+
+    @property
     def _grid(self) -> Grid:
         grid = headline_grid(self.result, self.profile)
         rows = pick_headlines(self.result.scores, self.profile)
@@ -118,7 +133,8 @@ class Evaluation(Scores):
             *note_not_run(tables, self._rows),
             *note_judges([self.result], self.profile),
         ]
-        notes += [*note_directions((row["metric"], row["key"]) for row in rows), *note_sample([self.result])]
+        notes += note_directions((row["metric"], row["key"]) for row in rows)
+        notes += [*note_sample([self.result]), *self._numbered]
         title = f"{grid.title}, {self.profile} profile"
         grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])

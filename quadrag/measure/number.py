@@ -8,6 +8,7 @@ from numbers import Real
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.measure.arguments import entrance
 from quadrag.measure.words import in_python, speaking_python
 
 
@@ -26,6 +27,7 @@ class Number(ABC):
     def _number(self) -> float | None:
         """The value; None where there is none."""
 
+    @entrance
     def __float__(self) -> float:
         """Return the value.
 
@@ -55,6 +57,7 @@ class Number(ABC):
         """Write it as ``print`` does."""
         return str(self)
 
+    @entrance
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the value for numpy, as an array without a dimension."""
         import numpy as np
@@ -67,18 +70,22 @@ class Number(ABC):
             return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(self) if one.compare)  # type: ignore[arg-type]
         return bool(self._number == other) if isinstance(other, Real) else NotImplemented
 
+    @entrance
     def __round__(self, digits: int | None = None) -> float:
         """Round the value."""
         return round(float(self), digits)
 
+    @entrance
     def __format__(self, how: str) -> str:
         """Format the value, or without a format the whole line."""
         return format(float(self), how) if how else str(self)
 
+    @entrance
     def __neg__(self) -> float:
         """Return the value with the other sign."""
         return -float(self)
 
+    @entrance
     def __abs__(self) -> float:
         """Return the size of the value."""
         return abs(float(self))
@@ -87,6 +94,7 @@ class Number(ABC):
     def _apply(act: Callable[[Any, Any], Any], turned: bool = False) -> Callable[["Number", Any], Any]:
         """Make the method of an operator; a `turned` one is of what stands on the right."""
 
+        @entrance
         def method(self: "Number", other: Any) -> Any:
             both = float(self), float(other) if isinstance(other, Number) else other
             return act(*both[::-1] if turned else both)

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.tables.cells import RATE, format_bound, format_value, join_bounds
+from quadrag.baselines.tables.cells import ALIKE, RATE, format_bound, format_value, join_bounds
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import UnknownScore, unknown_name
 from quadrag.labels import LANGUAGES
@@ -19,7 +20,8 @@ class Score(Number):
 
     It is the number that it holds where one is expected: ``float(score)``, ``score * 100``, ``f"{score:.3f}"``,
     ``score > 0.8``, ``numpy.mean([score, other])``. Where there is none these raise a `QuadragError` that says why.
-    ``print(score)`` writes it as tables do: ``accuracy 58.3% (95% 32.0–80.7), n 12/12``.
+    ``print(score)`` writes it as tables do: ``accuracy 58.3% (95% 32.0–80.7), n 12/12``. Behind a value that rests on
+    verdicts which say nothing of the answers stands ``!``.
 
     Attributes:
         value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
@@ -32,7 +34,8 @@ class Score(Number):
         split: of the questions; ``all 5 splits`` of what is over all of them, where a question counts once.
         signature: how it was computed.
         valid: False where more than a fifth of the items failed, by no fault of the system's answers.
-        reason: why there is no value, as "the judge does not answer"; "" where there is one.
+        reason: why there is no value, as "the judge does not answer", or why it says nothing of the answers, as "the
+            judge says the same of every answer"; "" where all is well.
         labels: ``en`` or ``zh``, the language in which it is shown.
     """
 
@@ -60,8 +63,19 @@ class Score(Number):
             return f"{self.key} has no value: {why}"
         unit = metric_record(self.metric).key(self.key).unit
         value = format_value(self.value, unit, self.n) + ("%" if unit == RATE else f" {unit}")
+        mark, doubt = (ALIKE, f"; {ALIKE} {self.reason}") if self.reason else ("", "")
         bounds = join_bounds([format_bound(end, unit) for end in self.interval or ()])
-        return f"{self.key} {value}{f' (95% {bounds})' if bounds else ''}, n {self.n}/{self.n_total}"
+        return f"{self.key} {value}{mark}{f' (95% {bounds})' if bounds else ''}, n {self.n}/{self.n_total}{doubt}"
+
+
+def refuse_attribute(owner: object, name: str, places: Mapping[str, Place]) -> NoReturn:
+    """Refuse a name that an object does not have, with how a score that is called so is found.
+
+    Raises:
+        AttributeError: always.
+    """
+    found = f"; the score is [{name!r}]" * bool(match_names(name, places))
+    raise AttributeError(f"{type(owner).__name__} has no attribute {name!r}{found}", name=name, obj=owner)
 
 
 def match_names(name: str, places: Mapping[str, Place]) -> list[str]:

@@ -1,10 +1,11 @@
 """The scores of one run by name, by their places, and as tables of pandas."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
@@ -12,16 +13,17 @@ from quadrag.baselines.report.compared.paired.pairs import place_of
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines
-from quadrag.baselines.scoring.validity import is_invalid
+from quadrag.baselines.scoring.validity import is_alike, is_alike_beside, is_invalid
 from quadrag.baselines.tables.cells import FEW, count_items
 from quadrag.baselines.tables.names import number_of
-from quadrag.baselines.tables.run_notes import note_partial
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance
 from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_place
-from quadrag.measure.score import Score, find_name
+from quadrag.measure.score import Score, find_name, refuse_attribute
 from quadrag.measure.words import in_python
+from quadrag.metric_record import find_verdict
+from quadrag.run_record import RunRecord
 
 
 class Scores(Mapping[str, Score]):
@@ -70,7 +72,7 @@ class Scores(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=not is_invalid(row),
-                reason=in_python(row.get("why") or row.get("not_run", "")),
+                reason=in_python(row.get("why") or row.get("not_run") or _tell_doubt(row, self.result.run)),
                 labels=self.labels,
             )
         return found
@@ -113,6 +115,25 @@ class Scores(Mapping[str, Score]):
         """Return the number of scores."""
         return len(self.scores)
 
+    def keys(self) -> KeysView[str]:
+        """Return the names; printed they are a list, as are the scores and both, not the whole table."""
+        return self.scores.keys()
+
+    def values(self) -> ValuesView[Score]:
+        """Return the scores."""
+        return self.scores.values()
+
+    def items(self) -> ItemsView[str, Score]:
+        """Return the scores with their names."""
+        return self.scores.items()
+
+    if not TYPE_CHECKING:  # a misspelt one is an error there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse an attribute that there is none of; of a score it says how it is found."""
+            own = name.startswith("_") or hasattr(type(self), name) or "result" not in vars(self)
+            refuse_attribute(self, name, {} if own else self.places)
+
     @property
     def name(self) -> str:
         """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
@@ -125,12 +146,6 @@ class Scores(Mapping[str, Score]):
         run = self.result.run
         stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
         return [in_python(line) for line in (*stopped, *run.invalid)]
-
-    @property
-    @entrance
-    def notes(self) -> list[str]:
-        """What is to be known before the scores are believed, a line each: what is partial, invalid, failed or odd."""
-        return [in_python(line) for line in note_partial([self.result])]
 
     @property
     def valid(self) -> bool:
@@ -146,8 +161,9 @@ class Scores(Mapping[str, Score]):
         as ``accuracy`` or, where two metrics have a key of one name, as ``rgb_accuracy.accuracy``; ``unscored``, why
         one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong;
         ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
-        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value; ``split``; ``pooled``,
-        whether it is over all splits; ``metric`` and ``config``; and the run's ``system`` and ``folder``.
+        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value, or why it says nothing of the
+        answers; ``split``; ``pooled``, whether it is over all splits; ``metric`` and ``config``; and the run's
+        ``system`` and ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -182,3 +198,15 @@ class Scores(Mapping[str, Score]):
     @cached_property
     def _reader(self) -> RunReader:
         return RunReader(self.folder, self.result)
+
+
+def _tell_doubt(row: Mapping[str, Any], run: RunRecord) -> str:
+    """Say why a row's value is marked: it rests on verdicts that say nothing of the answers; "" where it is not."""
+    if not is_alike(row) or row["value"] is None:
+        return ""
+    verdict = find_verdict(row["metric"], row["key"])
+    if verdict in chain(*run.constant_verdicts.values()):
+        return "the judge says the same of every answer"
+    if verdict in chain(*run.doubtful_verdicts.values()) or is_alike_beside(row):
+        return "a judge's verdicts are far from what words say"
+    return "the judge agrees with people no better than chance"

@@ -4,10 +4,11 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from quadrag.baselines.report.compared.glance.lined import find_sides
-from quadrag.baselines.report.compared.names import Place, lift_place, tell_under
+from quadrag.baselines.report.compared.names import PAGE, Place, lift_place, tell_under
 from quadrag.baselines.report.compared.said.verdict import find_verdict
 from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
-from quadrag.baselines.tables.grid import Grid, print_grids
+from quadrag.baselines.tables.cells import NOTHING, join_bounds, write_number
+from quadrag.baselines.tables.grid import Cell, Grid, print_grids
 from quadrag.errors import QuadragError
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance, refuse_unknown
@@ -121,4 +122,19 @@ class Comparisons(Sides):
     def _tabulate(self, room: int) -> list[Grid]:
         first, *others = tabulate_several(self._runs, self.profile, every=False)
         first = replace(first, notes=[note for note in first.notes if note not in tell_under(first)])
+        first = _show_intervals(first) if room == PAGE else first
         return [self._mark(first), *map(spell_notes, others)]
+
+
+def _show_intervals(grid: Grid) -> Grid:
+    """Put the intervals of the values, which a notebook draws, into a column: they are not those of the differences."""
+    figures = [line.cells[0].figure for line in grid.lines]
+    if not any(figures):
+        return grid
+    texts = [join_bounds([write_number(end, 1) for end in (one and one.interval) or ()]) for one in figures]
+    lines = [
+        replace(line, cells=[line.cells[0], Cell(text or NOTHING), *line.cells[1:]])
+        for line, text in zip(grid.lines, texts, strict=True)
+    ]
+    first, *others = grid.columns
+    return replace(grid, columns=[first, "95% interval", *others], lines=lines)

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def evaluate(
         judge_large: what judges where `judge` is unsure or known to err, as a certificate of both says.
         certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         limit: the first questions of every split alone.
-        name: what to call the system; the function's own name when None.
+        name: what to call the system; the function's own name when None, or ``lambda``.
         out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again,
             unless `fresh` is True, which also asks a finished run's questions anew, in its place.
             A finished run that no judge was asked about, or in vain, may be given to one: its answers stand.
@@ -106,7 +107,8 @@ def evaluate(
     shown = (record.find_supplied(config) or NONE) if record.supplied else None  # without, the function searches
     request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=shown)
     task = make_task(request)
-    function = Function(system, name, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
+    called = name or _name_function(system)
+    function = Function(system, called, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
     folder = (
         Path(out) if out is not None else _find_folder(name_folder(task, function.name.replace("/", "_")), calls, limit)
     )
@@ -135,6 +137,13 @@ def evaluate(
         for line in _tell_invalid(measured):
             warnings.warn(in_python(f"INVALID, {line}"), stacklevel=3)  # of the caller, beyond the decorator
     return measured
+
+
+def _name_function(system: Any) -> str | None:
+    """Name a function as a sentence can; None where its own name will do."""
+    if isinstance(system, partial):
+        return _name_function(system.func) or getattr(system.func, "__name__", type(system.func).__name__)
+    return "lambda" if getattr(system, "__name__", None) == "<lambda>" else None
 
 
 @contextmanager

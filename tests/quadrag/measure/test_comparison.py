@@ -278,13 +278,13 @@ def test_answers_of_a_run_that_stopped_are_counted_wherever_numbers_are_shown(ca
         said = " ".join(text.split())
         assert "5 of 12 answers are kept ones, from 20" in said and "fresh=True asks anew" in said
         assert "--" not in said.replace("var(--", "")  # of a colour
-    kept, head = (repr(both).index(f"\n{one}") for one in ("mine: 5 of 12 answers", "metric"))
+    kept, head = (repr(both).index(f"\n{one}") for one in ("! mine: 5 of 12 answers", "metric"))
     assert kept < head, "above the table"
     assert "kept ones" not in repr(other) + other._repr_html_()
     chinese = quadrag.result(mixed.folder, labels="zh")
     for said in (repr(chinese), repr(quadrag.compare(other.folder, chinese, labels="zh"))):
-        assert "12 个回答中有 5 个是已存的，" in said and "重新提问。" in said.replace("\n", "")
-    assert said.index("\nmine：12 个") < said.index("\n指标")
+        assert "12 个回答中有 5 个是已存的，" in said and "重新提问。" in said.replace("\n  ", "")
+    assert said.index("\n! mine：12 个") < said.index("\n指标")
 
 
 def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch):
@@ -297,4 +297,4 @@ def test_answers_that_stand_while_the_judge_was_dead_are_counted_too(monkeypatch
         judge = {"judge": f"{server.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
         found = quadrag.evaluate(*place, lambda question: "new", **judge, **part)
     assert set(found.to_pandas()["answer"]) == {"old"}
-    assert "\nAll 3 answers are kept ones, from 20" in repr(found)
+    assert "\n! All 3 answers are kept ones, from 20" in repr(found)

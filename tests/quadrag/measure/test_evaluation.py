@@ -152,7 +152,7 @@ def test_a_result_is_read_printed_and_written(capsys, tmp_path):
     assert "rouge_l" in capsys.readouterr().out
     page = result.report(tmp_path / "pages" / "report.html").read_text(encoding="utf-8")
     assert page == (result.folder / "report.html").read_text(encoding="utf-8")
-    assert repr(result).endswith(f"\nThe page: {result.folder / 'report.html'}")
+    assert repr(result).endswith(f"\n- The page: {result.folder / 'report.html'}")
     assert "rouge_l" in page and "<b>mine" not in page
     assert "<b>mine" not in result._repr_html_() and result._repr_html_().count("<svg") == 2
     frame = result.to_pandas()
@@ -208,6 +208,20 @@ def test_a_run_is_read_back(capsys):
         measure(slowly, out=f"many/{name}")
     with pytest.raises(quadrag.QuadragError, match="2 runs"):
         quadrag.result("many")
+
+
+def test_notes_are_what_is_printed_above_the_numbers(capsys):
+    left = iter(range(8))
+    found = measure(lambda question: None if next(left) < 1 else "x", out="mine", max_failed=0.1, limit=7)
+    again = measure(lambda question: "x", out="mine", max_failed=0.2, retry="failed", limit=7)
+    for one, begin in ((found, "PARTIAL: "), (again, "6 of 7 answers are kept ones")):
+        capsys.readouterr()
+        one.show()
+        above = capsys.readouterr().out.partition("\nmetric ")[0]
+        assert [note for note in one.notes if note not in " ".join(above.replace("\n! ", " ").split())] == []
+        assert "The data are the bundled sample, which is made up." in one.notes
+        assert [note for note in one.notes if note.startswith(begin)]
+        assert above.count("\n! ") in (0, len(one.notes))
 
 
 def test_the_package_stays_light():

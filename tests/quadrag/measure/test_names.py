@@ -3,12 +3,16 @@
 import copy
 import html
 import io
+import json
+import pickle
 import re
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas
 import pytest
 
 import quadrag
@@ -73,6 +77,62 @@ def test_a_score_is_the_number_that_it_holds_where_one_is_expected():
             with pytest.raises(quadrag.QuadragError) as raised:
                 use(replace(score, value=None, **lacking))
             assert str(raised.value) == str(replace(score, value=None, **lacking)) == f"accuracy has no value: {why}"
+
+
+def test_an_error_of_a_score_without_a_value_comes_without_the_way_in_here():
+    score = measure(first, "one", split="noise_60")["accuracy"]
+    lacking = replace(score, value=None, reason="no judge")
+    for use in (
+        lambda: lacking * 100,
+        lambda: 1 - lacking,
+        lambda: score + lacking,
+        lambda: lacking > 0.5,
+        lambda: float(lacking),
+        lambda: -lacking,
+        lambda: f"{lacking:.1f}",
+        lambda: np.mean([lacking, score]),
+    ):
+        with pytest.raises(quadrag.QuadragError, match=r"^accuracy has no value: no judge$") as caught:
+            use()
+        ours = [one for one in caught.traceback if "quadrag/measure" in str(one.path)]
+        assert len([one for one in ours if "/tests/" not in str(one.path)]) == 1
+
+
+def test_of_a_score_pandas_and_json_take_the_value():
+    score = measure(first, "one", split="noise_60")["accuracy"]
+    assert pandas.DataFrame({"accuracy": [score.value, replace(score, value=None).value]})["accuracy"].mean() == 0.75
+    assert json.loads(json.dumps({"accuracy": score.value})) == {"accuracy": 0.75}
+
+
+def test_names_are_listed_without_the_table_and_an_attribute_says_how_a_score_is_found():
+    found = measure(first, "one", split="noise_60")
+    both = quadrag.compare(found, measure(every, "other", split="noise_60"))
+    for result, one in ((found, "accuracy 75.0%"), (both, "accuracy +25.0 points")):
+        assert repr(result.keys()) == "dict_keys(['accuracy', 'accuracy_bounded'])"
+        assert f"[{one}" in repr(result.values()) and f"('accuracy', {one}" in repr(result.items())
+        with pytest.raises(AttributeError, match=r" has no attribute 'accuracy'; the score is \['accuracy'\]$"):
+            _ = result.accuracy
+        with pytest.raises(AttributeError, match=r" has no attribute 'acuracy'$"):
+            _ = result.acuracy
+        assert not hasattr(result, "_repr_png_")
+    assert pickle.loads(pickle.dumps(found)).scores == copy.deepcopy(found).scores == found.scores
+
+
+def test_a_function_without_a_name_is_called_what_a_sentence_can_say():
+    part = {"data_dir": "sample", "split": "noise_60", "limit": 5}
+    for system, name in (
+        (lambda question: "x", "lambda"),
+        (partial(every), "every"),
+        (partial(partial(lambda end, question: end), "x"), "lambda"),
+    ):
+        assert quadrag.evaluate(*RGB, system, **part, out=name, fresh=True).name == name
+
+
+def test_a_result_says_why_its_name_has_a_number():
+    plain, again = (quadrag.evaluate(*RGB, first, data_dir="sample", split="noise_60", limit=5) for _ in range(2))
+    assert [plain.name, again.name] == ["first", "first-2"] and "Named " not in repr(plain)
+    told = f"Named first-2: {plain.folder} holds an earlier run; out= with fresh=True keeps one name."
+    assert told in " ".join(repr(again).split()) and told in again._repr_html_()
 
 
 def test_scores_and_differences_are_computed_with_and_taken_by_numpy():
@@ -146,7 +206,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     assert headline.startswith("every is better on accuracy: +100.0 points (95% ")
     assert title == "Comparison: every minus first, noise_robustness_en noise_80"
     assert longer.endswith(" times as long.") and " can only rise with length; " in longer
-    assert made_up == "The data are the bundled sample, which is made up."
+    assert made_up == "! The data are the bundled sample, which is made up."
     assert re.split(r" {2,}", head) == ["metric", "first", "every", "difference", "95% interval", "verdict", "p"]
     assert re.split(r" {2,}", line)[1:4] == [low, high, "+100.0"] and line.endswith(" better  < 0.001")
     page = pairs._repr_html_().replace("\u00a0", " ")
@@ -155,7 +215,7 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
         < page.index(f"<td>{low}</td><td>{high}</td>")
         < page.index("</table>")
     )
-    assert "Percent, official profile. Better or worse: p below 0.05." in notes
+    assert "- Percent, official profile. Better or worse: p below 0.05." in notes
     assert page.index("</table>") < page.index(
         "<p><small>Percent, official profile. Better or worse: p below 0.05.<br>"
     )

@@ -32,10 +32,11 @@ def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew(capsys):
 
     for more, wanted in (({}, {"old", "new"}), ({"fresh": True}, {"new"})):
         shutil.rmtree("mine", ignore_errors=True)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as stopped:
             measure(stopping, name="s", out="mine")
         said = "mine/answering.jsonl: stopped; 1 of 8 answers are kept, and the same call goes on\n"
         assert capsys.readouterr().err.endswith(said)
+        assert [one.name for one in stopped.traceback][1:] == ["measure", "call", "stopping"]
         done = measure(lambda question: "new", name="s", out="mine", **more)
         assert set(done.to_pandas()["answer"]) == wanted
 

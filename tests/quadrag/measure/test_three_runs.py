@@ -40,7 +40,7 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         found.show(verbose=bool(more))
         shown = capsys.readouterr().out
         assert main(["report", "first", "odd", "every", *more]) in (0, None)
-        assert capsys.readouterr().out.startswith(shown) and "is better than first on accuracy" in shown
+        assert capsys.readouterr().out.startswith(shown) and "every is best on accuracy" in shown
     lines = repr(found).splitlines()
     (head,) = [at for at, line in enumerate(lines) if line.startswith("run ")]
     assert [line.split()[:3] for line in lines[head + 1 : head + 4]] == [
@@ -51,7 +51,9 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
     assert lines[head + 3].split()[-3:] == ["12", "–", "–"] and "its interval" in lines[head]
     assert max(map(len, lines)) <= 80 and "Under each value" not in repr(found)
     page = found._repr_html_()
-    assert '<td style="text-align:left">every</td><td>100.0</td><td>+100.0</td>' in page
+    heads = "<th>value</th><th>95% interval</th><th>difference</th><th>its interval</th>"
+    assert heads in page, "what the bars show stands as a number, beside the interval of the difference"
+    assert '<td style="text-align:left">every</td><td>100.0</td><td>75.8–100.0</td><td>+100.0</td>' in page
     assert page.count("<svg") == 3 and "<th>value, 95%</th>" in page and "--s2" not in page, (
         "a bar for each value, and no difference on its scale"
     )
@@ -127,7 +129,7 @@ def test_what_no_run_has_a_value_of_takes_the_place_of_no_other_metric():
     assert [runs[0][name].value for name in ("accuracy", "error_detection", "error_correction")] == [0, 0, None]
     shown = repr(quadrag.compare(*runs))
     assert all(f"\n{one.name} " in shown for one in runs)
-    assert "\nThe same in every run that has it: error_detection 0.0.\n" in shown
+    assert "\n- The same in every run that has it: accuracy 0.0.\n" in shown
 
 
 def test_a_row_holds_a_question_of_a_run(three):
