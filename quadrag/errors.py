@@ -44,6 +44,11 @@ class OtherRun(QuadragError):
         self.difference = difference
 
 
+def tell_extra(name: str) -> str:
+    """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
+    return f"from the checkout: pip install '.[{name}]'"
+
+
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     """Build the error for a name that is not among the known ones, nearest names first.
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.records import read_jsonl
 
 from ..crag.webpage import text as text_of_html
@@ -171,7 +171,7 @@ def _need(package: str) -> Any:
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise NotReady(f"PDF and Word need {package}; pip install '.[documents]'") from None
+        raise NotReady(f"PDF and Word need {package}; {tell_extra('documents')}") from None
 
 
 def _decode(path: Path) -> str:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, QuadragError, tell_extra
 
 from ..core.document import Document
 from . import cl100k
@@ -196,7 +196,7 @@ def load_tokenizer(name: str) -> Any:
     try:
         from tokenizers import Tokenizer
     except ImportError:
-        raise NotReady("sizes in tokens need the package tokenizers; install it with: pip install '.[dense]'") from None
+        raise NotReady(f"sizes in tokens need the package tokenizers; {tell_extra('dense')}") from None
     path = Path(name).expanduser()
     path = path / "tokenizer.json" if path.is_dir() else path
     try:

@@ -10,7 +10,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, QuadragError, tell_extra
 
 NAME = "cl100k_base"
 _FILES = {  # as tiktoken calls them in a cache
@@ -48,7 +48,7 @@ def _load(name: str = NAME) -> Any:
     try:
         import tiktoken
     except ImportError:
-        raise NotReady(f"tokens of {name} need tiktoken; install it with: pip install '.[tokens]'") from None
+        raise NotReady(f"tokens of {name} need tiktoken; {tell_extra('tokens')}") from None
     _find_cache()  # without it, tiktoken downloads the file
     try:
         return tiktoken.get_encoding(name)

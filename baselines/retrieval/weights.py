@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError, unknown_name
+from quadrag.errors import NotReady, QuadragError, tell_extra, unknown_name
 from quadrag.trust import Pins, Trust, refuse_code
 
 # Beside the weights in many repositories, and without a say in what the model computes.
@@ -186,7 +186,7 @@ def locate(kind: str, name: str, presets: Mapping[str, Preset], trust: Trust) ->
 
 def no_loader(kind: str, name: str, error: ImportError) -> QuadragError:
     """Return the error of a model without the package that loads it."""
-    return NotReady(f"{kind} {name} needs sentence-transformers ({one_line(error)}); pip install '.[dense]'")
+    return NotReady(f"{kind} {name} needs sentence-transformers ({one_line(error)}); {tell_extra('dense')}")
 
 
 def one_line(error: BaseException) -> str:

@@ -25,7 +25,7 @@ from importlib.metadata import version
 from itertools import accumulate
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, QuadragError, tell_extra
 
 from ..core.document import SourceFile
 from .chunk import Chunking, Span, count_tokens
@@ -150,7 +150,5 @@ def _punkt() -> Any:
     try:
         from nltk.tokenize import PunktSentenceTokenizer
     except ImportError:
-        raise NotReady(
-            "chunks of whole files need nltk and tiktoken; install them with: pip install '.[tokens]'"
-        ) from None
+        raise NotReady(f"chunks of whole files need nltk and tiktoken; {tell_extra('tokens')}") from None
     return PunktSentenceTokenizer()

@@ -16,7 +16,7 @@ from quadrag import parallel
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, tell_extra
 from quadrag.trust import Pins, Trust, refuse_code
 
 from ..retrieval.loading import refuse_faults, watch_loading
@@ -107,7 +107,8 @@ class LocalModel(parallel.Travels):
                 from transformers import AutoModelForCausalLM, AutoTokenizer
                 from transformers.utils import logging
             except ImportError as error:
-                raise QuadragError(f"local:{self.model} needs transformers ({error}); pip install '.[local]'") from None
+                said = f"local:{self.model} needs transformers ({error})"
+                raise QuadragError(f"{said}; {tell_extra('local')}") from None
             if not sys.stderr.isatty():
                 logging.disable_progress_bar()
             folder = Path(self.model).expanduser().is_dir()

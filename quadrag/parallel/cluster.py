@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError, one_line
+from quadrag.errors import NotReady, QuadragError, one_line, tell_extra
 from quadrag.parallel.place import AHEAD, Made, Part
 
 
@@ -28,7 +28,7 @@ class Cluster:
         try:
             import ray  # type: ignore[import-not-found]
         except ImportError as error:
-            raise NotReady(f"--on ray needs Ray ({error}); pip install '.[ray]'") from None
+            raise NotReady(f"--on ray needs Ray ({error}); {tell_extra('ray')}") from None
         self._ray = ray
         self._joined = not ray.is_initialized()
         if self._joined:

@@ -6,7 +6,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.parallel.place import AHEAD, Made, Part
 
 _WAIT = timedelta(days=30)  # the others wait while the first one reads, calls servers and writes
@@ -32,7 +32,7 @@ class Ranks:
         try:
             import torch.distributed as group
         except ImportError as error:
-            raise NotReady(f"--on torchrun needs torch ({error}); pip install '.[local]'") from None
+            raise NotReady(f"--on torchrun needs torch ({error}); {tell_extra('local')}") from None
         self._group = group
         group.init_process_group("gloo", timeout=_WAIT)
         self.leads = group.get_rank() == 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.progress import Progress
 
 from .material import Lesson
@@ -115,7 +115,7 @@ def _libraries() -> tuple[Any, Any, Any, Any]:
         import torch
         import transformers
     except ImportError as error:
-        raise NotReady(f"training a judge needs {error.name}; pip install '.[judge]'") from None
+        raise NotReady(f"training a judge needs {error.name}; {tell_extra('judge')}") from None
     return torch, accelerate, peft, transformers
 
 

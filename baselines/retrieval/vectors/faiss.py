@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, tell_extra
 from quadrag.progress import Progress
 
 from ..encoder import Vectors
@@ -50,7 +50,7 @@ class FaissIndex(Approximate):
         try:
             import faiss  # noqa: F401
         except ImportError as error:
-            raise QuadragError(f"index faiss needs faiss-cpu ({error}); pip install '.[faiss]'") from None
+            raise QuadragError(f"index faiss needs faiss-cpu ({error}); {tell_extra('faiss')}") from None
 
     def settings(self, rows: int) -> dict[str, Any]:
         """See `Approximate.settings`."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, tell_extra
 from quadrag.paths import cache_dir
 
 from ..weights import one_line
@@ -46,7 +46,7 @@ class MilvusAddress:
             if self.is_file and find_spec("milvus_lite") is None:
                 raise ImportError("no module named milvus_lite, which files need")
         except ImportError as error:
-            raise QuadragError(f"index milvus:{self.text} needs pymilvus ({error}); pip install '.[milvus]'") from None
+            raise QuadragError(f"index milvus:{self.text} needs pymilvus ({error}); {tell_extra('milvus')}") from None
         if not self.is_file:
             self.connect().close()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.chat.reply import split_reasoning
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, tell_extra
 
 _PLACE = ("id", "config", "split")
 # Of harnesses that write their scores apart: a key of that file, the harness, and what holds the answers.
@@ -113,9 +113,7 @@ def open_inspect_log(path: Path, **how: Any) -> Any:
     try:
         from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
     except ImportError:
-        raise QuadragError(
-            f"{path} is a log of Inspect, which is needed to read it; pip install '.[harness]'"
-        ) from None
+        raise QuadragError(f"{path} is a log of Inspect, which is needed to read it; {tell_extra('harness')}") from None
     try:
         return read_eval_log(str(path), **how)
     except Exception as error:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, tell_extra
 from quadrag.reading import parse_yaml
 from quadrag.records import dumps
 
@@ -87,8 +87,8 @@ def _from_tokenizer(name: str, ours: Mapping[str, str]) -> Template:
         from transformers import AutoTokenizer
     except ImportError as error:
         raise QuadragError(
-            f"--template {name} is a tokenizer's, and transformers is not there ({error}); pip install "
-            f"'.[local]', or name a Jinja file or one of {', '.join(ours)}"
+            f"--template {name} is a tokenizer's, and transformers is not there ({error}); "
+            f"{tell_extra('local')}, or name a Jinja file or one of {', '.join(ours)}"
         ) from None
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)

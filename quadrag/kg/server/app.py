@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from quadrag.errors import QuadragError, short_line
+from quadrag.errors import QuadragError, short_line, tell_extra
 from quadrag.kg.server.answers import answer
 from quadrag.kg.server.refusing import refuse
 from quadrag.kg.server.shortcut import Shortcut
@@ -78,7 +78,7 @@ def needed(name: str) -> Any:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         raise QuadragError(
-            f"the knowledge graph's server needs {error.name}, which is not installed: pip install '.[serve]'"
+            f"the knowledge graph's server needs {error.name}, which is not installed; {tell_extra('serve')}"
         ) from None
 
 

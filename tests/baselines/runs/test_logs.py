@@ -129,7 +129,9 @@ def test_a_log_is_known_by_its_name_or_content(name: str, content: str | None, r
 @pytest.mark.skipif(find_spec("inspect_ai") is not None, reason="Inspect is installed")
 def test_without_inspect_a_log_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.eval").write_bytes(b"PK")
-    with pytest.raises(QuadragError, match="is a log of Inspect, which is needed to read it; pip install"):
+    with pytest.raises(
+        QuadragError, match="is a log of Inspect, which is needed to read it; from the checkout: pip install"
+    ):
         list(read_inspect_log(tmp_path / "a.eval"))
 
 

@@ -262,7 +262,7 @@ def test_questions_are_not_written_over_a_file_that_may_hold_answers(cli, refuse
 @pytest.mark.parametrize("retriever", ["dense", "hybrid", "hybrid-rerank"])
 def test_a_retriever_without_its_extra_names_the_extra_and_asks_for_no_weights(refused, retriever):
     line = refused("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--retriever", retriever, "--out", "out")
-    assert line.endswith("needs sentence-transformers (not installed); pip install '.[dense]'\n")
+    assert line.endswith("needs sentence-transformers (not installed); from the checkout: pip install '.[dense]'\n")
 
 
 # Models.

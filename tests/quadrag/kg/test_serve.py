@@ -236,7 +236,7 @@ def test_without_fastapi_the_extra_is_named(python: Any, environment: Any) -> No
     done = python(code, env=environment())
     lines = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr
-    assert all(line.endswith("is not installed: pip install '.[serve]'") for line in lines)
+    assert all(line.endswith("is not installed; from the checkout: pip install '.[serve]'") for line in lines)
 
 
 def test_small_answers_are_not_held_up(server: str) -> None:
