@@ -129,11 +129,19 @@ def strip_ends(drawn: str) -> str:
 
 
 def spread_subs(grid: Grid, names: Mapping[str, str]) -> Grid:
-    """Give the texts under the cells of some columns columns of their own, by their names, and leave out all others."""
+    """Give the texts under the cells of some columns columns of their own, and leave out all others.
+
+    Args:
+        grid: the table.
+        names: of the new columns by those of the old ones; a word of theirs that a text begins with is left out.
+    """
 
     def spread(column: str, cell: Cell) -> list[Cell]:
-        own = [Cell(cell.sub.removeprefix(f"{names[column]} ") or NOTHING)] if column in names else []
-        return [replace(cell, sub=""), *own]
+        if column not in names:
+            return [replace(cell, sub="")]
+        first, _, rest = cell.sub.partition(" ")
+        own = rest if first in re.findall(r"\w+", names[column]) else cell.sub
+        return [replace(cell, sub=""), Cell(own or NOTHING)]
 
     lines = [
         replace(line, cells=[one for pair in zip(grid.columns, line.cells, strict=True) for one in spread(*pair)])

@@ -231,8 +231,10 @@ class Comparison(Sides, Mapping[str, Difference]):
 
     def _tabulate(self, room: int) -> list[Grid]:
         ran = (self.before.result, self.after.result)
-        names = {"difference": "95% interval", "verdict": "p"}
-        grid = lift_place(spread_subs(compare_two(self._runs, self.profile, room=room), names))
+        two = compare_two(self._runs, self.profile, room=room)
+        raised = any(line.cells[-1].sub.startswith("Holm") for line in two.lines)
+        names = {"difference": "95% interval", "verdict": "p (Holm)" if raised else "p"}
+        grid = lift_place(spread_subs(two, names))
         warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
         return [self._mark(replace(grid, notes=[*warned, *grid.notes]))]
 

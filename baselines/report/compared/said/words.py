@@ -44,14 +44,14 @@ def tell_beside(
     """
     told = list_told(pairs)
     facts: dict[str, list[str]] = {}
-    others: list[str] = []
+    others: dict[str, list[str]] = {}
     known = next((tell_facts(one, profile, names) for one in told.values()), [])
     for place, one in list(told.items())[1:]:
         if (said := tell_facts(one, profile, names)) and said != known:
             facts.setdefault("; ".join(said), []).append(labels[place])
         if but := tell_other(place, one, profile, names):
-            others.append(f"{labels[place]}: {but}.")
-    notes = [f"{join_labels(metrics)}: {said}." for said, metrics in facts.items()] + others
+            others.setdefault(but, []).append(labels[place])
+    notes = [f"{join_labels(metrics)}: {said}." for said, metrics in (*facts.items(), *others.items())]
     undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
     needs: dict[str, list[str]] = {}
     for place, one in undecided.items():
