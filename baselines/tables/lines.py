@@ -14,6 +14,7 @@ from .cells import NOTHING, RATE, Row, count_items, items_of, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published
 
+BOUNDS = ("  95% from", "  95% to")  # the labels of lines of bounds
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
 
 
@@ -57,7 +58,7 @@ def our_lines(
             cells = [replace(cell, figure=None) for cell in cells]
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
         if bounds and first:
-            lines += [_bound_line("  95% from", rows, 0), _bound_line("  95% to", rows, 1)]
+            lines += [_bound_line(label, rows, side) for side, label in enumerate(BOUNDS)]
         fewer = any(row and (is_invalid(row) or count_items(row) not in (None, row["n_total"])) for row in rows)
         if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
             lines.append(count_line(rows))

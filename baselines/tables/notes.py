@@ -7,8 +7,9 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
 from ..scoring.validity import is_invalid, list_untold
-from .cells import CHARACTERS, FEW, Row, unit_of
-from .grid import Detail, Line
+from .cells import CHARACTERS, FEW, Row, unit_of, value_cell
+from .grid import COUNT, Cell, Detail, Line
+from .lines import BOUNDS
 from .paper import PaperTables, load_tables
 
 INTERVALS = Detail(
@@ -19,6 +20,7 @@ TESTS = (
     "p: McNemar's mid-p, with Bonett and Price's interval, where answers are right or wrong or all differ by as much; "
     "else 10,000 random swaps, with the bootstrap's interval."
 )
+CORRECTED = "corrected: what the paper defines; above it official, what the authors' code computes."
 LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
 SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
@@ -34,16 +36,31 @@ def note_scores(benchmark: str, rows: Sequence[Row], profiles: Sequence[str]) ->
 
 
 def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
-    """Explain the second profile, where a line shows it, and why values of rows differ between the two."""
+    """Explain the second profile, where a line shows it, and why values that stand in lines differ between the two."""
+    lines = list(lines)
     if not any(line.label.strip() == PROFILES[1] for line in lines):
         return []
+    shown = _pair_values(lines)
     by_place: dict[Hashable, list[Row]] = {}
     for row in rows:
         if "not_run" not in row and not is_invalid(row):
             by_place.setdefault((name_place(row), row["split"], row["metric"], row["key"]), []).append(row)
-    reasons = [why for both in by_place.values() if len(both) == len(PROFILES) for why in tell_differing(*both)]
-    told = "corrected: what the paper defines; above it official, what the authors' code computes."
-    return [told, *dict.fromkeys(reasons)]
+    pairs = [both for both in by_place.values() if len(both) == len(PROFILES)]
+    pairs = [sorted(both, key=lambda row: PROFILES.index(row["profile"])) for both in pairs]
+    seen = [both for both in pairs if (value_cell(both[0]).text, value_cell(both[1]).text) in shown]
+    return [CORRECTED, *dict.fromkeys(why for both in seen for why in tell_differing(*both))]
+
+
+def _pair_values(lines: Sequence[Line]) -> set[tuple[str, str]]:
+    """Return the values that stand in lines with another one of the second profile under them."""
+    pairs = set()
+    above: Sequence[Cell] = ()
+    for line in lines:
+        if line.label.strip() == PROFILES[1]:
+            pairs |= {(one.text, other.text) for one, other in zip(above, line.cells, strict=True)}
+        elif line.label not in (COUNT, *BOUNDS):
+            above = line.cells
+    return pairs
 
 
 def tell_differing(one: Row, other: Row) -> list[str]:

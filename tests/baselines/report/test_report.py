@@ -17,6 +17,7 @@ from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.notes import CORRECTED
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.run_record import Inputs, RunRecord
 
@@ -52,6 +53,20 @@ def test_the_papers_tables_fit_into_80_columns(campaign, cli):
         assert number in shown.out
     assert shown.out.count("official profile") == shown.out.count("All tables: Ours: official profile.") == 1
     assert "…" not in shown.out, "nothing is cut off"
+
+
+def test_every_table_says_why_its_values_differ_between_the_profiles(campaign):
+    results = [result for _, parts in read_runs([campaign]) for result in parts]
+    moved = {"noise_robustness_zh": "accuracy", "negative_rejection_en": "rejection_rate"}
+    for result in results:
+        for row in result.scores:
+            if row["profile"] == "corrected" and row["key"] == moved.get(row["config"]):
+                row["value"] = row["over_scored"] = row["value"] / 2 + 0.5
+    first, third, *others = tabulate_paper("rgb", results)
+    spaces = "Official takes the spaces out of Chinese answers alone, corrected out of golds and phrases too."
+    told = [[note for note in grid.notes if note.startswith(("corrected:", "Official "))] for grid in (first, third)]
+    assert told == [[CORRECTED, spaces], ["Official rejection_rate counts correct answers as rejections too."]]
+    assert not any(note.startswith(("corrected:", "Official ")) for grid in others for note in grid.notes)
 
 
 def test_the_papers_tables_fit_with_a_models_long_name(campaign, capsys):
