@@ -52,6 +52,12 @@ def test_code_of_a_page_fits_a_narrow_window(page: str) -> None:
             assert width <= WIDTH or " " not in line.strip(" \\"), f"{page}: {width} columns: {line}"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".zh.md")])
+def test_no_line_of_a_chinese_page_ends_within_a_sentence(page: str) -> None:
+    """GitHub shows the end of a line as a blank, which stands between no two Chinese signs."""
+    assert re.findall(r"[\u3000-\u9fff\uff00-\uffef]\n *[\u3000-\u9fff\uff00-\uffef]", FENCE.sub("", read(page))) == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", read(page))):
