@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
+    from quadrag.data.files import SAMPLE_SOURCE
     from quadrag.data.prepare import prepare
     from quadrag.data.prepared import find_source
 
@@ -36,7 +37,9 @@ def run(arguments: argparse.Namespace) -> None:
         benchmark, arguments.config, arguments.data_dir, lambda name: print(spell(f"building {name}"), flush=True)
     )
     for name, rows in done.built.items():
-        print(f"{name}: " + ", ".join(f"{split} {count}" for split, count in rows.items()))
+        counts = ", ".join(f"{split} {count}" for split, count in rows.items())
+        made_up = find_source(benchmark, name) == SAMPLE_SOURCE
+        print(f"{name}: {counts}" + f" ({spell('the bundled sample, which is made up')})" * made_up)
     for name, files in done.partial.items():
         print(spell(f"{name}: built without {', '.join(files)}"))
     for name, files in done.lacking.items():

@@ -23,6 +23,8 @@ from quadrag.records import write_text
 from quadrag.scratch import scratch, sweep
 from quadrag.sums import find_altered, sum_files
 
+_MADE_UP = "The rows are the bundled sample of quadrag, which is made up."
+
 
 class Prepared(NamedTuple):
     """What `prepare` did.
@@ -102,6 +104,8 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
     cls = catalogue.builder_class(benchmark)
     script = catalogue.benchmarks()[benchmark]
     builder = cls(config_name=config, dataset_name=benchmark, hash=files.digest({"script": script, **found}))
+    if source == files.SAMPLE_SOURCE:
+        builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
     point_to(builder, Path(place).expanduser())
     folder = Path(builder.cache_dir)
     record = read_record(folder) if (folder / RECORD).is_file() else None
