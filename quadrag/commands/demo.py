@@ -8,7 +8,6 @@ minute, and ends with a page on which all tables stand.
 import argparse
 import contextlib
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    started = time.monotonic()
     # Before what takes seconds to load.
     tell(
         arguments,
@@ -69,10 +67,11 @@ def run(arguments: argparse.Namespace) -> None:
             for grid, title in zip(made, titles, strict=True)
         ]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
+    seconds = sum(result.run.seconds for result in results)  # as the page says
     tell(
         arguments,
         "\nOne metric a task, in percent, of its first set of questions; n: how many were\n"
-        f"scored. {len(results)} runs took {time.monotonic() - started:.1f} s. All tables, beside the papers' numbers:",
+        f"scored. {len(results)} runs took {seconds:.1f} s. All tables, beside the papers' numbers:",
         f"  open {out / 'report.html'}",
         "Next, your own model, a function in Python, or a file of answers:",
     )
@@ -88,6 +87,7 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.core.settings import NONE
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
     from quadrag.baselines.systems.extractive import NO_PASSAGES
+    from quadrag.baselines.tables.cells import FEW, count_items
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.names import keep_name
     from quadrag.baselines.tables.notes import note_keys
@@ -115,4 +115,5 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         if any(one.retriever != NONE and one.config.startswith(begin) for one in zero)
     } | ({"-none": NO_PASSAGES} if bare else {})
     told = [f"0.0 of {begin}: {reason}." for begin, reason in why.items()]
+    told += [f"No interval for fewer than {FEW} questions."] * any((count_items(row) or 0) < FEW for row in rows)
     return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without, *told])

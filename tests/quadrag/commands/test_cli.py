@@ -115,16 +115,19 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     for task in (*tasks, "task_1_2-snippets-kg", "all", "noise_robustness_zh", "counterfactual_robustness_en-none"):
         assert [line for line in lines if re.match(rf"{task} +\w+ +\d+\.\d +[\d.–]+ +\d+ of \d+$", line)], task
     assert "hallucination: 1 of 8 questions has no gold answer, as some in the authors' data" in " ".join(out.split())
-    zeros = [line for line in lines if line.startswith("0.0 of ")]
-    assert [line.split(":")[0][7:] for line in zeros] == [
+    zeros = [line for line in lines if line.startswith("- 0.0 of ")]
+    assert [line.split(":")[0][9:] for line in zeros] == [
         "-none",
         "negative_rejection",
         "counterfactual_robustness",
         "-none",
     ], "a word for each 0.0"
     assert lines[-5] == "  open runs/demo/report.html"
+    said = " ".join(out.split())
+    assert "task_3-snippets-kg" in said.partition("No interval for fewer than 5 questions.")[0]
     assert lines[-3].startswith("  quadrag run rgb noise_robustness_en --llm ")
     page = Path("runs/demo/report.html").read_text(encoding="utf-8")
+    assert f", {said.partition(' runs took ')[2].partition('. All')[0]}</dd>" in page, "the same seconds on both"
     for title in (
         "CRAG: Table 5. Tru",
         "RGB: Table 1. Noi",
