@@ -147,7 +147,7 @@ def _tell_texts(result: Result) -> Iterator[str]:
 def _tell_refused(result: Result) -> Iterator[str]:
     """Say how many answers with the gold a phrase of refusal makes wrong, or how many answers decline with it."""
     refused, right = result.run.refused
-    total = sum(text is not None for text in result.texts.values())
+    total = sum(result.texts.get(place) is not None for place in _list_asked(result))
     if right:
         yield Alarm(
             f"{refused} answers hold the refusal phrase: the authors' code counts them wrong; {right} of them hold the "
@@ -155,6 +155,16 @@ def _tell_refused(result: Result) -> Iterator[str]:
         )
     elif refused >= _FEW and _SHARE * total < refused < _MOSTLY * total:
         yield f"{refused} of {total} answers decline with the phrase that the prompt asks for"
+
+
+def _list_asked(result: Result) -> Iterator[_Place]:
+    """List the answers of which a metric knows the phrase of refusal, as of several tasks not all are."""
+    known: dict[str, bool] = {}
+    for row in result.items:
+        for metric, dot, key in (name.partition(".") for name in row if name not in known):
+            known[metric + dot + key] = bool(dot) and metric_record(metric).key(key).refused
+        if any(known[name] for name in row):
+            yield (row["config"], row["split"], row["id"]), row["sample"]
 
 
 def _is_declined(result: Result, text: str, places: Collection[_Place]) -> bool:
@@ -165,22 +175,30 @@ def _is_declined(result: Result, text: str, places: Collection[_Place]) -> bool:
 
 
 def _tell_unsaid(result: Result) -> Iterator[str]:
-    """Say which phrase a metric looks for where hardly an answer holds it, and no judge looks for its meaning."""
+    """Say which phrase a metric looks for where hardly an answer holds it, and no judge looks for its meaning.
+
+    Of tasks in several languages each is told of apart.
+    """
     if result.run.inputs.llm == EXTRACTIVE:
         return
-    ran = [row for row in result.scores if "not_run" not in row]
-    languages = {f"{row['metric']}.{row['key']}": "zh" if "language:zh" in row["signature"] else "en" for row in ran}
-    records = {name: metric_record(name.partition(".")[0]).key(name.partition(".")[2]) for name in languages}
+    places: dict[tuple[str, str], set[tuple[str, str]]] = {}  # of tasks, by metric and language
+    for row in result.scores:
+        if "not_run" not in row:
+            language = "zh" if "language:zh" in row["signature"] else "en"
+            name = f"{row['metric']}.{row['key']}"
+            places.setdefault((name, language), set()).add((row["config"], row["split"]))
+    records = {name: metric_record(name.partition(".")[0]).key(name.partition(".")[2]) for name, _ in places}
     judged = {word for record in records.values() for word in record.words}
-    for name, record in records.items():
-        values = [row[name] for row in result.items if name in row and row[name]["official"] is not None]
+    way = "let your system say it, or " * bool(_find_way(result.run))
+    for (name, language), here in places.items():
+        phrase = records[name].phrase.get(language)
+        if not phrase or records[name].direction != "higher" or name in judged:
+            continue
+        items = [row for row in result.items if name in row and (row["config"], row["split"]) in here]
+        values = [row[name] for row in items if row[name]["official"] is not None]
         held = sum(entry["corrected"] == 1 for entry in values)  # official may count right answers too
-        if record.phrase and record.direction == "higher" and name not in judged and held <= _LITTLE * len(values):
-            yield (
-                f"{held} of {len(values)} answers hold the phrase that is looked for, "
-                f"`{record.phrase[languages[name]]}`: {'let your system say it, or ' * bool(_find_way(result.run))}"
-                "name a judge."
-            )
+        if held <= _LITTLE * len(values):
+            yield f"{held} of {len(values)} answers hold the phrase that is looked for, `{phrase}`: {way}name a judge."
 
 
 def find_errors(result: Result) -> dict[str, set[_Place]]:

@@ -9,6 +9,7 @@ from rag_server import RagServer, Rule
 from told_answers import OWN, RAISE
 
 import quadrag
+from quadrag.baselines.report.compared.merged import merge_runs
 from quadrag.baselines.systems.rag.reply import find_unread, read_reply
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.grid import Alarm
@@ -243,6 +244,24 @@ def test_answers_that_differ_where_nothing_is_scored_are_told_of(cli):
     assert "ll 8 answers are the same text in the part that is scored, '不知道'" in told and isinstance(told, Alarm)
     chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
     assert "全部 8 个回答的计分部分是同一段文字：'不知道'" in chinese
+
+
+def test_of_several_tasks_answers_are_counted_in_those_that_ask_for_the_phrase():
+    def answer(question):
+        return "信息不足" if question.language == "zh" and int(question.id) % 2 else question.query
+
+    def measure(task, split=None):
+        return quadrag.evaluate("rgb", task, answer, data_dir="sample", name="mine", split=split).result
+
+    judged = [measure(f"counterfactual_robustness_{language}") for language in ("en", "zh")]
+    asked = [measure("noise_robustness_zh", "noise_0"), measure("negative_rejection_zh")]
+    told = note_answers([merge_runs([*asked, *judged])])
+    lacking = "0 of 12 answers hold the phrase that is looked for, `{}`: let your system say it, or name a judge."
+    assert [note for note in told if "phrase" in note] == [
+        "12 of 36 answers decline with the phrase that the prompt asks for.",
+        lacking.format("factual errors"),
+        lacking.format("事实性错误"),
+    ]
 
 
 def test_who_declines_as_the_prompt_asks_is_no_alarm():
