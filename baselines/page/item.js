@@ -102,7 +102,7 @@ function makeVerdicts(verdicts) {
     }
   const quotes = [...said].map(([reply, names]) => {
     const told = [...names].map(([name, times]) => (times > 1 ? `${name} × ${times}` : name));
-    return make("blockquote", {}, make("cite", {}, told.join(", ")), reply);
+    return make("blockquote", {}, make("cite", {}, told.join(WORDS.and)), reply);
   });
   return quotes.length ? [make("h4", {}, WORDS.judge), ...quotes] : [];
 }
@@ -117,5 +117,5 @@ function makePassages(run, passages) {
     return make("li", {}, head, make("p", { class: "text" }, ...shown));
   });
   const told = run.found ? [make("p", {}, run.found)] : [];
-  return [make("h4", {}, `${WORDS.passages} (${found.length})`), ...told, make("ol", { class: "passages" }, ...found)];
+  return [make("h4", {}, tellOf(WORDS.passages, found.length)), ...told, make("ol", { class: "passages" }, ...found)];
 }

@@ -49,5 +49,8 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Write what something is of, or how many there are, behind it. */
+const tellOf = (words, told) => WORDS.of.replace("{0}", () => words).replace("{1}", () => told);
+
 /** Write a value in the unit of the tables, so many times as large; null is a dash. */
 const show = (value, scale) => (value === null ? "–" : String(Math.round(value * scale * 10) / 10));

@@ -15,7 +15,7 @@ from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..runs.live import Live
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells
-from ..tables.language import speak, speak_grid, speak_grids, speak_note, speak_title
+from ..tables.language import ENGLISH, meet, speak, speak_grid, speak_grids, speak_note, speak_title
 from .changes import Changes
 from .code import mark_code
 from .packed import Blocks
@@ -56,7 +56,7 @@ def render_page(
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
     given: dict[str, Any] = {
         "title": speak_title(title, labels),
-        "facts": [(speak(name, labels), speak(value, labels)) for name, value in facts],
+        "facts": [(speak(name, labels), _speak_fact(name, value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],
         "loud": [speak_note(line, labels, called) for line in lead if LOUD.search(line) and not spared],
@@ -93,7 +93,7 @@ def make_environment() -> "Environment":
     environment.filters["short"] = _shorten
     environment.filters["cards"] = _pick_cards
     environment.filters["least"] = find_least
-    environment.filters["ends"] = lambda grid: ", ".join(f"±{most:g}" for most in find_ends(grid).values())
+    environment.filters["ends"] = lambda grid, between: between.join(f"±{most:g}" for most in find_ends(grid).values())
     environment.filters["rounded"] = lambda value: f"{value:.1f}".removesuffix(".0")
     environment.globals["few"] = CARDS
     environment.filters["grouped"] = _group_lines
@@ -107,6 +107,12 @@ def make_environment() -> "Environment":
 def _words() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = yaml.safe_load((HERE / "words.yaml").read_text(encoding="utf-8"))
     return found
+
+
+def _speak_fact(name: str, value: str, labels: str) -> str:
+    """Return a fact in a language; names, which stay as they are, have its sign between them, commands their own."""
+    spoken = speak(value, labels)
+    return value.replace("; ", "；") if spoken == value and labels != ENGLISH and name != "command" else spoken
 
 
 def _name_in(words: str, called: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ never several sentences, so that each is looked up by itself, unless it is `{0�
 words, which are kept. A line's or a column's label is looked up with the corner of its table before it, too. A text
 without a line is shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages
 single words are such names. A name that reads as words of ours stands between two `MARKS`, which nobody sees and no
-shown text has.
+shown text has. Of what is left the signs between parts, and around quoted texts, become Chinese ones, but in code.
 """
 
 import re
@@ -44,6 +44,7 @@ _END = re.compile(r"(?<!\.)\.$")
 _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _BOTH = re.compile(r"(\S+) and (\S+)")  # names
+_LISTED = re.compile(r"(?:all \d+ splits/)?[^\s()]+(?: \([^()]*\)| and \d+ more)?")  # a name, as a list has it
 _COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
 _A_TYPE = re.compile(r"an? ([A-Z]\w*|\w{2,})")  # as Python calls it
 _NUMBERS = re.compile(r"\d+(?:, \d+)+")
@@ -55,10 +56,18 @@ _NO_MARKS = str.maketrans("", "", MARKS)
 _QUOTED = re.compile(
     r"""\u2068.*?\u2069|(?<![\w\\])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|(?<!\S)\.\.?(?=[ ;,:])"""
 )
-_BETWEEN = re.compile(r"\u2068.*?\u2069|, (?![^()]*\))")  # what is between marks, or the sign between parts of a title
+_BETWEEN = re.compile(r"\u2068.*?\u2069|[,:] (?![^()]*\))")  # what is between marks, or a sign between parts of a title
 # An exception as Python tells it.
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Timeout|Expired)(?:: .+)?")
 _ASIDE = 0xE000
+_SIGN = "[\ue000-\uf8ff]"  # of those that stand for quoted texts
+# What keeps its signs: others' words, code and commands, an option with its value, what stands in brackets.
+_CODE = re.compile(
+    r"“[^”]*”|`[^`]*`|(?:quadrag|iconv|pip|git) [a-z-][^，。；：、（）\u4e00-\u9fff]*"
+    rf"|--[\w-]+[ =]{_SIGN}|[\w.\[]*\w[=(]{_SIGN}|\{{[^{{}}]*\}}|\[[^\[\]]*\]|[\w.]*\([^()]*\)"
+)
+_BESIDE = re.compile(rf"(?<=[\u4e00-\u9fff]): |: (?=[\u4e00-\u9fff]|{_SIGN})")
+_REST_OF_LIST = re.compile(r"(?:、|, )\.\.\.(?![\w.])")
 # Whether words in the slots of a file's phrases are names.
 _FILES = {"chinese.yaml": False, "chinese_settings.yaml": False, "chinese_errors.yaml": True, "chinese_help.yaml": True}
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
@@ -152,16 +161,41 @@ def _written() -> str:
     return re.sub("""(?m)^["']|["'](?=: )""", "", "\n".join(["", *texts])).lower()
 
 
-def _speak_chinese(text: str) -> str:
-    """Return a text in Chinese; what is quoted in it stands aside meanwhile."""
+def _speak_chinese(text: str, comma: str = "、") -> str:
+    """Return a text in Chinese, with a comma between its names; what is quoted in it stands aside meanwhile."""
     quoted: list[str] = []
 
     def take(found: re.Match[str]) -> str:
         quoted.append(found[0])
         return chr(_ASIDE + len(quoted) - 1)
 
-    ours = _translate(_QUOTED.sub(take, text))
+    aside = _QUOTED.sub(take, text)
+    ours = _translate(aside)
+    ours = ours if ours == aside else _punctuate(ours, quoted, comma)
     return "".join(quoted[at] if 0 <= (at := ord(sign) - _ASIDE) < len(quoted) else sign for sign in ours)
+
+
+def _punctuate(ours: str, quoted: list[str], comma: str) -> str:
+    """Return a Chinese text with the signs of its language between names and around what is quoted, but in code."""
+
+    def quote(found: re.Match[str]) -> str:
+        at = ord(found[1]) - _ASIDE
+        if at < len(quoted) and quoted[at][0] in "'\"":
+            quoted[at] = "“{}”".format(quoted[at][1:-1].replace("\\'", "'"))
+            return found[1]
+        return found[0]
+
+    said, last = "", 0
+    for code in [*_CODE.finditer(ours), None]:
+        part = ours[last : code.start() if code else len(ours)]
+        part = part.replace(", ", comma).replace("; ", "；")
+        part = re.sub(f" ?({_SIGN}) ?", quote, _BESIDE.sub("：", _REST_OF_LIST.sub("……", part)))
+        said += part
+        if code:
+            aside = said and code[0][0] == "(" and (at := ord(said[-1]) - _ASIDE) >= 0 and quoted[at:][:1]
+            said += f"（{code[0][1:-1]}）" if aside and aside[0][0] == "“" else code[0]
+        last = code.end() if code else last
+    return said
 
 
 def _translate(text: str) -> str:
@@ -209,13 +243,22 @@ def _look_up(text: str) -> str:
         if spoken != parts:
             if joint == " ":
                 spoken[0] = _END.sub("。", spoken[0])  # a sentence among Chinese ones, as of names alone
+            joint = "、" if joint == "，" and _is_list(mark.split(plain), spoken[0]) else joint
             rest = mark.sub(joint, spoken[1]) if spoken[1] == parts[1] else spoken[1]  # a list has one sign between all
-            return begin + _meet(_meet(spoken[0], joint), rest)
+            return begin + meet(meet(spoken[0], joint), rest)
     if found := _ENCLOSED.fullmatch(plain):
         parts = [found[1], found[2]]
         spoken = [_translate(part) for part in parts]
         return text if spoken == parts else f"{begin}{spoken[0]}（{spoken[1]}）"
     return text
+
+
+def _is_list(parts: Sequence[str], first: str) -> bool:
+    """Whether parts are a list of names, by how it begins and, of two, ends; the first of them in Chinese is known."""
+    names = [bool(_LISTED.fullmatch(part)) for part in (parts[0], parts[-1])]
+    return (
+        names[0] and (first == parts[0] or "/" in first) and (len(parts) > 2 or (names[1] and not parts[1].isalpha()))
+    )
 
 
 def _find(text: str) -> str | None:
@@ -236,15 +279,15 @@ def _fill(phrase: _Phrase, found: re.Match[str]) -> str:
     ours = ""
     for piece in _SLOT.split(phrase.chinese):
         if not _SLOT.fullmatch(piece):
-            ours = _meet(ours, piece)
+            ours = meet(ours, piece)
             continue
         value = found[f"s{piece[1]}"]
         name = ours.endswith("“") or (phrase.names and _NAMES.fullmatch(value))
-        ours = _meet(ours, value if name else _translate(value))
+        ours = meet(ours, value if name else _translate(value))
     return ours
 
 
-def _meet(before: str, after: str) -> str:
+def meet(before: str, after: str) -> str:
     """Join two texts: a blank between Chinese and other letters, none within Chinese, or beside a mark of it."""
     left, right = before.rstrip(" "), after.lstrip(" ")
     if not left or not right:
@@ -299,7 +342,7 @@ def speak_title(title: str, language: str) -> str:
     """Return a title in a language: what stands between names, as of a config and a model, is a Chinese sign too."""
     if language == ENGLISH:
         return speak(title, language)
-    spoken = _BETWEEN.sub(lambda found: "，" if found[0] == ", " else found[0], _speak_note(title, ()))
+    spoken = _BETWEEN.sub(lambda found: {", ": "，", ": ": "："}.get(found[0], found[0]), _speak_note(title, (), "，"))
     return spoken.translate(_NO_MARKS)
 
 
@@ -309,14 +352,14 @@ def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:
     return type(note)(ours.translate(_NO_MARKS))
 
 
-def _speak_note(note: str, names: Sequence[str]) -> str:
+def _speak_note(note: str, names: Sequence[str], comma: str = "、") -> str:
     """Return a note in Chinese, with marks where it has names; what is said of some tasks may be a whole phrase."""
     head, _, told = note.partition(": ")
-    if told and {*head.split(", ")} <= {*names}:
-        return f"{head}：{_END.sub('。', _speak_chinese(told))}"
+    if told and {*(said := head.split(", "))} <= {*names}:
+        return f"{'、'.join(said)}：{_END.sub('。', _speak_chinese(told, comma))}"
     if "; " in told and ";" not in head and _find(note) is None and _find(told) is not None:
-        return f"{_look_up(head)}：{_END.sub('。', _speak_chinese(told))}"
-    return _speak_chinese(note)
+        return f"{_look_up(head)}：{_END.sub('。', _speak_chinese(told, comma))}"
+    return _speak_chinese(note, comma)
 
 
 def speak_grids(grids: Sequence[Grid], language: str) -> list[Grid]:

@@ -37,7 +37,7 @@ def tell_passages(result: Result) -> Iterator[str]:
         )
         yield f"none of the {gave['passages']} passages is a gold document{strange}"
     elif gave.get("by") == "none":
-        yield "the search found no passage for any question"
+        yield "the search found no passage for any question that was answered"
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
         yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"
 

@@ -239,8 +239,8 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
         if gave is None:
             continue
         passages, questions = gave["passages"], gave["questions"]
-        told = passages or gave["by"]
-        note = f"The system gave {passages} passages, to {questions} questions" if told else "Passages: not given"
+        note = f"The system gave {passages} passages, to {questions} questions"
+        note = note if passages else "The system gave no passages" if gave["by"] else "Passages: not given"
         strange = gave.get("strange")
         known = {"id": "by their ids", "text": "by their text"}
         note += f"; known {known[gave['by']]}" if gave["by"] in known else ""

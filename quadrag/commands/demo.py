@@ -14,6 +14,7 @@ from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_next
+from quadrag.labels import usual_labels
 
 EXAMPLES = (
     "quadrag demo",
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         f"  open {out / 'report.html'}",
         "Next, your own model, a function in Python, or a file of answers:",
     )
-    here, words = arguments.labels, "" if arguments.labels == "en" else f', labels="{arguments.labels}"'
+    here, words = arguments.labels, "" if arguments.labels == usual_labels() else f', labels="{arguments.labels}"'
     tell_next(arguments, f"quadrag run rgb noise_robustness_{here} --llm http://HOST:PORT/v1", "  ")
     tell(arguments, f'  quadrag.evaluate("rgb", "noise_robustness_{here}", my_rag{words})')
     tell_next(arguments, "quadrag score FILE", "  ")

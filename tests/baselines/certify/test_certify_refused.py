@@ -146,9 +146,9 @@ def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
     told = "quadrag: INVALID, j gave no readable verdict on 4 of 4 items; 2 more are decided by rule; no certificate"
     assert silent.err == f"{told}; {why}; --fresh asks this one anew\n"
     assert silent.out == "", "no figure of a judge that says nothing"
-    begin = "quadrag: 无效（INVALID）：向 j 问了 4 题，其中 4 题没有读得懂的判断；另有 2 题由规则判定；不写认证；它说 "
+    begin = "quadrag: 无效（INVALID）：向 j 问了 4 题，其中 4 题没有读得懂的判断；另有 2 题由规则判定；不写认证；它说“"
     assert chinese.err.startswith(begin), chinese.err
-    assert none.code == 2 and "它说 'no verdict'，而判断应如 '{\"score\": 1}'：试用 --judge-format json" in none.err
+    assert none.code == 2 and '它说“no verdict”，而判断应如“{"score": 1}”：试用 --judge-format json' in none.err
 
 
 @pytest.mark.parametrize("questions", [1, 4])

@@ -64,13 +64,13 @@ def test_what_became_worse_is_shown_with_both_answers(two, cli):
     assert "  a answer  The Pellindale" in first and "  b answer  no idea of 0" in first
     assert "  a accuracy: 1" in first and "  b accuracy: 0" in first
     assert (
-        "2 of 2 questions on which b is worse by accuracy, the greatest difference first; 12 scored in both"
+        "2 of 2 questions on which b is worse by accuracy, the greatest difference first; 12 scored in both."
         in worse.out
     )
     assert shown(cli("show", "a", "b", "--better")) == ["3"] == shown(cli("show", "b", "a", "--worse"))
     assert shown(cli("show", "a", "b", "--worse", "--limit", "1")) == ["0"]
     shutil.copytree("a", "c")
-    assert cli("show", "a", "c", "--worse").out == "No question on which c is worse by accuracy; 12 scored in both\n"
+    assert cli("show", "a", "c", "--worse").out == "No question on which c is worse by accuracy; 12 scored in both.\n"
 
 
 def test_a_run_is_not_compared_with_itself(cli):
@@ -111,9 +111,9 @@ def test_terminal_python_and_page_go_by_one_metric_and_tell_of_the_others(cli, c
     both = [search([every[0]], name="b"), search(every, name="c")]
     others = "By other metrics: recall@8 0 worse, 2 better"
     worse = cli("show", "b", "c", "--worse", "--metric", "rouge_l").out
-    assert worse.startswith(f"No question on which c is worse by rouge_l; 3 scored in both\n{others}")
+    assert worse.startswith(f"No question on which c is worse by rouge_l; 3 scored in both.\n{others}")
     better = cli("show", "b", "c", "--better").out
-    said = "2 of 2 questions on which c is better by recall@8, the greatest difference first; 3 scored in both"
+    said = "2 of 2 questions on which c is better by recall@8, the greatest difference first; 3 scored in both."
     assert said in better, "by the headlines before it all answers are alike"
     capsys.readouterr()
     quadrag.compare(*both).show(better=True)
@@ -160,7 +160,9 @@ def test_python_shows_the_same_questions(two, capsys):
 
 def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
     out = cli("report", "a", "b").out
-    assert " 2 better 1 better " in " ".join(out.split()) and "Below: on how many questions each run is better" in out
+    assert " 2 better 1 better " in " ".join(out.split())
+    told = "Under each value: on how many questions that run is better; under the difference its 95% interval."
+    assert f"- {told}" in " ".join(out.split())
     every = cli("report", "a", "b", "--verbose").out
     assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in every
     assert "Under each value stands its 95% interval." in every and " 1 better " not in " ".join(
@@ -208,7 +210,7 @@ def test_answers_that_are_the_same_texts_are_counted(two, cli):
     assert "same texts" not in cli("report", "a", "b").out
     shutil.copytree("a", "c")
     lines = cli("report", "a", "c").out.splitlines()
-    assert lines.index("12 of 12 answers are the same texts in both.") == 4, "above the table, below the title"
+    assert lines.index("! 12 of 12 answers are the same texts in both.") == 4, "above the table, below the title"
     assert "12 of 12 answers are the same texts" in repr(quadrag.compare("a", "c"))
     files = [f"{name}/answers.jsonl" for name in "ab"]
     scored = cli("score", *files, "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample", "--verbose")

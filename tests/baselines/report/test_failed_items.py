@@ -93,12 +93,12 @@ def test_what_failed_is_listed_as_worse_under_the_profile_that_counts_it(two, cl
     assert "  b answer  raised: ValueError: no luck" in ran.out
     assert "  b accuracy, accuracy_bounded: 0 (raised)\n" in ran.out
     assert "1 of 2 questions on which b is worse" in ran.out
-    assert ran.out.endswith("; 12 count in both; 2 failed in b and count as wrong\n")
+    assert ran.out.endswith("; 12 count in both; 2 failed in b and count as wrong.\n")
     one = ("show", "b", "--id", FAILED[0], "--profile", "official")
     assert "  accuracy, accuracy_bounded: – (raised)\n" in cli(*one).out, "of the profile that is shown alone"
     assert "  accuracy, accuracy_bounded: corrected 0 (raised)\n" in cli(*one, "--verbose").out
     official = cli("show", "a", "b", "--worse", "--profile", "official").out
-    assert official == "No question on which b is worse by accuracy; 10 scored in both; 2 failed in b\n"
+    assert official == "No question on which b is worse by accuracy; 10 scored in both; 2 failed in b.\n"
     assert shown(cli("show", "b", "--wrong")) == list(FAILED)
     assert cli("show", "b", "--wrong", "--profile", "official").out.startswith("noise_robustness_en noise_60: 2 of 12")
     assert "\n2 items (3, 9): raised\n\n" in cli("show", "b").out, "once for all of a reason"

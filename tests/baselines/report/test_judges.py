@@ -71,7 +71,7 @@ def test_a_judge_whose_name_is_a_word_of_ours_keeps_it() -> None:
     runs = [run(0.1, judge="judge"), run(0.9, "B", "m2; empty")]
     (told,) = tell_judges(*runs)
     assert speak(told, "en") == TOLD.replace("m; m2", "judge; m2; empty")
-    assert speak(told, "zh").startswith("两次由不同的裁判评判（judge; m2; empty）：")
+    assert speak(told, "zh").startswith("两次由不同的裁判评判（judge；m2；empty）：")
     facts = dict(list_facts(runs))
     assert speak(facts["judge"], "zh") == "judge; m2; empty"
     signed = [
@@ -199,7 +199,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_neither_python_nor_show_nor_the_page_names_a_winner(judged, cli, tmp_path) -> None:
     told = "Judged by different judges (m1; m9): "
     shown = " ".join(repr(quadrag.compare(*judged)).split())
-    assert f"Comparison: b minus a, task_1_2 public {told}" in shown and "b is better" not in shown
+    assert f"Comparison: b minus a, task_1_2 public ! {told}" in shown and "b is better" not in shown
     shown = cli("show", *judged, "--worse").out
     assert told in shown and "accuracy_bounded" in shown and "The rest" not in shown
     assert (
@@ -214,7 +214,7 @@ def test_neither_python_nor_show_nor_the_page_names_a_winner(judged, cli, tmp_pa
 
 
 def test_the_lines_are_said_in_chinese() -> None:
-    assert speak(TOLD, "zh").startswith("两次由不同的裁判评判（m; m2）")
+    assert speak(TOLD, "zh").startswith("两次由不同的裁判评判（m；m2）")
     assert "更好" not in speak("Not compared, the answers are the same; only the verdicts differ: acc.", "zh")
 
 
@@ -233,10 +233,13 @@ def test_of_several_runs_what_is_not_compared_for_one_reason_is_told_in_one_line
         for row in one.scores:
             if row["metric"] == "ragquesteval":
                 discredit(row)
-    (grid,) = tabulate_several([(f"runs/{at}", one) for at, one in enumerate(runs)], every=False)
+    grid, values = tabulate_several([(f"runs/{at}", one) for at, one in enumerate(runs)], every=False)
     why = "Not compared, the judge of each says the same of every answer: RAGQuestEval precision."
-    assert [note for note in grid.notes if "Not compared" in note] == [f"B–E minus A: {why}"]
-    assert any(note.startswith("Marked ! in every run: RAGQuestEval precision.") for note in grid.notes)
+    notes = [*grid.notes, *values.notes]
+    assert [note for note in notes if "Not compared" in note] == [f"B–E minus A: {why}"]
+    assert "All 40 verdicts are the same; ! marks what rests on them." in notes
+    assert grid.title.endswith(" rouge_l") and values.columns == ["RAGQuestEval precision"]
+    assert [line.cells[0].text for line in values.lines] == ["50.0!", "40.0!", "30.0!", "20.0!", "10.0!"]
     assert [line.label[:1] for line in grid.lines] == [*"EDCBA"], "no line that says nothing"
 
 

@@ -58,9 +58,10 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
         assert "The best first, what failed counted as wrong." in grid.notes
         assert grid.notes[0] == (
             "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that "
-            "both scored; not decided against close (p times 6, "
-            "one for each pair of runs: the best is found by looking)."
+            "both scored; not decided against close."
         )
+        looked = "For the run that leads, p is multiplied by 6, the number of pairs of runs: it was picked by its value."
+        assert looked in grid.notes
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
     glance = glance_several(named)
     assert glance is not None and [line.label for line in glance.lines][:2] == ["good", "raising"]
@@ -183,17 +184,17 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     assert any(note.startswith("The same in every run that has it: missing ") for note in values.notes)
     assert "Marked *: better or worse than x." in values.notes
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
-    grid, _ = tabulate_several(many, every=False)
-    assert grid.notes[:2] == [
-        "s19 leads on accuracy with 95.0: better than 8 runs (p 0.046 at most); not decided against 11 runs "
-        "(p times 190, one for each pair of runs: the best is found by looking).",
-        "Compared with s0 on accuracy – better: 12 runs; not decided: 7 runs.",
+    grid, values = tabulate_several(many, every=False)
+    assert grid.notes == [
+        "s19 leads on accuracy with 95.0: better than 8 runs (p 0.047 at most); not decided against 11 runs."
     ]
+    looked = "For the run that leads, p is multiplied by 190, the number of pairs of runs: it was picked by its value."
+    assert looked in values.notes
     assert not re.search("runs|better", speak(grid.notes[0], "zh"))
     assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
     long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]
     long[0] = ("a" * 13, long[0][1])
-    assert tabulate_several(long, every=False)[0].notes[1].startswith("Compared with A on "), "a name is long"
+    assert tabulate_several(long, every=False)[0].title.startswith("Differences from A, "), "a name is long"
 
 
 def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_their_differences() -> None:
@@ -205,13 +206,13 @@ def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_
     for name, one in runs:
         one.asked = others if name == "ext" else asked
     (grid,) = tabulate_several(runs, every=False)
-    first, flaky, *_ = grid.notes  # the best one is compared with none: none leads
-    assert first == "Compared with v1 on rouge_l – better: v2; all equal: flaky, v3; not compared: ext."
+    flaky, *others = grid.notes  # the best one is compared with none: none leads
+    assert not any(isinstance(note, Verdict) for note in others), "the table has the other verdicts"
     told = r"flaky: by corrected worse than v1 on rouge_l, -15\.0 \(95% -\S+ to -\S+; p \S+\); 6 answers failed\."
     assert re.fullmatch(told, flaky), flaky
-    assert speak(first, "zh") == "与 v1 比 rouge_l，更好：v2；全部相同：flaky, v3；未比较：ext。"
     assert not re.search("worse|failed", speak(flaky, "zh"))
     assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "v3", "flaky"], "failed is wrong"
+    assert [line.cells[-1].text for line in grid.lines] == ["–", "better", "–", "all equal", "all equal"]
     assert "Each value is over all that its run scored, a difference over the questions of both." in grid.notes
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shlex
+import shutil
 from pathlib import Path
 
 import pandas
@@ -14,6 +15,7 @@ from quadrag.baselines.runs.files.answers import read_place
 from quadrag.baselines.runs.files.lines import lines
 from quadrag.baselines.runs.stages import read_answers
 from quadrag.baselines.tables.language import speak_line
+from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 
@@ -221,7 +223,7 @@ def test_every_fault_is_one_line_that_says_where(refused, rows, words):
 def test_all_wrong_keys_of_a_line_are_named_at_once_in_chinese_too(refused):
     message = speak_line(refused([{"编号": 0, "回答": "x"}]), "zh")
     assert message.endswith(
-        "没有 id，也没有 answer；找到的键是 '编号', '回答'；请把编号改名为 id；请把回答改名为 answer"
+        "没有 id，也没有 answer；找到的键是“编号”、“回答”；请把编号改名为 id；请把回答改名为 answer"
     )
 
 
@@ -254,6 +256,18 @@ def test_the_command_for_a_table_makes_what_is_read(tmp_path, monkeypatch, encod
 def test_ids_that_repeat_over_splits_must_say_their_split(refused):
     message = refused(plain(), asked(SPLITS))
     assert "noise_0, noise_40" in message and "--split" in message
+
+
+def test_ids_of_other_data_are_told_with_the_data_that_are_here(cli):
+    Path("real.jsonl").write_text('{"id": 99, "answer": "x"}\n')
+    asked = ("score", "real.jsonl", "--benchmark", "rgb", "--config", "counterfactual_robustness_en", "--data-dir")
+    told = "unknown id '99' in counterfactual_robustness_en; "
+    ids = "ids are those of `quadrag questions`\n"
+    assert cli(*asked, "sample").err.endswith(
+        f"{told}the data here are the bundled sample, --data-dir names others; {ids}"
+    )
+    shutil.copytree(sample_dir("rgb"), "RGB")
+    assert cli(*asked, "RGB").err.endswith(told + ids)
 
 
 def test_a_file_that_is_not_there_or_not_text(tmp_path):

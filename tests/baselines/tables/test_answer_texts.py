@@ -17,7 +17,7 @@ def test_a_text_that_answers_many_questions_is_told_of():
     assert told_of([None] * 9 + own[:9]) == ""
     assert told_of(["yes"] * 60 + [LIMIT] * 50 + own[:90]).count("200 answers are the same text") == 2
     ours = "若这些是报错信息，请在文件里写 null"
-    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：'{LIMIT}'；{ours}。"
+    assert speak(told_of([LIMIT] * 67 + own[67:]), "zh") == f"200 个回答中有 67 个是同一段文字：“{LIMIT}”；{ours}。"
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,10 @@ def test_errors_of_several_kinds_are_one_line():
     each = "'KeyError…' (3), 'TypeError…' (2), 'ValueError…' (2), 'The request timed out' (1)"
     assert told_of(texts) == f"{total}|Answers that read like error texts: {each}."
     assert told_of(texts, value=1, right="The request timed out").startswith("7 of 60"), "words find that one right"
-    ours = f"60 个回答中有 8 个读起来像报错信息，共 4 种，最多的是 'KeyError…' (3)；{speak(OWN[2:], 'zh')}。"
+    ours = f"60 个回答中有 8 个读起来像报错信息，共 4 种，最多的是“KeyError…”（3）；{speak(OWN[2:], 'zh')}。"
     assert speak(total, "zh") == ours and speak(f"f1: {total}", "zh") == f"f1：{ours}"
-    assert speak(f"Answers that read like error texts: {each}.", "zh") == f"读起来像报错信息的回答：{each}。"
+    kinds = "“KeyError…”（3）、“TypeError…”（2）、“ValueError…”（2）、“The request timed out”（1）"
+    assert speak(f"Answers that read like error texts: {each}.", "zh") == f"读起来像报错信息的回答：{kinds}。"
 
 
 def test_empty_answers_are_told_of_where_they_count():
@@ -113,7 +114,7 @@ def test_a_text_that_a_metric_looks_for_is_told_of_where_nearly_all_answers_are_
     assert told_of([DECLINED] * 54 + own, **looks).endswith(of_any)
     assert told_of([DECLINED] * 53 + own, **looks) == "", "fewer than 90%"
     ours = speak(told_of([DECLINED] * 54 + own, **looks), "zh")
-    assert ours.startswith("60 个回答中有 54 个是同一段文字：'I can not") and ours.endswith("对任何问题都这么说。")
+    assert ours.startswith("60 个回答中有 54 个是同一段文字：“I can not") and ours.endswith("对任何问题都这么说。")
 
 
 def test_a_text_that_a_metric_looks_for_is_else_not_told_of():

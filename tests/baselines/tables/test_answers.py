@@ -119,7 +119,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
             UNREAD.replace("`contexts`, which is", "`Chunks` and `docs`, which are"),
         ),
         ({"answer": "id", "passages": [GOLD], "contexts": []}, None),
-        ({"answer": "id", "passages": []}, "The search found no passage for any question."),
+        ({"answer": "id", "passages": []}, "The search found no passage for any question that was answered."),
         (
             {"answer": "id", "passages": ["ab" * 32]},
             f"{MISSED.format(8)}; 8 of their ids are none of `quadrag.corpus`.",
@@ -243,7 +243,7 @@ def test_answers_that_differ_where_nothing_is_scored_are_told_of(cli):
     (told,) = [note for note in note_answers([found.result]) if "same text" in note]
     assert "ll 8 answers are the same text in the part that is scored, '不知道'" in told and isinstance(told, Alarm)
     chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
-    assert "全部 8 个回答的计分部分是同一段文字：'不知道'" in chinese
+    assert "全部 8 个回答的计分部分是同一段文字：“不知道”" in chinese
 
 
 def test_of_several_tasks_answers_are_counted_in_those_that_ask_for_the_phrase():

@@ -15,7 +15,7 @@ from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
-from quadrag.baselines.tables.language import speak, speak_grid, speak_line
+from quadrag.baselines.tables.language import speak, speak_grid, speak_line, speak_title
 from quadrag.baselines.tables.names import keep_name
 from quadrag.catalogue import metrics
 from quadrag.metric_record import metric_record
@@ -82,7 +82,7 @@ def test_a_comparison_is_in_chinese(cli):
             "Not decided on f1: +2.1 points over all 5 splits, which may be chance (95% -0.6 to 3.1; p 0.034; on the 6 "
             "questions that both scored). The rest: better on em, acc; worse on hal.",
             "f1 上未分高下：全部 5 个划分合计 +2.1 个百分点，可能出于偶然（95% 区间 -0.6 至 3.1；p 0.034；"
-            "在两次都有分的 6 题上）。其余：em, acc 更好；hal 更差。",
+            "在两次都有分的 6 题上）。其余：em、acc 更好；hal 更差。",
         ),
         (
             "v2 is worse on em: -2.1 points (95% -3.1 to -0.6; p < 0.001). But corrected, the other profile, says the "
@@ -98,7 +98,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "Compared with A on noise_0/f1 – worse: 20 runs; not decided: v1, v2, bm25.",
-            "与 A 比 noise_0/f1，更差：20 次；未分高下：v1, v2, bm25。",
+            "与 A 比 noise_0/f1，更差：20 次；未分高下：v1、v2、bm25。",
         ),
         (
             "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1; p "
@@ -111,7 +111,7 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "A: a, m; on: bundled sample. The system gave 64 passages, to 8 questions. Settings of its own: judge j.",
-            "A：a, m；数据：自带样例。系统给出 64 个片段，涉及 8 题。此次运行独有的设置：裁判 j。",
+            "A：a、m；数据：自带样例。系统给出 64 个片段，涉及 8 题。此次运行独有的设置：裁判 j。",
         ),
         (
             "a b: 1 of 4 verdicts could not be read, they count as wrong: acc.",
@@ -130,8 +130,8 @@ def test_a_comparison_is_in_chinese(cli):
             'retry="failed" 再次运行，或用 --max-failed 允许一部分失败；“ValueError: no; x”。',
         ),
         (
-            "1 of 2 questions on which v2 is worse by rouge_l; 8 scored in both",
-            "v2 的 rouge_l 有 2 题更差，显示 1 题；两次都有分的共 8 题",
+            "1 of 2 questions on which v2 is worse by rouge_l; 8 scored in both.",
+            "v2 的 rouge_l 有 2 题更差，显示 1 题；两次都有分的共 8 题。",
         ),
         ("B minus A: em: on the 6 questions that both scored; 2 failed in B.", None),
         (
@@ -141,7 +141,7 @@ def test_a_comparison_is_in_chinese(cli):
         (
             "Judged + decided by rule, truthfulness, accuracy: LLM only (4 + 11 of 15, corrected 1 + 14); Task 3 (2 + "
             "0 of 2).",
-            "裁判判断 + 按规则决定，truthfulness, accuracy：仅用模型（15 题中 4 + 11，修正 1 + 14）；"
+            "裁判判断 + 按规则决定，truthfulness、accuracy：仅用模型（15 题中 4 + 11，修正 1 + 14）；"
             "任务 3（2 题中 2 + 0）。",
         ),
         ("Judged and scored, RAGQuestEval recall: summary test, qa_1doc test (2 of 8); qa_2doc test (1 of 8).", None),
@@ -179,16 +179,16 @@ def test_a_comparison_is_in_chinese(cli):
             "right with `quadrag label`, then `quadrag certify-judge`; ! marks what rests on them.",
             None,
         ),
-        ("! marks a, b too: the judge is the same.", "a, b 的裁判相同，数值后也标有 !。"),
+        ("! marks a, b too: the judge is the same.", "a、b 的裁判相同，数值后也标有 !。"),
         (
             "a: 7 of 15 answers are the same text, 'Error …'; if these are errors, let the service reply with an error "
             "status.",
-            "a：15 个回答中有 7 个是同一段文字：'Error …'；若这些是报错信息，请让服务以错误状态码应答。",
+            "a：15 个回答中有 7 个是同一段文字：“Error …”；若这些是报错信息，请让服务以错误状态码应答。",
         ),
         (
             "judge not certified: j (acc, hal), nor checked by words, which find 1 of 8 answers right; to begin with, "
             "label what it judged: `quadrag label a --out s.csv`.",
-            "裁判未经认证：j（acc, hal），字面也检验不了它，8 个回答中按字面正确的有 1 个；第一步，标注它评过的回答："
+            "裁判未经认证：j（acc、hal），字面也检验不了它，8 个回答中按字面正确的有 1 个；第一步，标注它评过的回答："
             "`quadrag label a --out s.csv`。",
         ),
         (
@@ -208,12 +208,46 @@ def test_a_comparison_is_in_chinese(cli):
         ),
         (
             "INVALID, a b: 4 of 12 items failed (4 api_error), more than --max-failed 0.2: acc, hal; calls failed.",
-            "无效（INVALID）：a b：12 题中有 4 题失败（请求失败 4），超过 --max-failed 0.2：acc, hal；请求失败。",
+            "无效（INVALID）：a b：12 题中有 4 题失败（请求失败 4），超过 --max-failed 0.2：acc、hal；请求失败。",
         ),
     ],
 )
 def test_sentences_of_runs_are_in_chinese(english, chinese):
     assert left_over([english]) == [] and chinese in (None, speak(english, "zh"))
+
+
+@pytest.mark.parametrize(
+    ("english", "chinese"),
+    [
+        (
+            "Not run: acc, hal (judge=), RAGQuestEval recall, map, hit@8 (the system gave no passages).",
+            "未评测：acc、hal (judge=)、RAGQuestEval recall、map、hit@8（系统没有给出片段）。",
+        ),
+        ("found the keys 'config', 'id', ...; expected 'id, x'", "找到的键是“config”、“id”……；应为“id, x”"),
+        ("unknown option of rgb 'it\\'s'; nearest: a, b", "rgb 没有名为“it's”的选项；最接近的：a、b"),
+        ('expected {"id": "x", "answer": ...}', '应为 {"id": "x", "answer": ...}'),
+        (
+            "found the keys 'a', 'b'; give `f(\"a\", b='c')` or retry=\"failed\", quadrag show 'a b' c",
+            None,
+        ),
+        ("All 8 answers are the same text, 'no; none'.", "全部 8 个回答是同一段文字：“no; none”。"),
+        ("Judged by different judges (j; k): x.", None),
+        ("found 1, [1, 2] and f(a, b); expected x", "找到的是 1、[1, 2] and f(a, b)；应为 x"),
+        ("better than a, b (p 0.016)", "好于 a、b（p 0.016）"),
+        ("2026-11-26 12:57 UTC, 20.6 s", "2026-11-26 12:57 UTC，20.6 秒"),
+    ],
+)
+def test_names_and_quoted_texts_have_chinese_signs_but_not_code(english, chinese):
+    ours = speak(english, "zh")
+    assert chinese in (None, ours)
+    assert [one for one in re.findall(r"`.*?`|\w+=\"\w+\"", english) if one not in ours] == []
+
+
+def test_a_title_has_chinese_signs_between_its_parts():
+    title = speak_title("Differences from a, noise_robustness_zh all 5 splits accuracy", "zh")
+    assert title == "与 a 的差值，noise_robustness_zh 全部 5 个划分 accuracy"
+    assert speak_title("CRUD-RAG: extractive", "zh") == "CRUD-RAG：extractive"
+    assert speak_title("CRUD-RAG: extractive", "en") == "CRUD-RAG: extractive"
 
 
 @pytest.mark.parametrize(
@@ -249,7 +283,7 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
         ),
         ("/d; corpus: http://h/a", "/d；语料：http://h/a"),
         ("gold in passages 1, 3, 4 (by words)", "片段 1、3、4 含标准答案（按字词查找）"),
-        ("all 5 splits/em, all 5 splits/f1, a/em, a/f1", "全部 5 个划分/em，全部 5 个划分/f1，a/em，a/f1"),
+        ("all 5 splits/em, all 5 splits/f1, a/em, a/f1", "全部 5 个划分/em、全部 5 个划分/f1、a/em、a/f1"),
         ("Runs: good: runs/good; bad: /x/bad.", "good：runs/good；bad：/x/bad。"),
     ],
 )
@@ -305,7 +339,7 @@ def test_runs_keep_their_names_before_what_is_said_of_them():
     notes.append("b: runs/b.")
     ours = speak_grid(Grid("", "", [], [], notes, names=["all", "b"]), "zh").notes
     assert ours.pop() == "b：runs/b。"
-    assert ours == ["all：不完整：只问了 60 题中的前 3 题。", "all, b：a, m；数据：自带样例。"] and isinstance(
+    assert ours == ["all：不完整：只问了 60 题中的前 3 题。", "all、b：a、m；数据：自带样例。"] and isinstance(
         ours[0], Alarm
     )
 

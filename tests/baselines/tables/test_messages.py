@@ -30,22 +30,22 @@ def told(ran):
 @pytest.mark.parametrize(
     ("typed", "line"),
     [
-        ((*RUN[:3], "--data-dir", "x", *RUN[5:]), "没有文件夹 'x'；其中应有 rgb 的文件，或是其作者仓库的根文件夹"),
-        (("run", "rbg", "x", "--labels", "zh"), "没有名为 'rbg' 的基准；最接近的：rgb, crag"),
+        ((*RUN[:3], "--data-dir", "x", *RUN[5:]), "没有文件夹“x”；其中应有 rgb 的文件，或是其作者仓库的根文件夹"),
+        (("run", "rbg", "x", "--labels", "zh"), "没有名为“rbg”的基准；最接近的：rgb、crag"),
         (
             (*RUN, "--split", "judge"),
-            "noise_robustness_en 没有名为 'judge' 的划分；可用的：noise_0, noise_20",
+            "noise_robustness_en 没有名为“judge”的划分；可用的：noise_0、noise_20",
         ),
-        ((*RUN, "--option", "x=1"), "rgb 没有名为 'x' 的选项；可用的：passage_num"),
-        (("run", "--recipe", "rgb-table1-x", "--labels=zh"), "没有名为 'rgb-table1-x' 的配方；最接近的：rgb-table1"),
-        ((*RUN, "--limt", "1"), "未知的参数 '--limt'；最接近的：--limit, --split；见 quadrag run --help --labels zh"),
-        ((*RUN, "--limit", "0"), "参数 --limit：'0' 不是从 1 起的整数；见 quadrag run --help --labels zh"),
-        ((*RUN, "--format", "xml"), "参数 --format：'xml' 不可用，可选："),
+        ((*RUN, "--option", "x=1"), "rgb 没有名为“x”的选项；可用的：passage_num"),
+        (("run", "--recipe", "rgb-table1-x", "--labels=zh"), "没有名为“rgb-table1-x”的配方；最接近的：rgb-table1"),
+        ((*RUN, "--limt", "1"), "未知的参数“--limt”；最接近的：--limit、--split；见 quadrag run --help --labels zh"),
+        ((*RUN, "--limit", "0"), "参数 --limit：“0”不是从 1 起的整数；见 quadrag run --help --labels zh"),
+        ((*RUN, "--format", "xml"), "参数 --format：“xml”不可用，可选："),
         (("score", "--labels", "zh"), "缺少参数：FILE；见 quadrag score --help --labels zh"),
-        (("rnu", "--labels", "zh"), "没有名为 'rnu' 的命令；也许是 run；见 quadrag --help --labels zh"),
+        (("rnu", "--labels", "zh"), "没有名为“rnu”的命令；也许是 run；见 quadrag --help --labels zh"),
         (
             (*RUN, "--llm", "gpt-4o"),
-            "模型 'gpt-4o' 只写了名称，没有写在哪里提供；应为 https://api.openai.com/v1#gpt-4o，",
+            "模型“gpt-4o”只写了名称，没有写在哪里提供；应为 https://api.openai.com/v1#gpt-4o，",
         ),
         ((*RUN, "--judge", "http://h/v1#m"), "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 --judge"),
         ((*RUN, "--temperature", "1"), "--temperature 是聊天模型的选项，而抽取基线不是；请用 --llm 写出一个，或去掉它"),
@@ -58,7 +58,7 @@ def told(ran):
         (("view", "no", "--labels", "zh"), "no 中没有 run.json；应为一次运行的文件夹"),
         (
             ("kg", "build", "no", "kg.sqlite", "--labels", "zh"),
-            "'no' 中没有文件夹 finance, movie, music, open, sports 中的任何一个；应为上游",
+            "“no”中没有文件夹 finance、movie、music、open、sports 中的任何一个；应为上游",
         ),
         (
             ("construct", "review", "no", "--labels", "zh"),
@@ -66,11 +66,11 @@ def told(ran):
         ),
         (("label", "no", "--labels", "zh"), "请用 --out 写出新的标注表，或用 --people 收回一个"),
         (("--limit", "1", *RUN), "--limit 写在了命令之前；请写在命令之后；见 quadrag --help --labels zh"),
-        (("--labels", "zh", "list", "no"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
-        (("recall", "--labels", "zh"), "缺少参数：BENCHMARK, CONFIG；见 quadrag recall --help --labels zh"),
-        (("prepare", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
-        ((*RUN, "--llm", "127.0.0.1:8080"), "模型中的 '127.0.0.1:8080' 不是服务器的基础地址；应为 http://host:port"),
-        (("list", "no", "--labels", "zh"), "没有名为 'no' 的基准；可用的：crag, crud_rag, omnieval, rgb"),
+        (("--labels", "zh", "list", "no"), "没有名为“no”的基准；可用的：crag、crud_rag、omnieval、rgb"),
+        (("recall", "--labels", "zh"), "缺少参数：BENCHMARK、CONFIG；见 quadrag recall --help --labels zh"),
+        (("prepare", "no", "--labels", "zh"), "没有名为“no”的基准；可用的：crag、crud_rag、omnieval、rgb"),
+        ((*RUN, "--llm", "127.0.0.1:8080"), "模型中的“127.0.0.1:8080”不是服务器的基础地址；应为 http://host:port"),
+        (("list", "no", "--labels", "zh"), "没有名为“no”的基准；可用的：crag、crud_rag、omnieval、rgb"),
     ],
 )
 def test_bad_input_is_told_in_chinese(cli, typed, line):
@@ -90,12 +90,12 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
         ),
         (
             '{"a": 1, "judge": 2}',
-            "mine.jsonl:1 没有 id，也没有 answer；找到的键是 'a', 'judge'；"
+            "mine.jsonl:1 没有 id，也没有 answer；找到的键是“a”、“judge”；"
             '应为每行一个对象，如 {"id": ..., "answer": ...}',
         ),
         (
             '{"id": "z z z", "answer": ""}',
-            "mine.jsonl:1：noise_robustness_en 中没有 id 'z z z'；id 应为 `quadrag questions` 给出的",
+            "mine.jsonl:1：noise_robustness_en 中没有 id“z z z”；id 应为 `quadrag questions` 给出的",
         ),
         ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
     ],
@@ -108,7 +108,7 @@ def test_a_bad_file_of_answers_is_told_in_chinese(cli, tmp_path, held, line):
 
 def test_a_mistyped_language_is_told_in_both(cli):
     english = "argument --labels: invalid choice: 'cn' (choose from 'en', 'zh'); see quadrag list --help"
-    chinese = "参数 --labels：'cn' 不可用，可选：'en', 'zh'；见 quadrag list --help --labels zh"
+    chinese = "参数 --labels：“cn”不可用，可选：“en”、“zh”；见 quadrag list --help --labels zh"
     assert cli("list", "--labels", "cn").err == f"quadrag: {english} / {chinese}\n"
 
 
@@ -123,7 +123,7 @@ def test_what_a_server_says_is_quoted(cli):
     with ChatServer(models=["m", "n"]) as server:
         for status, then in (
             (401, "请求时没有密钥；请把 QUADRAG_API_KEY、OPENAI_API_KEY 或 HF_TOKEN 设为有效的密钥"),
-            (404, "没有模型 'm'，或没有 /chat/completions；请改正模型的写法（服务器提供：m, n）"),
+            (404, "没有模型“m”，或没有 /chat/completions；请改正模型的写法（服务器提供：m、n）"),
             (400, "请改正请求的参数"),
         ):
             server.rules[:] = [Rule("status", status=status, body={"error": {"message": words}})]
@@ -131,11 +131,11 @@ def test_what_a_server_says_is_quoted(cli):
             assert line == f"第一次请求失败：{server.url} 返回 {status}：“{words}”；{then}"
         server.rules.clear()
         line = told(cli(*run, "--llm", f"{server.url}#o"))
-        assert line.startswith(f"{server.url} 提供的是 m, n，没有 o；请写 {server.url}#m（或 #n）；--served-as NAME ")
-        assert told(cli(*run, "--llm", server.url)).endswith(" 有 2 个模型（m, n）；请在地址后加上 #MODEL")
+        assert line.startswith(f"{server.url} 提供的是 m、n，没有 o；请写 {server.url}#m（或 #n）；--served-as NAME ")
+        assert told(cli(*run, "--llm", server.url)).endswith(" 有 2 个模型（m、n）；请在地址后加上 #MODEL")
         assert cli(*run, "--llm", f"{server.url}#m", "--out", "a").code == 0
         assert told(cli(*run, "--llm", f"{server.url}#n", "--out", "a")).startswith(
-            'a 中是另一次运行，其 llm 为 "m"，不是 "n"；请用 --out 换一个文件夹，或删除它'
+            "a 中是另一次运行，其 llm 为“m”，不是“n”；请用 --out 换一个文件夹，或删除它"
         )
 
 
@@ -144,7 +144,7 @@ def test_what_a_server_says_is_quoted(cli):
     [
         (
             "first, every: PARTIAL: the first 3 of 12 questions.",
-            "first, every：不完整：只问了 12 题中的前 3 题。",
+            "first、every：不完整：只问了 12 题中的前 3 题。",
         ),
         (
             "first: rgb_en noise_80: 1 of 12 items failed (1 raised), they count as wrong: accuracy.",
@@ -163,7 +163,7 @@ def test_what_a_server_says_is_quoted(cli):
         (
             'the first 8 calls all failed: the reply cannot be read (http://h/rag): it has no "answer"; found the keys '
             'a, b; expected {"answer": "...", "passages": [...]}, see docs/own-system.md',
-            '最初的 8 次请求全部失败：回复读不懂（http://h/rag）：其中没有 "answer"；找到的键是 a, b；'
+            "最初的 8 次请求全部失败：回复读不懂（http://h/rag）：其中没有“answer”；找到的键是 a、b；"
             '应为 {"answer": "...", "passages": [...]}，见 docs/own-system.zh.md',
         ),
         (
@@ -206,7 +206,7 @@ def test_a_dead_server_is_told_in_chinese():
         (
             "INVALID, a b: 4 of 4 items failed (4 unparsable): acc, hal; returned a list of 1 results; "
             "expected a list of 4.",
-            "无效（INVALID）：a b：4 题中有 4 题失败（读不懂 4）：acc, hal；返回了 1 个结果，"
+            "无效（INVALID）：a b：4 题中有 4 题失败（读不懂 4）：acc、hal；返回了 1 个结果，"
             "类型是 list；应为 4 个结果的 list。",
         ),
         (
@@ -233,22 +233,22 @@ def test_a_dead_server_is_told_in_chinese():
             "f() cannot be called with one question alone; expected one argument",
             "不能只用一个问题调用 f()；它应接受一个参数",
         ),
-        ("nothing to compare: A is rgb a b; B is crag c, d", "没有可比较的：A 为 rgb a b；B 为 crag c, d"),
+        ("nothing to compare: A is rgb a b; B is crag c, d", "没有可比较的：A 为 rgb a b；B 为 crag c、d"),
         ("lacking qa in d/s.json (it holds summary)", "缺少 d/s.json 中的 qa（其中有 summary）"),
         ("unparsable: the judge's verdict could not be read", "裁判的判断读不懂"),
         ("http://h answered 500: 错误 (after 5 retries)", "http://h 返回 500：“错误”（重试 5 次后）"),
-        ("unknown argument of f 'profil'; nearest: profile", "f 没有名为 'profil' 的参数；最接近的：profile"),
+        ("unknown argument of f 'profil'; nearest: profile", "f 没有名为“profil”的参数；最接近的：profile"),
         ("corrected profile", "修正口径"),
         ("AttributeError: 'list' object has no attribute 'a'", "“AttributeError: 'list' object has no attribute 'a'”"),
         (
             "b: INVALID, c d: up to 2 of 2 items failed (2 unparsable): m; a judge said '!', where a verdict is like "
             "'1': name another judge, or ask this one again with --retry unreadable.",
-            "b：无效（INVALID）：c d：2 题中至多有 2 题失败（读不懂 2）：m；裁判说 '!'，而判断应形如 '1'："
+            "b：无效（INVALID）：c d：2 题中至多有 2 题失败（读不懂 2）：m；裁判说“!”，而判断应形如“1”："
             "换一个裁判，或用 --retry unreadable 重新请求。",
         ),
         (
             "the first 8 calls all failed: http://h/s: the reply is no JSON ('x'); expected {}, see docs/own-system.md",
-            "最初的 8 次请求全部失败：http://h/s：回复不是 JSON（'x'）；应为 {}，见 docs/own-system.zh.md",
+            "最初的 8 次请求全部失败：http://h/s：回复不是 JSON（“x”）；应为 {}，见 docs/own-system.zh.md",
         ),
         (
             "http://h/d cannot be fetched (AnError: it has no d); run again later, or name a folder of its files by d",
@@ -268,7 +268,7 @@ def test_a_sentence_is_wholly_in_chinese(line, chinese):
 
 def test_names_in_a_message_are_kept():
     line = "judge/run has no id; found the keys judge, run, data"
-    assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge, run, data"
+    assert speak_line(line, "zh") == "judge/run 没有 id；找到的键是 judge、run、data"
     line = "3 kept replies in /l are of 2 other servers and not used, since this one may reply otherwise"
     ours = "/l 中已存的回复有 3 条来自另外 2 台服务器，没有使用，因为这一台的回复可能不同"
     assert speak_line(line, "zh") == ours

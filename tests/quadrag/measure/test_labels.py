@@ -30,9 +30,9 @@ def test_a_result_and_a_comparison_are_in_chinese(capsys):
     before = measure(first, out="a")
     measure(every, out="b")
     lines = repr(before).split("\n")
-    assert lines[0] == "rgb noise_robustness_en noise_80，first，官方口径" and "网页：a/report.html" in lines
+    assert lines[0] == "rgb noise_robustness_en noise_80，first，官方口径" and "- 网页：a/report.html" in lines
     assert any(
-        line.startswith("失败的回答：1 个（第一个，noise_robustness_en/noise_80/3/0：“Timeout") for line in lines
+        line.startswith("- 失败的回答：1 个（第一个，noise_robustness_en/noise_80/3/0：“Timeout") for line in lines
     )
     assert ">指标</th><th>数值</th>" in before._repr_html_()
     both = quadrag.compare(before, "b")
@@ -78,7 +78,7 @@ def test_names_that_read_as_our_words_stay_and_so_does_what_is_said_of_them():
     both = quadrag.compare(*results)
     shown = re.sub(r"\n(?! )", "", repr(both))
     assert "比较：value 减 judge，extractive_qa auto" in shown and "逐题比较 value 与 judge：" in shown
-    assert "judge：未评测检索：系统给出的编号和文本都不属于标准文档；其编号如 'p1'" in shown
+    assert "judge：未评测检索：系统给出的编号和文本都不属于标准文档；其编号如“p1”" in shown
     page = both.report("both.html").read_text(encoding="utf-8")
     assert "逐题比较 value 与 judge" in page and not {*MARKS} & {*page, *repr(both), *repr(results[0])}
     english = quadrag.compare("judge", "value", labels="en")
@@ -97,8 +97,8 @@ def half(question):
 
 def test_errors_and_warnings_are_in_chinese():
     said = refusal(lambda: quadrag.evaluate("rgb", "x", every, labels="zh"))
-    assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
-    assert refusal(lambda: measure(every, x=1)).startswith("evaluate 没有名为 'x' 的参数；可用的：benchmark, config")
+    assert said.startswith("rgb 没有名为“x”的配置；可用的：noise_robustness_en、")
+    assert refusal(lambda: measure(every, x=1)).startswith("evaluate 没有名为“x”的参数；可用的：benchmark、config")
     said = refusal(lambda: measure(every, name="n", retry="failed"))
     assert said.startswith("runs/rgb-noise_robustness_en-noise_80-n 中没有可以重试的运行；请用 out=... ")
     said = refusal(lambda: quadrag.evaluate("crag", "task_1_2", every, judge=every, labels="zh"))
@@ -108,14 +108,14 @@ def test_errors_and_warnings_are_in_chinese():
     said = refusal(lambda: measure(every, out="d", judge="http://127.0.0.1:9/v1#m"))
     assert said == "rgb noise_robustness_en 这样运行时没有指标需要裁判；请去掉 judge="
     said = refusal(lambda: quadrag.questions("rgb", "x", labels="zh"))
-    assert said.startswith("rgb 没有名为 'x' 的配置；可用的：noise_robustness_en, ")
+    assert said.startswith("rgb 没有名为“x”的配置；可用的：noise_robustness_en、")
     head, *_, last = repr(quadrag.questions(*RGB, split="noise_80", data_dir="sample", labels="zh")).splitlines()
     assert (head, last) == ("rgb noise_robustness_en：12 题（noise_80 12）：", "  ……另有 2 题")
     assert refusal(lambda: quadrag.corpus("crud_rag", data_dir="sample", labels="zh")[0]).startswith("语料按顺序读取：")
     said = refusal(lambda: quadrag.corpus("rgb", labels="zh"))
     assert said == "rgb 没有语料；其片段随问题给出"
     assert refusal(lambda: quadrag.result("no", labels="zh")) == "no 中没有 run.json；应为一次运行的文件夹"
-    said = "unknown value of labels 'cn'; known: en, zh / labels 不能取值 'cn'；可用的：en, zh"
+    said = "unknown value of labels 'cn'; known: en, zh / labels 不能取值“cn”；可用的：en、zh"
     assert refusal(lambda: quadrag.result("no", labels="cn")) == said
     with pytest.warns(UserWarning, match="^无效（INVALID）："):
         result = measure(half, out="e")
@@ -132,14 +132,14 @@ def test_errors_and_warnings_are_in_chinese():
     said = "metric='zzz' 说明要显示哪些题；请同时给出 wrong=True 或 unscored=True"
     assert refusal(lambda: result.show(metric="zzz")) == said
     assert refusal(lambda: measure(every, out=5)) == "out 的值为 5；应为文件夹的路径"
-    assert refusal(lambda: measure(every, batch_size="4")) == "batch_size 的值为 '4'；应为从 1 起的整数，或 None"
+    assert refusal(lambda: measure(every, batch_size="4")) == "batch_size 的值为“4”；应为从 1 起的整数，或 None"
     with pytest.raises(KeyError, match="没有名为 3 的分数；可用的：accuracy"):
         result[3]
-    with pytest.raises(KeyError, match="没有名为 'acc' 的分数；最接近的：accuracy"):
+    with pytest.raises(KeyError, match="没有名为“acc”的分数；最接近的：accuracy"):
         result["acc"]
     said = refusal(lambda: measure(lambda question: None, out="f"))
     assert said.startswith("函数最初的 8 次调用全部失败，不再调用；第一次返回了 None；应为文本形式的回答、")
-    assert refusal(lambda: result.to_pandas(by="x")) == "by 不能取值 'x'；可用的：question, metric"
+    assert refusal(lambda: result.to_pandas(by="x")) == "by 不能取值“x”；可用的：question、metric"
 
 
 def test_the_environment_names_the_language(monkeypatch, capsys):
@@ -155,6 +155,6 @@ def test_the_environment_names_the_language(monkeypatch, capsys):
     assert main(["report", "no"]) == 2 and "应为" in capsys.readouterr().err
     assert main(["report", "no", "--labels", "en"]) == 2 and "expected" in capsys.readouterr().err
     monkeypatch.setenv("QUADRAG_LABELS", "cn")
-    said = "unknown value of QUADRAG_LABELS 'cn'; known: en, zh / QUADRAG_LABELS 不能取值 'cn'；可用的：en, zh"
+    said = "unknown value of QUADRAG_LABELS 'cn'; known: en, zh / QUADRAG_LABELS 不能取值“cn”；可用的：en、zh"
     assert main(["report", "a"]) == 2 and capsys.readouterr().err == f"quadrag: {said}\n"
     assert refusal(lambda: quadrag.result("no")) == said

@@ -167,7 +167,7 @@ def test_what_cannot_be_ranked_is_told_and_the_answers_are_scored(run, documents
     ("reply", "said"),
     [
         ({}, "None of the 8 passages is a gold document; 8 of their ids are none of `quadrag.corpus`."),
-        ({"passages": []}, "The search found no passage for any question."),
+        ({"passages": []}, "The search found no passage for any question that was answered."),
     ],
 )
 def test_a_search_that_finds_no_gold_document_is_zero(run, capsys, reply, said):
