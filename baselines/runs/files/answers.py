@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.catalogue import is_called
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, Question
 
@@ -32,6 +33,7 @@ _MEANT = {  # what others call our keys
 _ASKED = ("query", "question")  # what was asked, where a line says it
 _COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
+_OF_SAMPLE = "the data here are the bundled sample, --data-dir names others; "
 _LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
 _MOST_SHOWN = 6  # of the keys of a line
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
@@ -50,7 +52,13 @@ class Answered(NamedTuple):
     by_ids: bool
 
 
-def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], partial: bool = False) -> Answered:
+def read(
+    path: Path,
+    questions: Mapping[Key, Question],
+    defaults: Mapping[str, str],
+    partial: bool = False,
+    source: str = "these data",
+) -> Answered:
     """Read a file of answers.
 
     Args:
@@ -58,11 +66,12 @@ def read(path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, s
         questions: those that it answers, by their keys.
         defaults: ``config`` and ``split`` of lines that do not say them.
         partial: whether it may answer a part of them.
+        source: where the questions come from.
 
     Raises:
         QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
-    places = _Places(path, questions, defaults)
+    places = _Places(path, questions, defaults, source)
     passages: dict[Key, tuple[Passage, ...]] = {}
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
@@ -128,10 +137,11 @@ def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
 class _Places:
     """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
 
-    def __init__(self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str]) -> None:
+    def __init__(self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], source: str) -> None:
         self.questions = questions
         self._path = path
         self._defaults = defaults
+        self._sample = source.startswith(SAMPLE_SOURCE)
         self._benchmarks = dict.fromkeys(question.benchmark for question in questions.values())
         self._configs = dict.fromkeys(key[0] for key in questions)
         self._splits = dict.fromkeys(key[1] for key in questions)
@@ -162,7 +172,7 @@ class _Places:
         fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
         if not fits:
             place = " ".join(filter(None, (config, split)))
-            cure = _find_data(self._path, row) or _WITHOUT["id"]
+            cure = _find_data(self._path, row) or f"{_OF_SAMPLE * self._sample}{_WITHOUT['id']}"
             raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {cure}")
         if len(fits) > 1:
             names = ", ".join(key[1] for key in fits)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
@@ -36,7 +37,7 @@ from ..request import RunRequest, make_task
 from .answers import named_split
 from .answers import read as read_file
 from .lines import lines, read_conditions
-from .makers import find_maker, name_task, name_time
+from .makers import Maker, find_maker, name_task, name_time
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
 _ASKED_AGAIN = r"\0(?:--fresh|--retry[\0=][^\0]+)"  # of which kept replies, which is no other command
@@ -59,7 +60,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         one.retriever = UNKNOWN
     if out:
         refuse_full(out, session.command)
-    logged = _check_conditions(path, one)
+    logged = _check_conditions(path, one)  # its retriever
     asked, source = load_questions(one, benchmark)
     if one.split is None:
         known = list(dict.fromkeys(question.split for question in asked))
@@ -71,7 +72,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     order = {question.key: place for place, question in enumerate(asked)}
-    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True)
+    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, source=source)
     answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
@@ -99,7 +100,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         benchmark=one.benchmark,
         config=one.config,
         splits=list(dict.fromkeys(question.split for question in questions)),
-        retriever=one.retriever,
+        retriever=logged if logged and one.retriever == UNKNOWN else one.retriever,
+        retrieval=_read_retrieval(logged, maker) if one.retriever == UNKNOWN else None,
         options=identify_options(benchmark.options, one.options),
         llm=maker.model if maker else _name_one(path),
         parameters=parameters,
@@ -112,7 +114,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     if scored.dead and not session.dead_judge:
         stopped = f"{stopped}; score again with a judge that does"
     run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped, source=source)
-    run.data_dir, run.log = one.data_dir, logged
+    run.data_dir, run.log = one.data_dir, logged is not None
     if logged and maker and (prompts := (maker.settings or {}).get("prompts")):
         run.given = [Path(prompts).name]
     run.latency_seconds = _pick_latencies(made, answers)
@@ -257,18 +259,28 @@ def _same(one: Sequence[str], other: Sequence[str], less: str) -> bool:
     return first == second
 
 
-def _check_conditions(path: Path, one: Task) -> bool:
+def _read_retrieval(retriever: str | None, maker: Maker | None) -> dict[str, Any] | None:
+    """Return how the run searched whose passages a log's model was shown; None where that cannot be read here."""
+    found = maker.settings.get("retrieved") if maker and maker.settings else None
+    try:
+        made = read_run(Path(found).expanduser().parent).inputs if isinstance(found, str) else None
+    except QuadragError:
+        return None
+    return made.retrieval if made and made.retriever == retriever else None
+
+
+def _check_conditions(path: Path, one: Task) -> str | None:
     """Refuse a harness's log that is to be scored under other conditions than its answers were made under.
 
     Returns:
-        Whether the file is such a log.
+        The retriever that the log says; None where the file is no such log.
 
     Raises:
         QuadragError: the log says others.
     """
     logged = read_conditions(path)
     if logged is None:
-        return False
+        return None
     retriever, options = logged
     for name, value in options.items():
         if one.options.get(name) != value:
@@ -277,4 +289,4 @@ def _check_conditions(path: Path, one: Task) -> bool:
     measured = [[m[:2] for m in benchmark.metrics(one.config, each.conditions)] for each in (one, there)]
     if one.retriever != UNKNOWN and measured[0] != measured[1]:
         raise QuadragError(f"{path} was made with the retriever {retriever}; give --retriever {retriever}")
-    return True
+    return retriever

@@ -481,6 +481,27 @@ def test_a_log_is_scored_on_the_data_that_its_harness_names(
     assert told.endswith("on: no --data-dir\n")
 
 
+def test_a_log_says_what_found_the_passages_and_the_run_that_found_them_how(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--top-k", "3", "--out", "found").code == 0
+    log = Path("out/m/samples_quadrag_crud_rag_qa_1doc_2026-01-01T00-00-00.1.jsonl")
+    log.parent.mkdir(parents=True)
+    asked, _ = load_questions(Task("crud_rag", "qa_1doc", data_dir="sample"), load("crud_rag"))
+    said = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
+    doc = {**said, "conditions": '{"retriever": "bm25", "options": {}}'}
+    rows = [{"doc": {**doc, "id": one.id}, "resps": [["x"]], "filtered_resps": ["x"]} for one in asked]
+    write_jsonl(log, rows)
+    for found, top_k in (("found/retrieved.jsonl", 3), ("gone/retrieved.jsonl", None)):
+        summary(log, data_dir="sample", retrieved=found)
+        assert cli("score", "out", "--out", f"s{top_k}").code == 0
+        inputs = read_run(Path(f"s{top_k}")).inputs
+        assert (inputs.retriever, (inputs.retrieval or {}).get("top_k")) == ("bm25", top_k)
+        assert cli("show", f"s{top_k}").code == 0
+    assert "Settings: retriever bm25; " in cli("report", "s3", "-v").out
+
+
 @pytest.mark.parametrize(("args", "name"), [({}, "dummy"), ({"model": "m"}, "m")])
 def test_a_model_that_lm_eval_has_no_name_for_is_called_by_its_kind(args: Any, name: str, tmp_path: Path) -> None:
     log = tmp_path / "samples_quadrag_crag_qa_2026-01-01T00-00-00.1.jsonl"
