@@ -14,7 +14,7 @@ import yaml
 from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..runs.live import Live
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells, join_counts
 from ..tables.language import ENGLISH, meet, speak, speak_grid, speak_grids, speak_note, speak_title
 from .changes import Changes
 from .code import mark_code
@@ -28,6 +28,8 @@ SCRIPTS = ("parts", "marks", "values", "search", "item", "address", "viewer")  #
 LINES = 12  # of runs on the first screen
 CARDS = 6  # numbers that stand large: of a comparison over five splits all of them together, and each
 LOUD = re.compile("(?:^|: )(INVALID|NOT RELIABLE), ")  # of numbers that nobody may use as they are
+_MOST = 300  # characters of a fact that stand without a click
+_BEGINNING, _END = 180, 90  # of a longer one
 _COLON = re.compile(": |：")
 
 
@@ -60,6 +62,7 @@ def render_page(
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],
         "loud": [speak_note(line, labels, called) for line in lead if LOUD.search(line) and not spared],
+        "long": [speak(name, labels) for name in ("command", "folder")],
         "blocks": blocks,
         "changes": changes
         and changes._replace(
@@ -68,6 +71,7 @@ def render_page(
         "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }
+    given["single"] = _find_single(given["grids"], given["lead"]) if len(called) > 2 else ()
     heads = [speak(name, labels) for name in called]
     words = {name: _name_in(entry[labels], heads) for name, entry in _words().items()}
     given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
@@ -96,7 +100,8 @@ def make_environment() -> "Environment":
     environment.filters["ends"] = lambda grid, between: between.join(f"±{most:g}" for most in find_ends(grid).values())
     environment.filters["rounded"] = lambda value: f"{value:.1f}".removesuffix(".0")
     environment.globals["few"] = CARDS
-    environment.filters["grouped"] = _group_lines
+    environment.filters["grouped"] = lambda grid: _group_lines(join_counts(grid))
+    environment.filters["middle"] = _cut_middle
     environment.tests["detail"] = lambda note: isinstance(note, Detail)
     environment.tests["alarm"] = lambda note: isinstance(note, Alarm)
     environment.tests["verdict"] = lambda note: isinstance(note, Verdict)
@@ -151,6 +156,18 @@ def _group_lines(grid: Grid) -> Grid:
         return grid
     heads = [Line(head, [Cell("")] * len(grid.columns), rule=at > 0) for at, head in enumerate(groups)]
     return replace(grid, lines=[one for head in heads for one in (head, *groups[head.label])])
+
+
+def _find_single(grids: Sequence[Grid], lead: Sequence[str]) -> list[int]:
+    """Return for every alarm on single runs, which does not stand above all, the number of its table."""
+    found = ((at, note) for at, grid in enumerate(grids, 1) for note in grid.notes if isinstance(note, Alarm))
+    return [at for at, note in found if note not in lead]
+
+
+def _cut_middle(text: str) -> str:
+    """Return a long text without its middle; "" where it is short."""
+    begin, end = text[:_BEGINNING].rpartition(" ")[0], text[-_END:].partition(" ")[2]
+    return f"{begin} … {end}" if len(text) > _MOST else ""
 
 
 def _pick_cards(headline: Grid) -> list[tuple[Line, str]]:

@@ -310,7 +310,8 @@ function chooseTheme() {
 /** Let long names break behind their underscores and strokes. */
 function breakNames() {
   for (const place of document.querySelectorAll("h1, th, dt"))
-    place.replaceChildren(...place.textContent.split(/(?<=[_/])/).flatMap((part) => [make("wbr"), part]));
+    for (const name of [...place.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE))
+      name.replaceWith(...name.data.split(/(?<=[_/])/).flatMap((part) => [make("wbr"), part]));
 }
 
 /** Say of tables that are wider than the page that they can be pushed. */

@@ -196,14 +196,14 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
         console.print(Text("\n\n".join(heads), style="bold"))
     for note in _pick(grid, Alarm):
         console.print(Text("\n".join(_mark(note, "!", console.width))))
-    for at, table in enumerate(_fit_width(console, _join_counts(grid))):
+    for at, table in enumerate(_fit_width(console, join_counts(grid))):
         console.print(*[""] * bool(at), table, sep="\n")
     for note in grid.notes:
         if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
             console.print(Text("\n".join(_mark(note, "-", console.width)), style="dim"))
 
 
-def _join_counts(grid: Grid) -> Grid:
+def join_counts(grid: Grid) -> Grid:
     """Put a count that is the same in its whole line under the label above, beside the intervals."""
     lines: list[Line] = []
     for line in grid.lines:

@@ -24,7 +24,7 @@ from quadrag.baselines.page.page import name_runs
 from quadrag.baselines.page.render import _group_lines, _shorten, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import Cell, Detail, Grid, Line
+from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Line
 from quadrag.chat.ledger import Ledger
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
@@ -351,3 +351,33 @@ def test_notes_for_specialists_are_folded_under_their_table():
     assert (
         "for all" in before and "for a specialist" not in before and "for a specialist" in fold.split("</details>")[0]
     )
+
+
+def test_notes_under_a_table_are_a_list_and_those_on_single_runs_are_led_to_from_above():
+    lines = [Line("x", [Cell("1")])]
+    grids = [
+        Grid("t", "", ["a"], lines, [Alarm("of all"), "one"]),
+        Grid("u", "", ["a"], lines, [Alarm("B: odd"), "two"]),
+    ]
+    page = render_page("title", [], grids, ["of all"], called=["A", "B", "C"])
+    assert '<p class="alarm"><a href="#t2">Notes on single runs: 1</a></p>' in page
+    assert page.index("single runs") < page.index('id="t1"') and page.count("B: odd") == 1
+    assert re.findall("<li>(.*?)</li>", page) == ["one", "two"]
+    assert "on single runs: 1" not in render_page("title", [], grids, ["of all"], called=["A", "B"])
+
+
+def test_a_count_that_a_line_shares_stands_beside_its_label():
+    values = [Cell("50.0", "20.0–80.0"), Cell("60.0", "30.0–90.0")]
+    lines = [Line("c: x", values), Line("  n", [Cell("12"), Cell("12")]), Line("c: y", values)]
+    page = render_page("title", [], [Grid("t", "", ["a", "b"], [*lines, Line("  n", [Cell("9"), Cell("8")])])])
+    assert ">c: x<small>n 12</small></th>" in page and re.search(r'd2">n</th><td>9</td>', page)
+    page = render_page("title", [], [Grid("t", "", ["a", "b"], lines)])
+    assert 'colspan="3">c</th>' in page and ">x<small>n 12</small></th>" in page
+
+
+def test_a_long_command_stands_without_its_middle_until_it_is_asked_for():
+    command = f"quadrag score {' '.join(f'answers/{n}.jsonl' for n in range(99))} --out runs"
+    page = render_page("title", [("command", command), ("signatures", "s " * 999)], [])
+    [short, whole] = re.findall("<details><summary>(quadrag .*?)</summary>(.*?)</details>", page)[0]
+    assert whole == command and short.startswith("quadrag score answers/0.jsonl ") and short.endswith(" --out runs")
+    assert " … answers/" in short and len(short) < 300
