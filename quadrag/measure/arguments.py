@@ -1,6 +1,7 @@
 """Arguments of the Python entrance: a misspelt one is refused with the name that is nearest, by one rule for all."""
 
 import inspect
+import sysconfig
 from collections.abc import Callable, Iterable
 from functools import wraps
 from types import TracebackType
@@ -12,13 +13,14 @@ from quadrag.progress import spelled_by
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_LIBRARIES = ("<frozen ", "site-packages", "dist-packages", sysconfig.get_path("stdlib"))
 
 
 def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Have a function of the Python entrance refuse misspelt arguments, and its errors name arguments of Python.
 
     An error that the user can mend comes without the way that it took in here: its message says all. An interrupt has
-    what it stopped outside of this package, as the user's function.
+    the lines of the user's function that it stopped.
     They are in the language that its argument `labels` names, else the result that it is a method of, or is given.
     One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
     """
@@ -43,13 +45,14 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def _leave_out(trace: TracebackType | None) -> TracebackType | None:
-    """Return what a traceback has below the last line of this package."""
+    """Return what a traceback has below the last line of this package, where that is the user's."""
     below = trace
     while trace is not None:
         if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == "quadrag":
             below = trace.tb_next
         trace = trace.tb_next
-    return below
+    file = below.tb_frame.f_code.co_filename if below else ""
+    return None if any(part in file for part in _LIBRARIES) else below
 
 
 def _labels_of(given: Any) -> str | None:

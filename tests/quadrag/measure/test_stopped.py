@@ -24,6 +24,16 @@ def test_a_finished_folder_is_never_taken_for_a_new_system():
     assert second.folder != first.folder and first["rouge_l"] == second["rouge_l"]
 
 
+async def stopping_inside(question):
+    raise KeyboardInterrupt
+
+
+def test_an_interrupt_within_a_loop_has_no_line_of_the_loop():
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        measure(stopping_inside)
+    assert {one.name for one in stopped.traceback[2:]} <= {"call", "stopping_inside"}
+
+
 def test_what_a_stopped_run_was_answered_counts_unless_it_is_asked_anew(capsys):
     def stopping(question):
         if Path("mine/answering.jsonl").exists():

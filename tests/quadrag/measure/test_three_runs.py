@@ -58,7 +58,7 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         "a bar for each value, and no difference on its scale"
     )
     chinese = quadrag.compare("first", "odd", "every", labels="zh")
-    assert "odd 在 accuracy 上比 first 更好：+50.0 个百分点" in repr(chinese)
+    assert "every 在 accuracy 上最好（100.0）：好于 first、odd" in repr(chinese)
 
 
 def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three):
