@@ -210,7 +210,7 @@ def test_answers_that_are_the_same_texts_are_counted(two, cli):
     assert "same texts" not in cli("report", "a", "b").out
     shutil.copytree("a", "c")
     lines = cli("report", "a", "c").out.splitlines()
-    assert lines.index("! 12 of 12 answers are the same texts in both.") == 4, "above the table, below the title"
+    assert lines.index("! 12 of 12 answers are the same texts in both.") == 5, "above the table, below the title"
     assert "12 of 12 answers are the same texts" in repr(quadrag.compare("a", "c"))
     files = [f"{name}/answers.jsonl" for name in "ab"]
     scored = cli("score", *files, "--benchmark", PLACE[0], "--config", PLACE[1], "--data-dir", "sample", "--verbose")

@@ -190,13 +190,14 @@ def test_a_folder_of_several_runs_lists_them_or_shows_all_of_them(cli):
     listed = cli("show", "all of it").out.splitlines()
     assert listed == [
         "all of it holds 2 runs: show all with --wrong or --unscored, or one of them:",
-        "  quadrag show 'all of it/counterfactual_robustness_en'",
         "  quadrag show 'all of it/noise_robustness_en'",
+        "  quadrag show 'all of it/counterfactual_robustness_en'",
     ]
     wrong = cli("show", "all of it", "--wrong").out
     parts = wrong.split("== all of it/")[1:]
-    assert [part.partition("\n")[0] for part in parts] == ["counterfactual_robustness_en", "noise_robustness_en"]
-    assert parts[0].count("  question  ") == 3 and "\n3 of 4 items, the worst by accuracy first\n\n" in parts[0]
+    assert [part.partition("\n")[0] for part in parts] == ["noise_robustness_en", "counterfactual_robustness_en"]
+    for part, metric in zip(parts, ("accuracy", "error_detection"), strict=True):
+        assert part.count("  question  ") == 3 and f"\n3 of 4 items, the worst by {metric} first\n" in part
     assert (
         wrong.count("  question  ") == 6 and cli("show", "all of it", "--wrong", "--limit", 1).out.count("gold  ") == 2
     )
@@ -207,7 +208,13 @@ def test_a_folder_of_several_runs_lists_them_or_shows_all_of_them(cli):
     )
     shutil.copytree("all of it", "copied")
     pairs = cli("show", "all of it", "copied", "--worse").out
-    assert pairs.count("No question on which copied is worse by accuracy") == 2
+    assert pairs.splitlines() == [
+        "== all of it/noise_robustness_en copied/noise_robustness_en",
+        "No question on which copied is worse by accuracy; 20 scored in both.",
+        "",
+        "== all of it/counterfactual_robustness_en copied/counterfactual_robustness_en",
+        "No question on which copied is worse by error_detection; 4 scored in both.",
+    ]
     apart = cli("show", "all of it", "all of it/noise_robustness_en", "--worse")
     assert apart.code == 2 and "by the same name; name the folders of two runs" in apart.err
 

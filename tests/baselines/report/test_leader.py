@@ -46,27 +46,26 @@ def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
     # By mid-p five questions lost have 0.031, which times three pairs of runs decides nothing.
     assert [line.cells[3].text for line in grid.lines] == ["leads", "not decided", "worse than three"]
     assert told(grid) == [
-        "three leads on accuracy with 100.0 over all 5 splits: better than one (p 0.001); not decided against two"
-        " (p times 3, one for each pair of runs: the best is found by looking)."
+        "three leads on accuracy with 100.0 over all 5 splits: better than one (p 0.001); not decided against two."
     ]
+    looked = "For the run that leads, p is multiplied by 3, the number of pairs of runs: it was picked by its value."
+    assert grid.notes[-1] == f"Better or worse: p below 0.05. {looked}"
     assert [bar.count("<circle") for bar in draw_bars(grid)] == [1, 1, 1]
 
 
 def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_all_is(make):
     [chance] = told(glance_several(make(a=5, b=6, c=6)))
     assert chance == (
-        "Not decided which run is best: b leads on accuracy with 50.0 over all 5 splits; "
-        "equal to c on all questions; not decided against a"
-        " (p times 3, one for each pair of runs: the best is found by looking)."
+        "Not decided which run is best: b and c lead on accuracy with 50.0 over all 5 splits; not decided against a."
     )
     [best] = told(glance_several(make(a=12, b=0, c=1)))
-    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c (p 0.001 at most)."
+    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c (p 0.002 at most)."
 
 
 def test_runs_that_differ_in_nothing_have_no_leader(make):
     grid = glance_several(make(a=5, b=5, c=5))
     assert told(grid) == ["No run is better on accuracy with 41.7 over all 5 splits: equal on all questions."]
-    assert not any("found by looking" in note for note in grid.notes)
+    assert not any("For the run that leads" in note for note in grid.notes)
 
 
 def test_a_later_metric_by_which_runs_differ_says_which_leads(cli):

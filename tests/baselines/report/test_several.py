@@ -213,7 +213,8 @@ def test_of_many_runs_one_that_failed_does_not_pass_for_equal_and_they_stand_by_
     assert not re.search("worse|failed", speak(flaky, "zh"))
     assert [line.label for line in grid.lines] == ["ext", "v2", "v1", "v3", "flaky"], "failed is wrong"
     assert [line.cells[-1].text for line in grid.lines] == ["–", "better", "–", "all equal", "all equal"]
-    assert "Each value is over all that its run scored, a difference over the questions of both." in grid.notes
+    over = "Each value is over all that its run scored, a difference over the questions of both."
+    assert f"Better or worse: p below 0.05. {over}" in grid.notes
 
 
 def test_a_metric_that_a_run_has_over_other_questions_is_not_the_same_in_all() -> None:
