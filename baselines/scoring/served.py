@@ -16,6 +16,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
+from quadrag.data.files import tell_lacking
 from quadrag.data.prepared import find_source
 from quadrag.errors import QuadragError, one_line
 from quadrag.records import Answer, Key, Passage, Question, document_id
@@ -23,7 +24,7 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
 from ..core.settings import Conditions
-from ..core.task import Task, load_rows, open_whole_corpus, script_options
+from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
 from ..systems.rag.reply import UNNAMED
 from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
@@ -50,6 +51,8 @@ def score_service(
         What `score_answers` does, and what the service gave.
     """
     evidence, rankings = find_documents(inner, task, questions, passages, searched)
+    if evidence.by in ("id", "text", "form") and (corpus := _open_corpus(inner, task, questions[0].split)):
+        evidence = replace(evidence, lacking=tell_lacking(corpus.source))
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
     evidence = replace(evidence, bare=bare)
     served = as_served(inner, evidence)
@@ -215,11 +218,20 @@ def _find_in_corpus(
     """
     if not wanted:
         return {}
+    corpus = _open_corpus(inner, task, split)
+    try:
+        return find(wanted, corpus.documents()) if corpus else None
+    except QuadragError:
+        return None
+
+
+def _open_corpus(inner: Benchmark, task: Task, split: str) -> Corpus | None:
+    """Open the corpus that the documents are of, with the gold documents where it takes them; None if not here."""
     if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
         return None  # which is not worth fetching it
     gold = {"gold": split} if "gold" in inner.corpus.options else {}
     try:
-        return find(wanted, open_whole_corpus(inner, task.data_dir, gold).documents())
+        return open_whole_corpus(inner, task.data_dir, gold)
     except QuadragError:  # a folder with the questions alone
         return None
 

@@ -61,11 +61,23 @@ def _is_prompted(run: RunRecord) -> bool:
 
 
 def note_corpus(runs: Sequence[RunRecord]) -> list[str]:
-    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it."""
+    """Say where ours searched another corpus than the printed rows beside them, as with the gold documents in it.
+
+    A system of one's own had these where it found any.
+    """
     added = dict.fromkeys(
-        f"{name}={run.inputs.options[name]}"
+        f"{name}={added}"
         for run in runs
         for name in load_tables(run.inputs.benchmark).corpus_options
-        if run.inputs.retrieval is not None and run.inputs.options.get(name)
+        if (added := _find_added(run, name))
     )
     return [f"Ours searched a corpus with {', '.join(added)}, the published rows one without."] if added else []
+
+
+def _find_added(run: RunRecord, option: str) -> str:
+    """Return of which split an option put gold documents into a run's corpus; "" where none."""
+    inputs, gave = run.inputs, run.service or {}
+    found = gave.get("by") == "id" or (gave.get("by") == "text" and gave.get("gold"))
+    if inputs.retrieval is None:
+        return "+".join(inputs.splits) if found else ""
+    return str(inputs.options.get(option) or "")

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from quadrag.run_record import RunRecord
+
 from ..core.benchmark import load
 from ..core.result import Result
 from ..scoring.pieces import LEAST
 from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
+from .paper import load_tables
 
 
 def tell_passages(result: Result) -> Iterator[str]:
@@ -29,17 +32,29 @@ def tell_passages(result: Result) -> Iterator[str]:
     if gave.get("by") == "form":
         strange = gave.get("strange")
         why = f"{strange} of their ids are none of `quadrag.corpus`" if strange else "all their ids are of the corpus"
+        why += _tell_left_out(run) if strange == 0 else ""
         why = "check that their ids are those of `quadrag.corpus`" if strange is None else why
         yield f"none of the {gave['passages']} passages is a gold document; {why}"
     elif gave.get("by") == "text" and gave.get("gold") == 0:
         strange = (
             f"; {gave['strange']} of their texts are part of no document of `quadrag.corpus`" if gave["strange"] else ""
         )
+        strange += _tell_left_out(run) if gave["strange"] == 0 else ""
         yield f"none of the {gave['passages']} passages is a gold document{strange}"
     elif gave.get("by") == "none":
         yield "the search found no passage for any question that was answered"
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
         yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0"
+
+
+def _tell_left_out(run: RunRecord) -> str:
+    """Say which option puts the gold documents into the corpus, where the authors leave them out; "" elsewhere."""
+    split = run.inputs.splits[0]
+    return "".join(
+        f'; the authors leave the gold documents out of this corpus, `{name}="{split}"` (`--option {name}={split}`) '
+        "adds them"
+        for name in load_tables(run.inputs.benchmark).corpus_options
+    )
 
 
 def _list_keys(names: Sequence[str]) -> str:

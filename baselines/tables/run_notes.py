@@ -248,8 +248,10 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
             note += f": {gave['gold']} are of gold documents"
             note += f", {strange} are part of no document of the corpus" if strange else ""
         notes.append(f"{note}.")
-        if lacking := load_tables(run.inputs.benchmark).service:
-            notes.append(lacking)
+        if lacking := gave.get("lacking"):
+            notes.append(f"The corpus here is not whole: {lacking}; in a smaller one more is found.")
+        if unasked := load_tables(run.inputs.benchmark).service:
+            notes.append(unasked)
             first, *more = run.inputs.splits
             notes += [f"A service is asked the same in every split; --split {first} asks once."] * bool(more)
     return list(dict.fromkeys(notes))

@@ -41,6 +41,7 @@ class Evidence:
         strange: how many of the others are part of no document of the corpus by their text, or none of it by their id
             where ``form`` is the way; None where nobody looked.
         short: how many that are not known have a text that is too short for it.
+        lacking: which files of the corpus are not here, where documents are ranked; "" where none is lacking.
     """
 
     passages: int = 0
@@ -52,6 +53,7 @@ class Evidence:
     gold: int = 0
     strange: int | None = None
     short: int = 0
+    lacking: str = ""
 
 
 BEFORE = Evidence(texts=True, by="id")  # as long as nothing was asked, a service may give all that is measured
