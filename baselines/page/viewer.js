@@ -49,7 +49,7 @@ class Viewer {
     const { label, sign } = values.metric;
     const [which, count] = this.several ? ["disagree", values.disputed()] : ["wrong", values.wrong()];
     const failed = values.items.filter(values.passing("failed")).length;
-    const named = values.benchmarks.length > 1 ? `${benchmark}: ` : "";
+    const named = values.benchmarks.length > 1 ? benchmark + WORDS.colon : "";
     const link = (words, ...shown) => this.leadTo(make("a", {}, named + words), ...shown, benchmark);
     const links = [];
     if (this.index.runs.length !== 2 && count) links.push(link(tellOf(`${WORDS[which]} · ${count}`, label), which, "worst"));
@@ -206,7 +206,7 @@ class Viewer {
         "span",
         { class: "answer" },
         this.verdict(item, run),
-        this.several ? `${this.index.called[run]}: ` : "",
+        this.several ? this.index.called[run] + WORDS.colon : "",
         answer === null ? WORDS.absent : answer || item.failed[run] || WORDS.empty,
       ),
     );

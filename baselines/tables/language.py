@@ -177,11 +177,13 @@ def _speak_chinese(text: str, comma: str = "、") -> str:
 
 def _punctuate(ours: str, quoted: list[str], comma: str) -> str:
     """Return a Chinese text with the signs of its language between names and around what is quoted, but in code."""
+    turned: set[str] = set()  # signs of what stands in Chinese quotes
 
     def quote(found: re.Match[str]) -> str:
         at = ord(found[1]) - _ASIDE
         if at < len(quoted) and quoted[at][0] in "'\"":
             quoted[at] = "“{}”".format(quoted[at][1:-1].replace("\\'", "'"))
+            turned.add(found[1])
             return found[1]
         return found[0]
 
@@ -192,8 +194,10 @@ def _punctuate(ours: str, quoted: list[str], comma: str) -> str:
         part = re.sub(f" ?({_SIGN}) ?", quote, _BESIDE.sub("：", _REST_OF_LIST.sub("……", part)))
         said += part
         if code:
-            aside = said and code[0][0] == "(" and (at := ord(said[-1]) - _ASIDE) >= 0 and quoted[at:][:1]
-            said += f"（{code[0][1:-1]}）" if aside and aside[0][0] == "“" else code[0]
+            before = said.rstrip(" ")[-1:]
+            aside = code[0][0] == "(" and (before in turned or said.endswith(" "))
+            wide = aside and (before in turned or _HAN.search(before + code[0]))
+            said = f"{said.rstrip(' ')}（{code[0][1:-1]}）" if wide else said + code[0]
         last = code.end() if code else last
     return said
 
@@ -220,11 +224,11 @@ def _look_up(text: str) -> str:
         return begin + plain.replace(", ", "、")
     if _EITHER.fullmatch(plain):
         *names, last = re.split(", | or ", plain)
-        return f"{begin}{'、'.join(names)} 或 {last}"
+        return begin + _link("、".join(names), "或", last)
     if found := _COLUMN.fullmatch(plain):
         return f"{begin}{found[1]}：{_translate(found[2])}"
     if found := _PAIR.fullmatch(plain):
-        return f"{begin}{found[1]} 减 {found[2]}：{_translate(found[3])}"
+        return f"{begin}{_link(found[1], '减', found[2])}：{_translate(found[3])}"
     if (ours := _find(plain)) is not None:
         return begin + ours
     if " " in plain and not plain.endswith(".") and (ours := _find(f"{plain}.")) is not None:
@@ -234,7 +238,7 @@ def _look_up(text: str) -> str:
     if found := _A_TYPE.fullmatch(plain):
         return begin + _look_up(found[1])
     if found := _BOTH.fullmatch(plain):
-        return f"{begin}{found[1]} 与 {found[2]}"
+        return begin + _link(found[1], "与", found[2])
     if _RAISED.fullmatch(plain):
         return f"{begin}“{plain}”"
     for mark, joint in _JOINTS.items():  # a list, or several sentences
@@ -285,6 +289,11 @@ def _fill(phrase: _Phrase, found: re.Match[str]) -> str:
         name = ours.endswith("“") or (phrase.names and _NAMES.fullmatch(value))
         ours = meet(ours, value if name else _translate(value))
     return ours
+
+
+def _link(before: str, word: str, after: str) -> str:
+    """Join two names by a word."""
+    return meet(meet(before, word), after)
 
 
 def meet(before: str, after: str) -> str:
@@ -356,7 +365,11 @@ def _speak_note(note: str, names: Sequence[str], comma: str = "、") -> str:
     """Return a note in Chinese, with marks where it has names; what is said of some tasks may be a whole phrase."""
     head, _, told = note.partition(": ")
     if told and {*(said := head.split(", "))} <= {*names}:
-        return f"{'、'.join(said)}：{_END.sub('。', _speak_chinese(told, comma))}"
+        ours = _speak_chinese(told, comma)
+        if (
+            ours != told or _find(note.removesuffix(".")) is None
+        ):  # what is said of a run may be a phrase that begins with its name
+            return f"{'、'.join(said)}：{_END.sub('。', ours)}"
     if "; " in told and ";" not in head and _find(note) is None and _find(told) is not None:
         return f"{_look_up(head)}：{_END.sub('。', _speak_chinese(told, comma))}"
     return _speak_chinese(note, comma)

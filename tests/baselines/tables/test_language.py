@@ -15,7 +15,7 @@ from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables import language
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
-from quadrag.baselines.tables.language import speak, speak_grid, speak_line, speak_title
+from quadrag.baselines.tables.language import speak, speak_grid, speak_line, speak_note, speak_title
 from quadrag.baselines.tables.names import keep_name
 from quadrag.catalogue import metrics
 from quadrag.metric_record import metric_record
@@ -234,6 +234,8 @@ def test_sentences_of_runs_are_in_chinese(english, chinese):
         ("Judged by different judges (j; k): x.", None),
         ("found 1, [1, 2] and f(a, b); expected x", "找到的是 1、[1, 2] and f(a, b)；应为 x"),
         ("better than a, b (p 0.016)", "好于 a、b（p 0.016）"),
+        ("Runs: 甲 (f1), 乙 (假 2), c (m).", "各次运行：甲（f1）、乙（假 2）、c (m)。"),
+        ("丙版 minus 甲版: too few questions.", "丙版减甲版：题数太少。"),
         ("2026-11-26 12:57 UTC, 20.6 s", "2026-11-26 12:57 UTC，20.6 秒"),
     ],
 )
@@ -339,6 +341,10 @@ def test_runs_keep_their_names_before_what_is_said_of_them():
     notes.append("b: runs/b.")
     ours = speak_grid(Grid("", "", [], [], notes, names=["all", "b"]), "zh").notes
     assert ours.pop() == "b：runs/b。"
+    whole = "b: by corrected worse than a on all 5 splits/em, -40.0 (95% -60.4 to -8.2; p 0.016)."
+    assert speak_note(whole, "zh", ["a", "b"]) == (
+        "b：按修正口径，全部 5 个划分/em 上差于 a，-40.0（95% 区间 -60.4 至 -8.2；p 0.016）。"
+    ), "a phrase that begins with a name"
     assert ours == ["all：不完整：只问了 60 题中的前 3 题。", "all、b：a、m；数据：自带样例。"] and isinstance(
         ours[0], Alarm
     )
