@@ -18,6 +18,7 @@ _LONG = 13  # characters of a name in a head
 _HEADING = 0xE000  # the first of the signs that stand for headings while a table is laid out: they widen no column
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 _JOINT = re.compile(r"(?<=[-_./])(?=[^-_./])(?!(?<=\d\.)\d)")  # of a name, never within a version number
+_WORD = re.compile(r"( *)(（?[^ （]+)")  # of a label, with the blanks before it; a Chinese bracket has none
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
 
 
@@ -293,10 +294,10 @@ def _break_label(label: str, room: int, names: bool) -> list[str]:
 
     begin = " " * (len(label) - len(label.lstrip(" ")))
     lines = [begin]
-    for word in label.split():
+    for gap, word in _WORD.findall(label.strip()):
         parts = _JOINT.split(word) if names and len(word) >= _LONG else [word]
         for at, part in enumerate(parts):
-            blank = " " * (at == 0 and lines[-1].strip() != "")
+            blank = gap if at == 0 else ""
             if lines[-1].strip() and cell_len(lines[-1] + blank + part) > room:
                 lines.append(f"{begin}  {part}")
             else:

@@ -57,9 +57,10 @@ def keep_names(names: str) -> str:
 def name_apart(results: Sequence[Result]) -> list[str]:
     """Name runs by the model and the config that they do not share, or by their folders; one alone has no name.
 
-    A config is called as the paper calls it, where that has a name for it.
+    A config is called as the paper calls it, where that has a name for it; a model without the folders or the
+    organisation before it, unless two are then called alike.
     """
-    made = [(one.run.inputs.llm, _name_block(one.run)) for one in results]
+    made = [*zip(_name_models(results), (_name_block(one.run) for one in results), strict=True)]
     shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
     names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
     if len(results) == 1 or len(set(names)) == len(names):
@@ -80,7 +81,29 @@ def join_runs(names: Sequence[str], results: Sequence[Result]) -> str:
         blocks.setdefault(_name_block(one.run), set()).add(name)
     whole = [block for block, here in blocks.items() if here <= set(named)]
     several = set().union(*(blocks[block] for block in whole)) == set(named) and len(whole) < len(named)
-    return f"{', '.join(whole)} of every model" if several else ", ".join(named)
+    return f"{', '.join(whole)} of every model" if several else ", ".join(_join_models(named, every, results))
+
+
+def _join_models(named: Sequence[str], every: Sequence[str], results: Sequence[Result]) -> list[str]:
+    """List models some of whose runs have these names, the configs behind those that have others too."""
+    runs: dict[str, dict[str, str]] = {}  # of a model, the config of each by its name
+    for model, name, one in zip(_name_models(results), every, results, strict=True):
+        runs.setdefault(model, {})[name] = _name_block(one.run)
+    if len(runs) == 1 or any(model in named for model in runs):
+        return list(named)
+    here = {model: [own[name] for name in named if name in own] for model, own in runs.items()}
+    whole = [model for model, configs in here.items() if len(configs) == len(runs[model])]
+    parts = [f"{model} ({', '.join(configs)})" for model, configs in here.items() if configs and model not in whole]
+    return [*whole, *parts]
+
+
+def _name_models(results: Sequence[Result]) -> list[str]:
+    models = [one.run.inputs.llm for one in results]
+    short = [
+        model if "contract" in one.run.inputs.parameters else model.rstrip("/").rsplit("/", 1)[-1]
+        for model, one in zip(models, results, strict=True)
+    ]
+    return short if len({*short}) == len({*models}) else models
 
 
 def _name_block(run: RunRecord) -> str:

@@ -13,6 +13,7 @@ from ..systems.rag.system import RAG
 from .grid import Detail
 from .paper import load_tables
 from .published import Published, find_beside
+from .replicas import PROMPTS, are_many
 
 
 def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
@@ -47,8 +48,8 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
     unsaid = [run for run in real if run.command[1:2] == ["score"] and not run.log]
     if any(find_beside(run) for run in unsaid):
         notes.append("With which prompts these answers were made is not known; the published ones are by the paper's.")
-    if any(_is_prompted(run) and find_beside(run) for run in real):
-        notes.append("The prompts are quadrag's, those of the published rows the authors'.")
+    if any(_is_prompted(run) and find_beside(run) for run in real) and not are_many(runs):
+        notes.append(PROMPTS)
     return notes
 
 

@@ -28,6 +28,7 @@ _MARKS = {
     _REPLICATED: f"{_REPLICATED}: the published row that is replicated, settings and data as in the paper; {{}}.",
     _ROW: f"{_ROW}: the published row of the recipe, which is not replicated.",
 }
+PROMPTS = "The prompts are quadrag's, those of the published rows the authors'."
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
@@ -42,9 +43,17 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
             asked = f"{keep_name(run.inputs.llm)}{f', served by {keep_name(server)}' if server else ''}"
             notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {_name_owner([run.inputs])}.")
     notes = list(dict.fromkeys(notes))
-    told = notes if len(notes) <= _FEW else [Detail(note) for note in notes]
+    told = notes
+    if are_many(runs):
+        told = [Detail(note) for note in notes]
+        told += [PROMPTS] * (_name_owner(run.inputs for run in runs) == "ours")
     names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)
     return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
+
+
+def are_many(runs: Sequence[RunRecord]) -> bool:
+    """Whether runs are of so many recipes that those are not told of one by one."""
+    return len({run.row["recipe"] for run in runs if run.row}) > _FEW
 
 
 def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:

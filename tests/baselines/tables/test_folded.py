@@ -2,9 +2,34 @@
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.tables.folded import fold_lines, fold_names, fold_notes
+from quadrag.baselines.tables.grid import Detail
+from quadrag.baselines.tables.names import join_runs, name_apart
 from quadrag.baselines.tables.notes import note_judged, note_ruled
+from quadrag.baselines.tables.replicas import PROMPTS, note_recipes
 from quadrag.baselines.tables.run_notes import note_invalid
 from quadrag.run_record import Inputs, RunRecord
+
+
+def test_runs_of_many_models_are_named_by_what_they_share():
+    def make(model: str, config: str) -> Result:
+        config = f"noise_robustness_{config}"
+        inputs = Inputs(quadrag="0", benchmark="rgb", config=config, splits=["test"], retriever="own", llm=model)
+        return Result(RunRecord(inputs, row={"recipe": f"rgb-table1-{model}"}), [], [])
+
+    results = [make(model, config) for config in ("en", "zh") for model in ("o/a", "o/b", "c", "d")]
+    names = name_apart(results)
+    assert names[0] == "a noise_robustness_en" and len({*names}) == 8
+    assert join_runs(names, results) == "all 8 runs"
+    assert join_runs(names[:4], results) == "noise_robustness_en of every model"
+    assert join_runs([names[0], names[1], names[4], names[6]], results) == (
+        "a, b (noise_robustness_en), c (noise_robustness_zh)"
+    )
+    assert join_runs(names[:2], results) == "a noise_robustness_en, b noise_robustness_en"
+    alike = [make(model, config) for config in ("en", "zh") for model in ("o/a", "p/a")]
+    assert name_apart(alike)[0] == "o/a noise_robustness_en", "two models of one name"
+    runs = [one.run for one in results]
+    told = [[note for note in note_recipes(some) if not isinstance(note, Detail)] for some in (runs[:3], runs)]
+    assert len(told[0]) == 3 and told[1] == [PROMPTS], "of many recipes whose the prompts are is said once"
 
 
 def test_lines_alike_but_for_their_numbers_are_one_with_the_least_and_the_greatest():

@@ -52,6 +52,7 @@ def test_a_label_is_broken_at_a_blank_and_a_name_only_where_it_is_longer_than_th
         return [line.partition("96.33")[0].rstrip() for line in printed.getvalue().splitlines()[4:]]
 
     assert labels("vicuna-v1.3", " gpt-4.5-mo (ours)") == ["vicuna-v1.3", " gpt-4.5-mo", "   (ours)"]
+    assert labels("gpt-3.5-turbo（本次）")[:2] == ["gpt-3.5-turbo", "  （本次）"]
     long = labels("vicuna-7b-v1.3-32k", "gpt-13.25-turbo (ours)")
     assert long == ["vicuna-7b-", "  v1.3-32k", "gpt-13.25-", "  turbo (ours)"], "not within a version's number"
 
