@@ -86,7 +86,7 @@ def test_two_runs_of_one_system_in_a_folder_are_to_be_reported_beside_each_other
     asked = ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--limit", 2)
     assert cli(*asked, "--out", "both/a").code == cli(*asked, "--out", "both/b").code == 0
     ran = cli("report", "both")
-    assert ran.code == 2 and ran.err.endswith("; name both folders, A B, to see them beside each other\n")
+    assert ran.code == 2 and ran.err.endswith("; name the folders of the runs, A B, to see them beside each other\n")
     assert cli("view", "both", "--no-browser").err == ran.err, "both commands take two folders"
     assert cli("report", "both/a", "both/b").code == 0
 
