@@ -55,17 +55,20 @@ def keep_names(names: str) -> str:
 
 
 def name_apart(results: Sequence[Result]) -> list[str]:
-    """Name runs by the model and the config that they do not share, or by their folders; one alone has no name.
+    """Name runs by the model, the config and the splits that they do not share, or by their folders; one has no name.
 
     A config is called as the paper calls it, where that has a name for it; a model without the folders or the
     organisation before it, unless two are then called alike.
     """
-    made = [*zip(_name_models(results), (_name_block(one.run) for one in results), strict=True)]
-    shared = [len(set(column)) == 1 for column in zip(*made, strict=True)]
-    names = [" ".join(part for part, same in zip(one, shared, strict=True) if not same) for one in made]
-    if len(results) == 1 or len(set(names)) == len(names):
-        return names
-    return [one.folder.name if one.folder else one.run.inputs.config for one in results]
+    models = _name_models(results)
+    ways = [[_name_block(one.run) for one in results], [" ".join(one.run.inputs.splits) for one in results]]
+    for parts in ([models, ways[0]], [models, *ways]):
+        differing = [column for column in parts if len({*column}) > 1]
+        names = [" ".join(one) for one in zip(*differing, strict=True)] or [""] * len(results)
+        if len(results) == 1 or len({*names}) == len(names):
+            return names
+    folders = [one.folder.name if one.folder else one.run.inputs.config for one in results]
+    return [f"{model} {name}" for model, name in zip(models, folders, strict=True)] if len({*models}) > 1 else folders
 
 
 def join_runs(names: Sequence[str], results: Sequence[Result]) -> str:
@@ -86,9 +89,9 @@ def join_runs(names: Sequence[str], results: Sequence[Result]) -> str:
 
 def _join_models(named: Sequence[str], every: Sequence[str], results: Sequence[Result]) -> list[str]:
     """List models some of whose runs have these names, the configs behind those that have others too."""
-    runs: dict[str, dict[str, str]] = {}  # of a model, the config of each by its name
-    for model, name, one in zip(_name_models(results), every, results, strict=True):
-        runs.setdefault(model, {})[name] = _name_block(one.run)
+    runs: dict[str, dict[str, str]] = {}  # of a model, what else each is called, by its name
+    for model, name in zip(_name_models(results), every, strict=True):
+        runs.setdefault(model, {})[name] = name.removeprefix(f"{model} ")
     if len(runs) == 1 or any(model in named for model in runs):
         return list(named)
     here = {model: [own[name] for name in named if name in own] for model, own in runs.items()}

@@ -11,9 +11,9 @@ from quadrag.run_record import Inputs, RunRecord
 
 
 def test_runs_of_many_models_are_named_by_what_they_share():
-    def make(model: str, config: str) -> Result:
+    def make(model: str, config: str, split: str = "test") -> Result:
         config = f"noise_robustness_{config}"
-        inputs = Inputs(quadrag="0", benchmark="rgb", config=config, splits=["test"], retriever="own", llm=model)
+        inputs = Inputs(quadrag="0", benchmark="rgb", config=config, splits=[split], retriever="own", llm=model)
         return Result(RunRecord(inputs, row={"recipe": f"rgb-table1-{model}"}), [], [])
 
     results = [make(model, config) for config in ("en", "zh") for model in ("o/a", "o/b", "c", "d")]
@@ -27,6 +27,10 @@ def test_runs_of_many_models_are_named_by_what_they_share():
     assert join_runs(names[:2], results) == "a noise_robustness_en, b noise_robustness_en"
     alike = [make(model, config) for config in ("en", "zh") for model in ("o/a", "p/a")]
     assert name_apart(alike)[0] == "o/a noise_robustness_en", "two models of one name"
+    logs = [make(model, "en", split) for model in "ab" for split in ("noise_0", "noise_20")]
+    assert name_apart([*logs, make("b", "zh", "noise_0")])[1] == "a noise_robustness_en noise_20"
+    again = name_apart([logs[0], *logs])
+    assert again[0] == "a noise_robustness_en", "folders have the model's name before them"
     runs = [one.run for one in results]
     told = [[note for note in note_recipes(some) if not isinstance(note, Detail)] for some in (runs[:3], runs)]
     assert len(told[0]) == 3 and told[1] == [PROMPTS], "of many recipes whose the prompts are is said once"
