@@ -125,10 +125,13 @@ def tell_apart(names: Sequence[str]) -> list[str]:
 
 
 def _clip_folders(name: str, longest: int) -> str:
-    """Cut the front off each folder of a name that is too long."""
-    folders = name.split("/")
-    room = (longest + 1) // len(folders) - 1
-    return name if len(name) <= _LONG else "/".join(_clip(one, max(room, 1)) for one in folders)
+    """Cut the front off the folders of a name that is too long: the last one, which says most, keeps the most."""
+    if len(name) <= _LONG:
+        return name
+    *above, last = name.split("/")
+    last = _clip(last, _LONG)
+    room = (longest - len(last)) // max(len(above), 1) - 1
+    return "/".join([*(_clip(one, max(room, 5)) for one in above), last])
 
 
 def _clip(name: str, longest: int) -> str:

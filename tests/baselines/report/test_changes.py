@@ -269,7 +269,7 @@ def test_what_cannot_be_compared_is_one_line(two, cli):
                 "x/bert_scores_run_2/openai_oss-20b.jsonl",
                 "x/none/qwen.jsonl",
             ),
-            ["…run_1/…oss-20b", "…run_2/…oss-20b", "none/qwen"],
+            ["…run_1/openai_oss-20b", "…run_2/openai_oss-20b", "none/qwen"],
         ),
     ],
 )
