@@ -83,7 +83,7 @@ def test_what_is_better_than_the_best_published_by_a_quirk_alone_is_told(cli):
 
 def test_beside_made_up_data_no_published_value_stands_and_a_line_says_why(cli):
     ran = cli("run", "rgb", "noise_robustness_en", *SAMPLE, "--split", "noise_0", "--out", "a")
-    why = "The data are the bundled sample, which is made up.\nNo published value stands beside made-up data.\n"
+    why = "\n! The data are the bundled sample, which is made up.\n! No published value stands beside made-up data.\n"
     assert ran.code == 0 and why in ran.out and "Published" not in ran.out
     assert rows(ran.out) == [["accuracy", "91.7", "64.6–98.5", "12 of 12"]]
     page = Path("a/report.html").read_text(encoding="utf-8").partition("</style>")[2].partition("<script")[0]
@@ -115,7 +115,8 @@ def test_it_is_said_whose_prompts_the_printed_rows_are_by(cli):
     one = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
     with ChatServer(text="Oslo", models=["m"]) as server:
         asked = ("--llm", server.url, "--limit", "2")
-        assert said in cli(*one, *data, *asked).out and said in cli("run", "rgb", "--all", *data, *asked).out
+        assert f"\n- {said}\n" in cli(*one, *data, *asked).out
+        assert f" - All tables: {said} " in " ".join(cli("run", "rgb", "--all", *data, *asked).out.split())
         assert said not in cli(*one, *SAMPLE, *asked, "--out", "s").out, "no row stands beside"
         assert said not in cli("run", "--recipe", "rgb-table1-chatgpt-en", *data, *asked).out, "it says so itself"
     assert said not in cli(*one, *data).out, "no prompt is used"
@@ -146,7 +147,7 @@ def test_invalid_and_partial_stand_on_top_of_every_table(cli, answers_of_crag):
 def test_of_a_metric_with_cuts_the_deepest_and_at_most_five_are_shown(cli):
     assert cli("run", "crud_rag", "qa_1doc", *SAMPLE, "--option", "gold=test", "--out", "a").code == 0
     found = rows(cli("report", "a").out)
-    assert [row[0] for row in found] == ["rouge_l", "bleu", "recall@8", "length"]
+    assert [row[0] for row in found] == ["rouge_l", "bleu", "recall@8", "mrr", "length"]
     row = {"benchmark": "none", "config": "c", "split": "s", "metric": "crud_overlap", "profile": "official"}
     keys = metric_record("crud_overlap").keys
     assert len(keys) > MOST
@@ -187,15 +188,16 @@ SAME = "All 15 answers are the same text, 'Paris'."
 def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
-    title, told, head, *lines, unit, about, more, lacking, lower, _, page = repr(result).splitlines()
-    assert unit == "Percent."
-    assert lower == "Of missing lower is better." and lower in shown
-    assert lacking == "Not run: truthfulness, accuracy, hallucination (judge=)."
-    assert page == "The page: python/report.html"
-    assert f"{about} {more}".endswith("stands word for word in the reply; ours, not the paper's.")
-    assert " ".join(shown.split()).count(f"{about} {more}") == 1 and max(map(len, repr(result).splitlines())) <= 80
-    assert told == SAME and SAME in " ".join(shown.split()), "where not to know is asked for, nothing is advised"
-    assert title == "crag task_1_2 public, <lambda>, official profile"
+    title, alike, head, *lines, unit, about, more, lacking, lower, _, page = repr(result).splitlines()
+    assert unit == "- Percent."
+    assert lower == "- Of missing lower is better." and f"\n{lower}\n" in shown
+    assert lacking == "- Not run: truthfulness, accuracy, hallucination (judge=)."
+    assert page == "- The page: python/report.html"
+    told = "- accuracy_bounded: an accepted answer stands word for word in the reply;"
+    assert (about, more) == (f"{told} ours,", "  not the paper's.")
+    assert shown.count(f"\n{about}\n{more}\n") == 1 and max(map(len, repr(result).splitlines())) <= 80
+    assert alike == f"! {SAME}" and f"\n{alike}\n" in shown, "where not to know is asked for, nothing is advised"
+    assert title == "crag task_1_2 public, lambda, official profile"
     assert [re.split(r" {2,}", line) for line in lines] == [row[:4] for row in rows(shown)]
     assert len({line.index(" of ") for line in lines}) == 1 and head.split("  ")[0] == "metric"
     page = result._repr_html_()
@@ -204,9 +206,9 @@ def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     headline, also, title, made_up, alike, same, _, *lines = repr(quadrag.compare(result, "again")).splitlines()
     assert headline.startswith("No difference on any question by accuracy_bounded (95% ")
     assert f"{headline} {also}".endswith(", nor by missing.") and title.startswith("Comparison: again ")
-    assert made_up == "The data are the bundled sample, which is made up."
-    assert alike == f"python, again: {SAME}"
-    assert same.endswith("answers are the same texts in both.")
+    assert made_up == "! The data are the bundled sample, which is made up."
+    assert alike == f"! python, again: {SAME}"
+    assert same == "! 15 of 15 answers are the same texts in both."
     assert [line.split()[0] for line in lines[:2]] == list(result.headlines)
 
 
@@ -215,7 +217,7 @@ def test_why_questions_are_missing_is_told_in_python_as_on_the_terminal(cli):
     some = texts | dict.fromkeys(list(texts)[:2], "")
     quadrag.evaluate("crud_rag", "summary", lambda question: some[question.id], data_dir="sample", out="a")
     told = "Unscored, rouge_l, bleu, length (official): summary test: empty 2."
-    assert told in repr(quadrag.result("a")).splitlines() and cli("report", "a").out.count(told) == 1
+    assert f"- {told}" in repr(quadrag.result("a")).splitlines() and cli("report", "a").out.count(told) == 1
 
 
 def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
@@ -261,7 +263,7 @@ def test_what_the_other_profile_says_is_told_where_it_is_far_away(never_declines
     assert "按修正口径：rejection_rate 0.0。--verbose 显示两种口径。" in cli("report", "never", "--labels", "zh").out
     swapped = repr(quadrag.result("never", profile="corrected"))
     assert "By the official profile: rejection_rate 66.7." in swapped
-    why = "\nOfficial rejection_rate counts correct answers as rejections too.\n"
+    why = "\n- Official rejection_rate counts correct answers as rejections too.\n"
     assert why in swapped and why in repr(never_declines)
     capsys.readouterr()
     quadrag.result("never", profile="corrected").show(wrong=True, limit=1)

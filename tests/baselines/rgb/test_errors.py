@@ -136,7 +136,7 @@ def test_a_judge_whose_first_verdicts_cannot_be_read_is_asked_no_further(integra
         made = server.requests
         assert 0 < made <= 12
         chinese = integrated(*asked, "--labels", "zh").err
-        assert "最初的 12 个判断都读不懂" in chinese and "它说 'I will not say.'" in chinese and server.requests == made
+        assert "最初的 12 个判断都读不懂" in chinese and "它说“I will not say.”" in chinese and server.requests == made
         assert not Path("R/errors.jsonl").exists()
         assert integrated(*asked, "--max-failed", "1").code == 0 and server.requests > made
         server.state.text = '{"classes": ["ignoring"]}'

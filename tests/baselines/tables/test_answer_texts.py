@@ -129,7 +129,7 @@ def test_a_text_that_a_metric_looks_for_is_else_not_told_of():
 
 def test_refusals_where_the_prompt_asks_for_them_are_not_taken_for_errors():
     refused, own = "抱歉，没有提到。", [f"answer {i}" for i in range(45)]
-    same = f"15 of 60 answers are the same text, '{refused}'"
+    same = "15 of 60 answers are the same text, '抱歉，没有提到'"
     assert told_of([refused] * 15 + own, metric="rejection_rate.rejection_rate") == f"{same}."
     assert told_of([refused] * 15 + own) == f"{same}{OWN}."
     judged = {"metric": "rejection_rate.rejection_rate_judged", "value": 1, "right": refused}

@@ -107,6 +107,7 @@ def test_a_comparison_says_which_run_is_on_made_up_data(real_data, capsys):
     for folder, data in ("made", "sample"), ("real", str(real_data("RGB"))), ("again", "sample"):
         assert main(["run", "rgb", "counterfactual_robustness_en", "--data-dir", data, "--out", folder]) == 0
     capsys.readouterr()
-    for others, named in (["real"], "\nmade: The"), (["real", "again"], "\nmade, again: The"), (["again"], "\nThe"):
+    named = {("real",): "! made: The", ("real", "again"): "- made, again: The", ("again",): "! The"}
+    for others, told in named.items():
         assert main(["report", "made", *others]) == 0
-        assert f"{named} data are the bundled sample, which is made up.\n" in capsys.readouterr().out
+        assert f"\n{told} data are the bundled sample, which is made up.\n" in capsys.readouterr().out
