@@ -8,7 +8,7 @@ from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.metric_record import show_key
 
 from ..core.result import Result
-from ..scoring.validity import is_invalid
+from ..scoring.validity import find_by_phrase, is_invalid
 from ..tables.cells import NOTHING, Row, count_items, format_value, interval_cell, unit_of
 from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
@@ -60,12 +60,13 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
     """Yield a line for every metric that was computed: value, interval, n and signature.
 
-    Config, split, retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
+    Where a phrase is looked for in place of the judge whom the value rests on, that stands behind n. Config, split, retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
     """
     runs = [(result.run.inputs, result.run.row.get("recipe")) for result in results]
     names = [(one.config, one.splits, one.retriever, one.llm, recipe) for one, recipe in runs]
     for number, (result, name) in enumerate(zip(results, names, strict=True), 1):
         which = str(result.folder or f"#{number}") if names.count(name) > 1 else None
+        by_phrase = {place[2:] for place in find_by_phrase(result.scores)}
         for row in _select(result, [profile]):
             if "not_run" in row:
                 continue
@@ -73,7 +74,9 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
             shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
             between = interval_cell(row["value"], row["interval"], n, unit).sub or NOTHING
             place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
-            yield f"{place}: {show_key(row['metric'], row['key'])} = {shown} ({between}) n={n} {row['signature']}"
+            rests = " by phrase" * ((row["metric"], row["key"]) in by_phrase)
+            key = show_key(row["metric"], row["key"])
+            yield f"{place}: {key} = {shown} ({between}) n={n}{rests} {row['signature']}"
 
 
 def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
