@@ -175,8 +175,8 @@ def name_runs(runs: Runs) -> str:
     models = {name_model(run.inputs) for run in records}
     systems = few("systems", (name_model(run.inputs) for run in records))
     if len(runs) > len(models):
-        named = tell_apart([name for name, _ in runs]) if len(models) == 1 else map(str, range(len(runs)))
-        systems += f" ({few('runs', named)})"
+        named = tell_apart([name for name, _ in runs])
+        systems = f"{systems} ({few('runs', named)})" if len(models) == 1 else few("systems", named)
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
 
