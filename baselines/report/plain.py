@@ -60,7 +60,8 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
     """Yield a line for every metric that was computed: value, interval, n and signature.
 
-    Where a phrase is looked for in place of the judge whom the value rests on, that stands behind n. Config, split, retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
+    Where a phrase is looked for in place of the judge whom the value rests on, that stands behind n. Config, split,
+    retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
     """
     runs = [(result.run.inputs, result.run.row.get("recipe")) for result in results]
     names = [(one.config, one.splits, one.retriever, one.llm, recipe) for one, recipe in runs]

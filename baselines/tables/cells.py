@@ -55,11 +55,19 @@ def _decimals(n: int | None) -> int:
 
 
 def format_bound(value: float, unit: str = RATE) -> str:
-    """Write a bound of an interval: percent with one decimal; a length with none, and a rate above 1 too.
+    """Write a bound of an interval with one decimal, a rate in percent; one above 1 with none.
 
     OmniEval's official values keep a judge's verdict beyond its scale, and their columns are narrow.
     """
-    return write_number(value, 0) if unit == CHARACTERS else write_number(value * 100, 0 if value > 1 else 1)
+    return write_number(value, 1) if unit == CHARACTERS else write_number(value * 100, 0 if value > 1 else 1)
+
+
+def _write_bounds(value: float | None, bounds: Sequence[float], unit: str) -> list[str]:
+    """Write the bounds of a value; those of a length in whole characters where it lies between: columns are narrow."""
+    whole = [write_number(side, 0) for side in bounds]
+    if unit == CHARACTERS and value is not None and whole and float(whole[0]) <= round(value, 1) <= float(whole[1]):
+        return whole
+    return [format_bound(side, unit) for side in bounds]
 
 
 def join_bounds(bounds: Sequence[str]) -> str:
@@ -77,7 +85,7 @@ def interval_cell(value: float | None, interval: Sequence[float] | None, n: int 
     bounds = (interval or ()) if n is not None and n >= FEW else ()
     return Cell(
         format_value(value, unit, n),
-        join_bounds([format_bound(side, unit) for side in bounds]),
+        join_bounds(_write_bounds(value, bounds, unit)),
         figure_of(value, bounds, n, unit),
     )
 
@@ -142,11 +150,10 @@ def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
         unit: of the values.
         better: whether more or less is better; where it is not, no chart asks what is chance.
     """
-    scale, decimals = (1, 0) if unit == CHARACTERS else (100, 1)
     text = format_difference(pair.difference, unit, pair.n)
     if pair.n < FEW:
         return Cell(text)
-    bounds = " to ".join(write_number(end * scale, decimals) for end in pair.interval)
+    bounds = " to ".join(_write_bounds(pair.difference, pair.interval, unit))
     bounds *= bool(pair.difference or any(pair.interval))  # where nothing differs one without width tells nothing
     figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
     said = "characters" if unit == CHARACTERS else "percent points"

@@ -63,7 +63,9 @@ def shown(lines: Any) -> list[tuple[str, list[str]]]:
 
 def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     (line, count) = our_lines("ours", [score("bleu", 0.5), score("length", 88.25)], ["bleu", "length"], ["official"])
-    assert [(cell.text, cell.sub) for cell in line.cells] == [("50.0", "25.0–50.0"), ("88.2", "44–88")]
+    assert [(cell.text, cell.sub) for cell in line.cells] == [("50.0", "25.0–50.0"), ("88.2", "44.1–88.2")]
+    between = score("length", 88.25, interval=[80.5, 190.25])
+    assert our_lines("ours", [between], ["length"], ["official"])[0].cells[0].sub == "80–190", "it lies between them"
     assert shown([count]) == [("  n", ["8", "8"])]
     assert name_units([score("bleu", 0.5)]) == "Percent"
     assert name_units([score("bleu", 0.5), score("length", 1.0)]) == "Percent, length in characters"
@@ -182,7 +184,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     ]
     adjusted = difference_cell(replace(pairs[1], p=0.098), "characters")
     assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
-    assert (adjusted.text, adjusted.sub) == ("+0.1", "0 to 0")
+    assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1 to 0.2")
 
 
 def test_points_stand_under_points_and_the_marks_of_intervals_too():
