@@ -234,14 +234,14 @@ def list_keys(places: Sequence[Place], run: RunRecord) -> str:
     ranks = {place: heads.get(metric_record(place[2]).key(place[3]).name, len(heads)) for place in places}
     shown = sum(rank < len(heads) for rank in ranks.values()) or _SHOWN
     keys = [show_key(*place[2:]) for place in sorted(places, key=ranks.__getitem__)]
-    return shorten_list(keys[: max(shown, _FEW)], len(keys))
+    return shorten_list(keys, max(shown, _FEW))
 
 
-def shorten_list(names: Sequence[str], total: int | None = None) -> str:
-    """List names, the first few alone where there are many; of a larger total say how many are left."""
-    shown = names[:_SHOWN]
-    left = (len(names) if total is None else total) - len(shown)
-    return ", ".join(shown) + f" and {left} more" * bool(left)
+def shorten_list(names: Sequence[str], few: int = _SHOWN) -> str:
+    """List names, the first few alone where there are many, and how many are left: never one, which is named."""
+    shown = names[: min(few, _SHOWN)]
+    left = len(names) - len(shown)
+    return ", ".join(names if left == 1 else shown) + f" and {left} more" * (left > 1)
 
 
 def place_of(row: Mapping[str, Any]) -> Place:

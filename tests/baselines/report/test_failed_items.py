@@ -11,6 +11,7 @@ import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.runs.finished import read_runs
+from quadrag.baselines.scoring.faults import shorten_list
 from quadrag.run_record import read_run
 
 PLACE = ("rgb", "noise_robustness_en")
@@ -66,6 +67,12 @@ def test_the_mean_of_a_column_is_the_score_where_official_makes_values_of_what_c
     for one in (found, quadrag.result("j", "corrected")):
         column = one.to_pandas(texts=False)["truthfulness"]
         assert column.mean() == pytest.approx(one["truthfulness"].value)
+
+
+def test_of_many_names_the_first_are_listed_and_never_one_alone_left_out():
+    assert shorten_list(["a", "b", "c", "d", "e"]) == "a, b, c, d, e"
+    assert shorten_list(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 more"
+    assert [shorten_list(["a", "b", "c", "d", "e"], few) for few in (3, 9)] == ["a, b, c and 2 more", "a, b, c, d, e"]
 
 
 def test_what_official_leaves_out_is_told_apart_from_what_it_makes_values_of(cli):
