@@ -175,8 +175,8 @@ def name_runs(runs: Runs) -> str:
     models = {name_model(run.inputs) for run in records}
     systems = few("systems", (name_model(run.inputs) for run in records))
     if len(runs) > len(models):
-        named = tell_apart([name for name, _ in runs])
-        systems = f"{systems} ({few('runs', named)})" if len(models) == 1 else few("systems", named)
+        named = few("runs", tell_apart([name for name, _ in runs]))
+        systems = named if 1 < len(models) and len(runs) <= MOST else f"{systems} ({named})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
 

@@ -158,7 +158,7 @@ def test_a_title_counts_runs_and_systems_apart(campaign):
 
     assert named(*(f"m{n % 6}" for n in range(24))) == "6 systems (24 runs)"
     assert named(*(f"m{n}" for n in range(24))) == "24 systems"
-    assert named("m0", "m1", "m0", "m1", "m0") == "m0, m1 (5 runs)"
+    assert named("m0", "m1", "m0", "m1", "m0") == "m0, m1 (5 runs)" and named("m0", "m1", "m0") == "f0, f1, f2"
     assert named("m", "m") == "m (f0, f1)" and named("m") == "m"
 
 
