@@ -29,14 +29,16 @@ RUN = ("crag", "qa", "--retriever", "none", "--data-dir", "sample", "--ledger", 
 def first(shared_cli):
     """What `certified` gives, made once, in the folder that the tests share."""
     (shared_cli.folder / "labels.csv").write_text(LABELS, encoding="utf-8")
-    with ChatServer(models=["j", "other"], text='{"score": 1}') as server:
-        server.rules.append(_refusing())
+    with ChatServer(models=["j", "other", "unsure"], text='{"score": 1}') as server:
+        server.rules.append(_reply('"What is number 7?"', 0))
         spec = ("--judge", f"{server.url}#j", "--ledger", "ledger")
         done = shared_cli("certify-judge", "labels.csv", *spec, "--out", "c.json")
         assert done.code == 0, done.err
         first = shared_cli("run", *RUN, "--judge", f"{server.url}#j", "--certificate", "c.json", "--out", "runs/a")
         assert first.code == 0, first.err
         shared_cli("run", *RUN, "--judge", f"{server.url}#other", "--out", "runs/other")
+        server.rules += [_reply("grammy", 1), _reply("latest closing price", 1), _reply("", 0)]
+        shared_cli("run", *RUN, "--judge", f"{server.url}#unsure", "--out", "runs/unsure")
         (shared_cli.folder / "own.yaml").write_text(
             'llm_only: {user: "{query} {query_time}"}\njudge: {user: Reply with a score.}\n'
             'web: {user: "{references} {query} {query_time}"}\nentities: {user: Say in JSON what it is about.}\n'
@@ -55,10 +57,10 @@ def certified(first, shared_cli, cli, tmp_path):
     return first
 
 
-def _refusing():
+def _reply(match, score):
     from chat_server import Rule
 
-    return Rule("reply", match='"What is number 7?"', message={"content": '{"score": 0}'})
+    return Rule("reply", match=match, message={"content": f'{{"score": {score}}}'})
 
 
 @pytest.mark.parametrize(
@@ -116,12 +118,13 @@ def test_what_a_worthless_judge_said_is_not_compared(certified):
 
 
 def test_any_other_judge_is_not_certified(cli, certified):
-    first = "to begin with, label what it judged: `quadrag label runs/other --out sheet.csv`."
+    first = "to begin with, label what it judged: `quadrag label runs/unsure --out sheet.csv`."
     unchecked = "nor checked by words, which find 0 of 13 answers right"
-    told = f"judge not certified: other (truthfulness, accuracy, hallucination), {unchecked}; {first}"
-    assert told in flat(cli("report", "runs/other").out)
+    told = f"judge not certified: unsure (truthfulness, accuracy, hallucination), {unchecked}; {first}"
+    assert told in flat(cli("report", "runs/unsure").out)
+    assert "not certified" not in cli("report", "runs/other").out, "all its verdicts are the same, which says more"
     unused = "The certificate of j (accuracy) is not used:"
-    whys = {"other": ("other", "the judge here is other"), "own": ("j", "it is of another metric or prompt")}
+    whys = {"unsure": ("unsure", "the judge here is unsure"), "own": ("j", "it is of another metric or prompt")}
     for name, (judge, why) in whys.items():
         done = cli("report", f"runs/{name}", "--certificate", "c.json")
         assert f"judge not certified: {judge} (truthfulness, accuracy, hallucination)" in flat(done.out)

@@ -224,6 +224,8 @@ def test_a_judge_without_certificate_is_told_of_once_for_all_its_runs() -> None:
     told = note_judges([replace(one, scores=[row | signed for row in one.scores]) for one in runs])
     assert [note.count("not certified") for note in told] == [1]
     assert told[0].endswith("`quadrag label RUN --out sheet.csv`, and so of 1 other run.")
+    alike = [replace(one, scores=[row | signed | {"alike": True} for row in one.scores]) for one in runs]
+    assert note_judges(alike) == [], "that its verdicts are all the same says more"
 
 
 def test_of_several_runs_what_is_not_compared_for_one_reason_is_told_in_one_line() -> None:

@@ -209,6 +209,7 @@ def test_of_a_metric_without_labels_the_small_judge_decides_all_that_can_be_read
             says("small", "GOOD", verdict(2)),
             says("big", "GOOD", verdict(2)),
             says("big", "POOR", verdict(0)),
+            says("small", "宜家贷", verdict(0)),
         ]
         choose = ("certify-judge", "labels.csv", "--metric", "omnieval.acc", *both(server), "--out", "c.json")
         assert "cascade(small[2] > big)" in cli(*choose).out
