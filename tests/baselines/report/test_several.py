@@ -60,7 +60,9 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
             "good leads on rouge_l with 40.0: better than poor (p 0.001); equal to raising on the 16 questions that "
             "both scored; not decided against close."
         )
-        looked = "For the run that leads, p is multiplied by 6, the number of pairs of runs: it was picked by its value."
+        looked = (
+            "For the run that leads, p is multiplied by 6, the number of pairs of runs: it was picked by its value."
+        )
         assert looked in grid.notes
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
     glance = glance_several(named)
