@@ -11,10 +11,10 @@ _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 
 
 def table_html(grid: Grid, file: str = "") -> str:
-    """Write a table as HTML: verdicts and title stand above it, other notes for everyone under it, small, a line each.
+    """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it, small, a line each.
 
-    Alarms stand above it too or, where a verdict says what it shows, first under it. What a line's bar is of, its head
-    says. A note that ends with the name of a `file` is a link to it.
+    Alarms and notes have the signs that they have in a terminal. What a line's bar is of, its head says. A note that
+    ends with the name of a `file` is a link to it.
     """
     bars = draw_bars(grid)
     drawn = any(bars)
@@ -32,17 +32,15 @@ def table_html(grid: Grid, file: str = "") -> str:
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
     said = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
-    alarms = [mark_code(note) for note in grid.notes if isinstance(note, Alarm)]
-    shown = table + f"<p>{'<br>'.join(alarms)}</p>" * bool(alarms)
-    if not said:
-        shown = "".join(f"<p><b>{alarm}</b></p>" for alarm in alarms) + table
+    alarms = [f"! {mark_code(note)}" for note in grid.notes if isinstance(note, Alarm)]
+    above = f"<p>{'<br>'.join(alarms)}</p>" * bool(alarms)
     below = [
-        _link(mark_code(note), html.escape(file))
+        f"- {_link(mark_code(note), html.escape(file))}"
         for note in grid.notes
         if not isinstance(note, Alarm | Detail | Verdict)
     ]
     notes = f"<p><small>{'<br>'.join(below)}</small></p>" if below else ""
-    return f"<div>{said}<b>{html.escape(grid.title)}</b>{shown}{notes}</div>"
+    return f"<div>{said}<b>{html.escape(grid.title)}</b>{above}{table}{notes}</div>"
 
 
 def _name_drawn(grid: Grid) -> str:

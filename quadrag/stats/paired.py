@@ -17,6 +17,8 @@ from .items import Group, Interval, Item, choose_fill, counted, make_group, numb
 from .resampling import DRAWS, Draws, resample_groups, sort_units
 from .tests import mcnemar, sign_flips
 
+_NOISE = 1e-12  # of a sum that is 0
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -145,7 +147,9 @@ def _pair_sides(
     difference = float(sum(w * (b.mean - a.mean) for w, a, b in zip(share, ones, others, strict=True)))
     influence = [b - a for a, b in zip(influences(ones), influences(others), strict=True)]
     spread = math.sqrt(variance_of(influence) * n)
-    changed = sum(int((one.sums != other.sums).any(axis=0).sum()) for one, other in zip(ones, others, strict=True))
+    changed = sum(_count_changed(one, other) for one, other in zip(ones, others, strict=True))
+    if not changed and abs(difference) < _NOISE:
+        difference = spread = 0.0
     if len(found) == 1 and (apart := found[0].apart):
         counts = apart.first, apart.second
         low, high = share_difference(*counts, n, draws.level)
@@ -157,6 +161,13 @@ def _pair_sides(
     interval = bca(drawn[1] - drawn[0], difference, np.concatenate(influence), draws.level, stretch)
     p = sign_flips([one.sums for one in ones], [other.sums for other in others], share, seed=draws.seed)
     return Pair(difference, interval, n, p, "flips", spread, changed) if interval else None
+
+
+def _count_changed(one: Group, other: Group) -> int:
+    """Count the units whose means differ, however many samples either is of, or that one alone has a value of."""
+    here, there = one.sums[1] > 0, other.sums[1] > 0
+    crossed = one.sums[0] * other.sums[1], other.sums[0] * one.sums[1]
+    return int(((here != there) | ~np.isclose(*crossed, rtol=1e-9, atol=_NOISE)).sum())
 
 
 class _Apart(NamedTuple):
@@ -195,17 +206,19 @@ def _pair_group(
         side._replace(sums=sums)
         for side, sums in zip((one, other), sort_units(np.stack([one.sums, other.sums])), strict=True)
     )
-    return _PairedGroup((one, other), len(shared), _count_apart(one, other))
+    alone = len(units) == len(shared)  # each unit is one question, of one sample or of several
+    return _PairedGroup((one, other), len(shared), _count_apart(one, other) if alone else None)
 
 
 def _count_apart(one: Group, other: Group) -> _Apart | None:
-    """Count the single items that tell two apart; None where these differ by several amounts, or units hold several.
+    """Count the questions that tell two apart by the means of their samples; None where they differ by several amounts.
 
     Shares differ by 1, also where none of them does.
     """
-    if not (one.single and other.single):
+    if any(np.unique(group.sums[1]).size != 1 for group in (one, other)):
         return None
-    gained = other.sums[0] - one.sums[0]
+    gained = other.sums[0] / other.sums[1] - one.sums[0] / one.sums[1]
+    gained[np.isclose(gained, 0, atol=1e-12)] = 0
     steps = np.unique(np.abs(gained[gained != 0]))
     if not steps.size:
         return _Apart(0, 0, 1.0) if one.shares and other.shares else None

@@ -144,7 +144,8 @@ def compare_two(
     hidden = missing[:1] if common and found.heads[0] not in compared else []  # of the metric that tells most
     ahead = [one for one in missing if one in hidden or "INVALID" in one]  # which a verdict on others must not hide
     headline = tell_headline(overall | compared, profile, columns, labels) if common else [_APART]
-    notes: list[str] = [*map(Verdict, [*ahead, *headline])]
+    elsewhere = [] if every else tell_elsewhere(first, second, found.heads, overall | compared, profile)
+    notes: list[str] = [*map(Verdict, [*ahead, *headline, *elsewhere])]
     notes += [
         *tell_judges(first, second),
         *tell_errors(first, second, {place: one.pair for place, one in compared.items()}, profile),
@@ -154,7 +155,6 @@ def compare_two(
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
     notes += tell_over(compared.values())
     notes += [one for one in missing if one not in ahead]
-    notes += tell_elsewhere(first, second, found.heads, overall | compared, profile) if not every else []
     rule = tell_rule([*overall.values(), *compared.values()], any(rest.values()))
     notes += [" ".join([_tell_units(found, profile), *rule])]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]

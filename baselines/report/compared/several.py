@@ -17,7 +17,7 @@ from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
-from .glance.leader import tell_leader
+from .glance.leader import find_leading, tell_leader
 from .glance.lined import difference_cells, head_differences, line_up
 from .matrix_change import tabulate_changes
 from .names import CORNER, FEW_RUNS, join_columns, label_place, name_columns, name_difference, name_places, tell_under
@@ -89,7 +89,7 @@ def tabulate_several(
     if every:
         values.notes = [*leader, *values.notes]
         return [values, differences]
-    lead, *rest = line_up(runs, profile)
+    lead, *rest = line_up(runs, profile, find_leading(results, profile))
     notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
     marked = [note for note in notes if isinstance(note, Alarm | Verdict)]
     single = [

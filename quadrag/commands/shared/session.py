@@ -248,10 +248,10 @@ def _name_ledger(arguments: argparse.Namespace) -> str:
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[tuple[Path, Any]], grids: Sequence[Any]) -> int:
     """Say what failed and what stopped, and of what is invalid what no printed table says; return the exit code."""
-    failures = {place: why for _, result in results for place, why in result.run.failures.items()}
+    failures = [failure for _, result in results for failure in result.run.failures.items()]
     stopped = [result.stopped for _, result in results if result.stopped]
     if failures and not stopped:
-        place, why = next(iter(failures.items()))
+        place, why = failures[0]
         first = one_line(f"{place}: {why}")
         tell(arguments, f"{_tell_failed(len(failures), 'answer')} (first, {first}); run again to ask again")
     verdicts = sum(result.run.failed_verdicts for _, result in results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -215,3 +216,17 @@ def test_rankings_worked_by_hand() -> None:
     assert found.n == 4
     assert rank_agreement(first, {"a": 1.0}) == (None, None, 1)
     assert rank_agreement(first, {"b": 1.0, "c": 2.0}) == (None, None, 2), "all alike in one"
+
+
+def test_samples_that_repeat_each_other_change_no_verdict() -> None:
+    """Five of sixty questions differ; three answers to each, all alike, are tested as one is."""
+
+    def repeated(values: Sequence[float], times: int) -> list[Item]:
+        return [Item(at, value) for at, value in enumerate(values) for _ in range(times)]
+
+    first, second = [0.0] * 5 + [1.0] * 55, [1.0] * 60
+    once, thrice = (pair(repeated(first, n), repeated(second, n)) for n in (1, 3))
+    assert (once.test, once.changed, round(once.p, 5)) == ("mcnemar", 5, 0.03125)
+    assert replace(thrice, spread=once.spread) == once and thrice.spread == pytest.approx(once.spread)
+    mixed = pair(repeated(first, 3), repeated(first, 1))
+    assert (mixed.difference, mixed.spread, mixed.changed, mixed.p) == (0, 0, 0, 1)

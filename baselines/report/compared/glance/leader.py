@@ -84,6 +84,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
             difference = pair_cell(pairs[at], place)
             told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
             said = _find_against(lead, at)
+            told += f", {format_p(pairs[at].decisive)}, n {pairs[at].n}" * (said in (BETTER, WORSE, UNDECIDED))
             verdict = Cell(_BESIDE.get(said, said).format(columns[first], where[at]), told)
         mine = _cells(values[at]) if at in values else _lack(runs[at][1], place)
         lines.append(Line(names[at], [*mine, verdict]))
@@ -99,6 +100,12 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
         " ".join(["Better or worse: p below 0.05.", *_tell_looking(lead)]),
     ]
     return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
+
+
+def find_leading(results: Sequence[Result], profile: str) -> Place | None:
+    """Return the metric by which it is said which run leads; None where none does."""
+    lead = _find_lead(results, profile)
+    return lead and lead.place
 
 
 def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -> list[str]:
@@ -136,7 +143,7 @@ def _tell_looking(lead: _Lead) -> list[str]:
     told = (
         f"For the run that leads, p is multiplied by {pairs}, the number of pairs of runs: it was picked by its value."
     )
-    return [] if pairs == 1 or _are_equal(lead) else [told]
+    return [told] if pairs > 1 and any(_find_against(lead, at) == WORSE for at in lead.ranked) else []
 
 
 def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str]) -> Verdict:

@@ -70,12 +70,13 @@ def difference_cells(place: Place, pair: Pair | None, n: int = 0) -> list[Cell]:
     return [Cell(difference.text, figure=difference.figure), *map(Cell, texts)]
 
 
-def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
-    """Make the table of the first headline of runs, without the head of its title, and those of the others' values.
+def line_up(runs: Sequence[tuple[str, Result]], profile: str, leading: Place | None = None) -> list[Grid]:
+    """Make the table of one headline of runs, without the head of its title, and those of the others' values.
 
     Args:
         runs: name and result of each; the others are compared with the first.
         profile: ``official`` or ``corrected``.
+        leading: the headline; the first one that tells runs apart when None.
     """
     results = [result for _, result in runs]
     found = find_sides(results, profile)
@@ -86,7 +87,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
     told = [place for place, sides in found.items() if place not in alike and not _is_marked(sides)]
     alike = alike if told else alike[1:]
     left = {place: sides for place, sides in found.items() if place not in alike}
-    lead = next((place for place, sides in left.items() if not _is_marked(sides)), next(iter(left)))
+    first = next((place for place, sides in left.items() if not _is_marked(sides)), next(iter(left)))
+    lead = leading if leading in left else first
     order = _rank(lead, left[lead])
     labels = name_places(left)
     lines = []
@@ -98,7 +100,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
         elif not _is_shown(side):
             continue
         lines.append(Line(called[at], [_draw_share(lead, side.shown), *cells]))
-    first = name_columns(names)[0]
+    base = name_columns(names)[0]
     notes: list[str] = []
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
     notes += tell_failing(valued, label=labels[lead]) if has_better(lead) else []
@@ -108,7 +110,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str) -> list[Grid]:
     shown, hidden = rest[:_MOST], rest[_MOST:]
     values = _list_values({place: left[place] for place in shown}, [(at, called[at]) for at in order])
     decided = any(cell.text.endswith(_DECIDED) for grid in values for line in grid.lines for cell in line.cells)
-    notes += [f"Marked {_DECIDED}: better or worse than {first}."] * decided
+    notes += [f"Marked {_DECIDED}: better or worse than {base}."] * decided
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     notes += [f"Not in this table: {len(hidden)} more, as {labels[hidden[0]]}. {_MORE}."] if hidden else []
     columns = ["value", *head_differences(side.pair for side in left[lead])]

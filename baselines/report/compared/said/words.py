@@ -65,8 +65,15 @@ def tell_beside(
 
 def tell_odd(pairs: Mapping[Place, Compared], labels: Mapping[Place, str]) -> list[str]:
     """Say of which differences the interval alone would give another verdict than p; arguments as of `tell_beside`."""
-    odd = [labels[place] for place, one in list_told(pairs).items() if _is_odd(one)]
-    return [f"The interval alone would say otherwise; p decides on {join_labels(odd)}."] * bool(odd)
+    odd: dict[bool, list[str]] = {}
+    for place, one in list_told(pairs).items():
+        if _is_odd(one):
+            odd.setdefault((one.pair.p < ALPHA) != (one.pair.decisive < ALPHA), []).append(labels[place])
+    said = {
+        False: "The interval alone would say otherwise; p decides on",
+        True: "The interval is of one difference alone, p by Holm's rule of all, and decides on",
+    }
+    return [f"{said[raised]} {join_labels(metrics)}." for raised, metrics in odd.items()]
 
 
 def tell_rule(pairs: Iterable[Compared], rest: bool = False) -> list[str]:
