@@ -72,6 +72,10 @@ def steps_of(page: str) -> list[Step]:
 
 
 def meaning(step: Step) -> str:
-    """A step without what a translation changes: comments of a script, the language of configs and of prints."""
+    """A step without what a translation changes: comments of a script, the language of configs, rows and prints."""
     text = ast.unparse(ast.parse(step.text)) if step.kind == "python" else step.text
-    return re.sub(r"\b([a-z]+_[a-z]+)_zh\b", r"\1_en", text).replace(" --labels zh", "")
+    return (
+        re.sub(r"\b([a-z]+_[a-z]+)_zh\b", r"\1_en", text)
+        .replace(" --labels zh", "")
+        .replace("language='zh'", "language='en'")
+    )
