@@ -12,7 +12,7 @@ from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, Question
 
 from ..core.result import PROFILES, Result, own_profile
-from ..report.compared.names import name_columns, name_fully
+from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.items.chosen import find_unfit, list_others, order_metrics
 from ..report.items.gold import find_phrase, place_gold, tell_gold
 from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
@@ -21,6 +21,7 @@ from ..report.items.spelled import spell_gold
 from ..report.items.verdicts import look_up_verdicts
 from ..tables.cells import CHARACTERS
 from ..tables.language import ENGLISH, speak
+from ..tables.names import name_model
 
 MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
@@ -68,10 +69,11 @@ def collect_answers(
     whole = max((sum(len(result.items) for result in results) for _, results in runs), default=0)
     share = most // max(len(results) for _, results in runs) if whole > most else most
     shown: dict[Place, list[ShownItem | None]] = {}
+    systems: dict[Place, dict[str, None]] = {}  # what answered
     read: list[list[RunReader]] = [[] for _ in runs]
     for at, (_, results) in enumerate(runs):
         turns: Counter[str] = Counter()  # a campaign may run a config several times
-        for result in results:
+        for result, system in zip(results, _name_systems(results), strict=True):
             turn = turns[result.run.inputs.config]
             turns[result.run.inputs.config] += 1
             try:
@@ -84,6 +86,7 @@ def collect_answers(
             for item in items:
                 place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
+                systems.setdefault(place, {})[speak(system, labels)] = None
             read[at].append(reader)
             if len(result.items) > share:
                 answers.told.append(
@@ -101,10 +104,27 @@ def collect_answers(
             one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
         ],
         "benchmarks": {benchmark: [names.index(name) for name in own] for benchmark, own in ordered.items()},
-        "items": [_list_item(place, items, names, profile, labels) for place, items in shown.items()],
+        "items": [
+            _list_item(place, items, names, profile, labels, ", ".join(filter(None, systems[place])))
+            for place, items in shown.items()
+        ],
     }
     answers.items = [_whole_item(items, answers.passages, profile, labels) for items in shown.values()]
     return answers
+
+
+def _name_systems(results: Sequence[Result]) -> list[str]:
+    """Name what answered in each run of a folder, "" where it is one: the model, with the folder where it ran again."""
+    models = [name_model(one.run.inputs) for one in results]
+    inputs = [(model, one.run.inputs) for model, one in zip(models, results, strict=True)]
+    asked = Counter((model, one.config, split) for model, one in inputs for split in one.splits)
+    again = {model for (model, *_), times in asked.items() if times > 1}
+    names = list(models)
+    for model in again:
+        own = [at for at, one in enumerate(models) if one == model]
+        for at, folder in zip(own, tell_apart([str(results[at].folder) for at in own]), strict=True):
+            names[at] = f"{model} {folder}" if len({*models}) > 1 else folder
+    return names if len({*names}) > 1 else [""] * len(names)
 
 
 def _order_each(read: Sequence[Sequence[RunReader]]) -> dict[str, list[str]]:
@@ -136,7 +156,9 @@ def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str, labels: str) -> dict[str, Any]:
+def _list_item(
+    place: Place, items: Side, metrics: Sequence[str], profile: str, labels: str, system: str
+) -> dict[str, Any]:
     """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
     benchmark, config, split, ident, sample, _ = place
     question = next(item for item in items if item).question
@@ -148,7 +170,13 @@ def _list_item(place: Place, items: Side, metrics: Sequence[str], profile: str, 
         "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
         "failed": [speak(_tell_failure(item), labels) for item in items],
         "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
-        "groups": {"benchmark": benchmark, "config": config, "split": split, **question.slices},
+        "groups": {
+            "benchmark": benchmark,
+            "config": config,
+            "split": split,
+            **({"system": system} if system else {}),
+            **question.slices,
+        },
     }
 
 

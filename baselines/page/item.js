@@ -42,7 +42,7 @@ function makeItem(index, item, [detail, passages], back) {
         make(
           "section",
           {},
-          ...(several ? [make("h4", { class: "run" }, index.runs[at])] : []),
+          ...[several ? index.runs[at] : item.groups.system].filter(Boolean).map((name) => make("h4", { class: "run" }, name)),
           ...(run ? [...makeSide(index, item, detail, at, gold), ...(shared ? [] : list(run))] : [make("p", {}, WORDS.absent)]),
         ),
       ),

@@ -22,7 +22,7 @@ class Search {
     const { items } = this.index;
     this.details = await this.readAll("items");
     return this.details.map((one, at) =>
-      [items[at].id, items[at].question + one.rest, ...one.gold, ...one.runs.map((_, run) => answerOf(items[at], one, run))]
+      [items[at].id, items[at].groups.system ?? "", items[at].question + one.rest, ...one.gold, ...one.runs.map((_, run) => answerOf(items[at], one, run))]
         .join("\n")
         .toLowerCase(),
     );

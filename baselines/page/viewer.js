@@ -201,17 +201,19 @@ class Viewer {
 
   entry(at) {
     const item = this.index.items[at];
+    const { system } = item.groups;
+    const named = (run) => (this.several ? this.index.called[run] : system);
     const answers = item.answers.map((answer, run) =>
       make(
         "span",
         { class: "answer" },
         this.verdict(item, run),
-        this.several ? this.index.called[run] + WORDS.colon : "",
+        named(run) ? named(run) + WORDS.colon : "",
         answer === null ? WORDS.absent : answer || item.failed[run] || WORDS.empty,
       ),
     );
-    const task = make("span", { class: "task" }, this.tasks.map((kind) => item.groups[kind]).join(" "));
-    const button = make("button", { type: "button", "data-at": at }, make("b", {}, item.question, task), ...answers);
+    const task = [...this.tasks.map((kind) => item.groups[kind]), this.several && system].filter(Boolean).join(" ");
+    const button = make("button", { type: "button", "data-at": at }, make("b", {}, item.question, make("span", { class: "task" }, task)), ...answers);
     if (at === this.open) button.setAttribute("aria-current", "true");
     return make("li", {}, button);
   }

@@ -202,6 +202,21 @@ def test_the_page_of_a_folder_of_systems_begins_with_the_one_that_leads(cli):
         "of_5 is best on accuracy with 91.7: better than of_1, of_2 (p\u00a00.003 at most)."
     ]
     assert [label for label, _ in cards(page)] == ["of_5", "of_1", "of_2"]
+    items = unpack(page, "index")["items"]
+    assert Counter(item["groups"]["system"] for item in items) == {"of 1": 12, "of 2": 12, "of 5": 12}
+    of_one = collect("many/of_1").index["items"] + collect("many/of_1", "many/of_2").index["items"]
+    assert all("system" not in item["groups"] for item in of_one)
+
+
+def test_runs_of_one_system_are_told_apart_by_their_folders(cli):
+    for retriever in ("bm25", "none"):
+        run = ("run", "crud_rag", "summary", "--data-dir", "sample", "--retriever", retriever, "--limit", "2")
+        assert cli(*run, "--out", f"two/{retriever}").code == 0
+    results = [result for _, found in read_runs(["two"]) for result in found]
+    assert [item["groups"]["system"] for item in collect("two").index["items"]] == ["bm25"] * 2 + ["none"] * 2
+    other = replace(results[0], run=replace(results[0].run, inputs=replace(results[0].run.inputs, llm="m")))
+    named = Counter(item["groups"]["system"] for item in collect_answers([("", [*results, other])]).index["items"])
+    assert named == {"extractive bm25": 2, "extractive none": 2, "m": 2}
 
 
 def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, cli):

@@ -184,6 +184,23 @@ def test_what_runs_do_not_share_stands_at_each_and_what_a_judge_repeats_stands_o
     ]
 
 
+def test_who_answered_stands_at_each_answer_and_is_found(opened):
+    answers = make_answers(runs=1, count=6)
+    for at, item in enumerate(answers.index["items"]):
+        item["groups"]["system"] = f"model-{at % 2}"
+    page = opened(answers)
+    assert "model-1: It is 1." in page.locator("#list li").nth(1).inner_text()
+    page.fill("#search", "MODEL-1")
+    counted(page, "3 of")
+    assert listed(page) == [1, 3, 5]
+    page.fill("#search", "")
+    page.select_option("#group", label="model-0")
+    counted(page, "3 of 6 answers · model-0")
+    page.click("#list button")
+    page.wait_for_selector("#item h3")
+    assert page.locator("#item h4.run").inner_text() == "model-0"
+
+
 def test_keys_go_on_search_and_close(opened):
     page = opened(make_answers())
     page.select_option("#which", "wrong")
