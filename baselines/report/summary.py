@@ -162,7 +162,8 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
 
 def _tell_failed(row: Row) -> str:
     """Say what a row's value would be, were what failed wrong; "" where nothing failed, or it counts so."""
-    if row["value"] is None or not (failed := count_left_out(row)):
+    ranks = metric_record(row["metric"]).key(row["key"]).direction != "none"
+    if row["value"] is None or not ranks or not (failed := count_left_out(row)):
         return ""
     return f"{format_value(count_wrong(row), unit_of(row), count_items(row))} if the {failed} failed count as wrong"
 
@@ -260,7 +261,8 @@ def _note_ahead(result: Result, rows: Sequence[Row], best: Sequence[Published | 
         mine, theirs = row["value"], corrected.get(place(row))
         if printed and mine is not None and theirs is not None:
             sign = -1 if metric_record(row["metric"]).key(row["key"]).direction == "lower" else 1
-            if sign * mine > sign * printed.value >= sign * theirs:
+            near = min(sign * end for end in row["interval"] or (mine,))  # else it may be chance
+            if near > sign * printed.value >= sign * theirs:
                 ahead.append(show_key(row["metric"], row["key"]))
     told = ", ".join(dict.fromkeys(ahead))
     return [Alarm(f"Better than the best published by the official profile alone, not corrected: {told}.")] * bool(told)

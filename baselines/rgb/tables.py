@@ -10,10 +10,11 @@ from operator import itemgetter
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 
-from ..core.result import Result
+from ..core.result import PROFILES, Result
 from ..core.settings import NONE
 from ..scoring.faults import place_of
 from ..scoring.validity import find_by_phrase
+from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -24,8 +25,10 @@ from ..tables.paper_notes import note_beside, note_paper
 from ..tables.published import Published, read_table
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_partial, note_runs
+from ..tables.slices import select_whole
 
 NAME = "rgb"
+_SURE = 20  # answers, which all alike are no chance
 PRINTED = {  # title, and the heads of the columns
     "1": ("Noise robustness: accuracy (%) by noise ratio", ("0", "0.2", "0.4", "0.6", "0.8")),
     "3": ("Negative rejection: rate (%) by phrase (Rej) and by judge (Rej*)", ("Rej", "Rej*")),
@@ -155,8 +158,22 @@ def _tell_correction(rows: Sequence[Row]) -> str:
     return f"error_correction has no value: {none}." if values else ""
 
 
+def _tell_places(result: Result) -> list[str]:
+    """Say of one's own system, all of whose answers in a split are right or all wrong, that a place may decide it."""
+    run = result.run
+    own = "contract" in run.inputs.parameters or not run.inputs.services.get("llm")
+    if not own or run.log or run.inputs.llm == EXTRACTIVE or "order" in run.inputs.options:
+        return []
+    rows = [row for row in select_whole(result.scores) if (row["key"], row["profile"]) == ("accuracy", PROFILES[0])]
+    mixed = [row for row in rows if not row["config"].startswith("counterfactual")]  # there all are wrong on purpose
+    alike = [row["split"] for row in mixed if row["value"] in (0, 1) and row["n_scored"] >= _SURE]
+    why = "RGB gives each kind of passage a fixed place, so one taken by its place has 0 or 100"
+    return [f"All answers alike in {', '.join(alike)}: {why}; --option order=per_item mixes them."] * bool(alike)
+
+
 TABLES = PaperTables(
     tabulate=tabulate,
+    odd=_tell_places,
     mixing=True,
     service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
     not_run={"error_detection_judged": _tell_correction},

@@ -171,7 +171,9 @@ def _is_declined(result: Result, text: str, places: Collection[_Place]) -> bool:
     """Whether a text holds the phrase of refusal that the prompt of its questions asks for, which a metric knows."""
     known = (name.partition(".") for row in _find_rows(result, places) for name in row if "." in name)
     asked = any(metric_record(metric).key(key).refused for metric, _, key in {*known})
-    return asked and any(find_refused(text, [], language) is not None for language in ("en", "zh"))
+    chinese = {row["config"] for row in result.scores if "language:zh" in row.get("signature", "")}
+    languages = {"zh" if key[0] in chinese else "en" for key, _ in places}
+    return asked and all(find_refused(text, [], language) is not None for language in languages)
 
 
 def _tell_unsaid(result: Result) -> Iterator[str]:

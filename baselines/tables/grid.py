@@ -26,6 +26,10 @@ class Alarm(str):
     """A note without which a table misleads: it stands on top."""
 
 
+class Doubt(str):
+    """An alarm of some of several runs: it stands below the table, with the sign of alarms."""
+
+
 class Detail(str):
     """A note that a specialist needs: on the page, and where all is asked for."""
 
@@ -171,7 +175,7 @@ def write_plainly(grid: Grid) -> Iterator[str]:
         begin = f"{label}\n" if above else label + " " * (width - cell_len(label))
         yield gap.join((begin, *texts)).rstrip()
     plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail | Verdict))
-    yield from (line for note in plain for line in _mark(note, "-", _WIDTH))
+    yield from (line for note in plain for line in _mark(note, "!" if isinstance(note, Doubt) else "-", _WIDTH))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
@@ -201,7 +205,8 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
         console.print(*[""] * bool(at), table, sep="\n")
     for note in grid.notes:
         if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
-            console.print(Text("\n".join(_mark(note, "-", console.width)), style="dim"))
+            sign, style = ("!", "") if isinstance(note, Doubt) else ("-", "dim")
+            console.print(Text("\n".join(_mark(note, sign, console.width)), style=style))
 
 
 def join_counts(grid: Grid) -> Grid:

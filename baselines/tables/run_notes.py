@@ -63,7 +63,13 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     if held:
         before, after = (f"{partial.pop()[:-1]}; ", "") if partial else ("PARTIAL: ", "; n is of those in the files")
         told = "; ".join(part.replace(" and ", " questions; ").replace(" of ", " of all ") for part in held)
+        if len(held) > 1:
+            of = {part: dict.fromkeys(run.inputs.config for run in runs if part in run.source) for part in held}
+            told = "; ".join(f"{part.replace(' of ', ' of all ')} of {', '.join(of[part])}" for part in held)
         partial.append(f"{before}the files that were read hold {told}{after}.")
+    lacking = dict.fromkeys(run.service["lacking"] for run in runs if run.service and run.service.get("lacking"))
+    partial += [f"The corpus here is not whole: {one}; in a smaller one more is found." for one in lacking]
+    partial += dict.fromkeys(line for one in results for line in load_tables(one.run.inputs.benchmark).odd(one))
     notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
     doubts = [
         (name, f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}.")
@@ -248,8 +254,6 @@ def _note_services(runs: Sequence[RunRecord]) -> list[str]:
             note += f": {gave['gold']} are of gold documents"
             note += f", {strange} are part of no document of the corpus" if strange else ""
         notes.append(f"{note}.")
-        if lacking := gave.get("lacking"):
-            notes.append(f"The corpus here is not whole: {lacking}; in a smaller one more is found.")
         if unasked := load_tables(run.inputs.benchmark).service:
             notes.append(unasked)
             first, *more = run.inputs.splits

@@ -64,7 +64,9 @@ class Comparison(Sides, Mapping[str, Difference]):
             names |= {at: name for name, at in one.places.items() if at not in names}
         self.places: dict[str, Place] = {name: at for at, name in names.items()}
         self.pairs: dict[str, Difference] = {
-            name: Difference.of(found[at].pair, at, labels) for name, at in self.places.items() if at in found
+            name: Difference.of(found[at].pair, at, labels, self._tell_doubt(at))
+            for name, at in self.places.items()
+            if at in found
         }
         if not self.pairs:
             bad = [(name, one) for name, one in self._sides if one.invalid]
@@ -216,12 +218,19 @@ class Comparison(Sides, Mapping[str, Difference]):
             "headline": (place[0], *place[2:]) in heads,
             "n": pair.n if pair else 0,
             **(counts._asdict() if counts else dict.fromkeys(Changes._fields)),
-            "reason": "" if pair else in_python(self._tell_why(name)),
+            "reason": pair.reason if pair else in_python(self._tell_why(name)),
             **spell_place(name, place),
             **dict(zip(("system_before", "system_after"), self._names, strict=True)),
             "folder_before": str(self.before.folder),
             "folder_after": str(self.after.folder),
         }
+
+    def _tell_doubt(self, place: Place) -> str:
+        """Say why a score of either says nothing of the answers; "" where both do."""
+        sides = (
+            (one.scores[name] for name, at in one.places.items() if at == place) for one in (self.before, self.after)
+        )
+        return next((score.reason for side in sides for score in side if score.reason and score.value is not None), "")
 
     def _both(self, name: str) -> list[Score | None]:
         """Return a score of both, None where one has it not."""

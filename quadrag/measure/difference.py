@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields
 
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.said.verdict import find_verdict, write_pair
+from quadrag.baselines.tables.cells import ALIKE
 from quadrag.labels import LANGUAGES
 from quadrag.measure.number import Number
 from quadrag.stats import Pair
@@ -18,15 +19,18 @@ class Difference(Number, Pair):
     Attributes:
         place: config, split, metric and key of the score.
         labels: ``en`` or ``zh``, the language in which it is shown.
+        reason: why it says nothing of the answers, as of a score; "" where all is well.
     """
 
     place: Place = field(kw_only=True)
     labels: str = field(kw_only=True, compare=False, default=LANGUAGES[0])
+    reason: str = field(kw_only=True, compare=False, default="")
 
     @classmethod
-    def of(cls, pair: Pair, place: Place, labels: str) -> "Difference":
-        """Say of a difference which score it is of, and in which language it is shown."""
-        return cls(**{one.name: getattr(pair, one.name) for one in fields(pair)}, place=place, labels=labels)
+    def of(cls, pair: Pair, place: Place, labels: str, reason: str = "") -> "Difference":
+        """Say of a difference which score it is of, in which language it is shown, and why it is in doubt."""
+        known = {one.name: getattr(pair, one.name) for one in fields(pair)}
+        return cls(**known, place=place, labels=labels, reason=reason)
 
     @property
     def _number(self) -> float:
@@ -39,4 +43,4 @@ class Difference(Number, Pair):
 
     @property
     def _line(self) -> str:
-        return write_pair(self.place, self)
+        return write_pair(self.place, self) + f"; {ALIKE} {self.reason}" * bool(self.reason)

@@ -9,7 +9,8 @@ from quadrag.stats import Pair
 
 from ...core.result import Result
 from ...scoring.rows import ALL
-from ...tables.cells import Row, value_cell
+from ...scoring.validity import is_alike
+from ...tables.cells import ALIKE, Row, value_cell
 from ...tables.folded import fold_notes
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name, number_of
@@ -37,7 +38,7 @@ from .paired.pairs import compare_each, pair_results, pick_places, place_of, sha
 from .paired.shared import tell_judges
 from .said.errors import tell_errors
 from .said.slices import tell_slices
-from .said.verdict import tell_headline, verdict_cells
+from .said.verdict import find_lead, tell_headline, verdict_cells
 from .said.words import (
     tell_beside,
     tell_changes,
@@ -129,6 +130,8 @@ def compare_two(
         values = _put_under(line.cells, gains.get(at)) if counted else line.cells
         cells = [*values, *verdict_cells(at[0], pair)]
         difference = len(line.cells)
+        if pair and any(map(is_alike, filter(None, (table.get(at) for table in found.tables)))):
+            cells[difference] = replace(cells[difference], text=cells[difference].text + ALIKE, figure=None)
         lines.append(
             replace(
                 line,
@@ -145,6 +148,9 @@ def compare_two(
     ahead = [one for one in missing if one in hidden or "INVALID" in one]  # which a verdict on others must not hide
     headline = tell_headline(overall | compared, profile, columns, labels) if common else [_APART]
     elsewhere = [] if every else tell_elsewhere(first, second, found.heads, overall | compared, profile)
+    lead = find_lead(overall | compared)
+    if lead and any(is_alike(table[lead, ALL]) for table in found.tables if (lead, ALL) in table):
+        headline[0] += f" But the verdicts behind it are in doubt ({ALIKE})."
     notes: list[str] = [*map(Verdict, [*ahead, *headline, *elsewhere])]
     notes += [
         *tell_judges(first, second),
@@ -237,6 +243,7 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
     columns = name_columns([name for name, _ in runs])
     settings = [list_settings(result.run.inputs) for _, result in runs]
     notes: list[str] = []
+    alike: dict[str, list[str]] = {}
     plain: list[str] = []  # those of which nothing else is to be said
     models = [name_run(result.run, number_of(result)) for _, result in runs]
     apart = len({*models}) > 1  # what answered tells the runs apart, as a name does that stands nowhere else
@@ -255,11 +262,12 @@ def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str])
         parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not said_so)
         who = ": ".join(filter(None, (column, ", ".join(parts))))
         if told:
-            joint = "; " if told[0].startswith(("Ours ", "settings ")) else ". "
-            notes.append(f"{who}{joint}{' '.join(told).removeprefix('Ours ')}")
+            joint = "; " if told[0].startswith(("Ours ", "settings ")) else ". " if parts else ": "
+            alike.setdefault(f"{joint}{' '.join(told).removeprefix('Ours ')}", []).append(who)
         elif parts:
             plain.append(f"{column} ({', '.join(parts)})")
             apart |= keep_name(name) in parts
+    notes += [f"{', '.join(of)}{told}" for told, of in alike.items()]
     runs_are = f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."
     notes += [runs_are if apart else Detail(runs_are)] * bool(plain)
     return [*notes, *map(Detail, of_all)]  # what is the same in all says nothing of a difference

@@ -14,7 +14,7 @@ from quadrag.errors import QuadragError
 from ...certify.notes import note_judges, note_unasked
 from ...core.result import Result
 from ...tables.folded import fold_lines
-from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
+from ...tables.grid import Alarm, Cell, Detail, Doubt, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
 from .glance.leader import find_leading, tell_leader
@@ -98,7 +98,7 @@ def tabulate_several(
         if isinstance(note, Alarm) and note not in leader and is_of_some(note, [name for name, _ in runs])
     ]
     above: list[str] = [note for note in marked if note not in single]
-    lead = replace(lead, title=f"{differences.title}{lead.title}", notes=[*above, *map(str, single)])
+    lead = replace(lead, title=f"{differences.title}{lead.title}", notes=[*above, *map(Doubt, single)])
     grids = [lead, *rest]
     grids[-1].notes += [note for note in notes if note not in marked]
     return grids

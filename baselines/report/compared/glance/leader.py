@@ -151,7 +151,10 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
     place, values, (first, *others), _, where = lead
     splits = {row["split"] for row in runs[first][1].scores if (row["metric"], row["key"]) == place[2:]}
     pooled = place[1] not in splits
-    label = f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
+    configs = {row["config"] for _, result in runs for row in result.scores}
+    label = (
+        f"{place[0]}: " * (len(configs) > 1) + f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
+    )
     what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
     if _are_equal(lead):
         if {*where.values()} != {_ALL}:
@@ -165,8 +168,11 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
         for name, (mine, questions) in sorted(verdicts.items()):
             if mine == verdict:
                 groups.setdefault(said.format("{}", questions), []).append(name)
+    left = [name for at, name in enumerate(names) if at not in lead.ranked]
+    groups |= {_SAID[""]: [*groups.get(_SAID[""], []), *left]} if left else {}
     against = "; ".join(said.format(name_some(of)) + _tell_p(lead, said) for said, of in groups.items())
     found = [verdict for verdict, _ in verdicts.values()]
+    found += [""] * bool(left)
     leads, best = ("lead", "are best") if tied else ("leads", "is best")
     if WORSE not in found:
         return Verdict(f"Not decided which run is best: {leader} {leads} {what}; {against}.")

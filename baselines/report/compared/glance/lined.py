@@ -98,7 +98,7 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str, leading: Place | N
         if _is_lost(results[at], lead, profile):
             cells[-1] = Cell(_INVALID)
         elif not _is_shown(side):
-            continue
+            cells[-1] = Cell(_APART)
         lines.append(Line(called[at], [_draw_share(lead, side.shown), *cells]))
     base = name_columns(names)[0]
     notes: list[str] = []

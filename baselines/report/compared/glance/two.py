@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....scoring.validity import is_invalid
-from ....tables.cells import NOTHING, Row, format_value, mark_cell, unit_of
+from ....scoring.validity import is_alike, is_invalid
+from ....tables.cells import ALIKE, NOTHING, Row, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line
 from ....tables.notes import name_units, note_directions
 from ....tables.slices import select_whole
@@ -50,7 +50,9 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
 
     def make_line(place: Place, label: str, one: Compared, values: Sequence[str], rows: Sequence[Row]) -> Line:
         cell, verdict = verdict_cells(place, one.pair)
-        texts = [mark_cell(Cell(cell.text, figure=cell.figure), *rows), Cell(cell.sub or NOTHING)]
+        doubt = ALIKE * any(map(is_alike, rows))
+        value = Cell(cell.text + doubt, figure=None if doubt else cell.figure)
+        texts = [mark_cell(value, *rows), Cell(cell.sub or NOTHING)]
         whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
         said = Cell(whose + verdict.text, verdict.sub and _tell_p(one.pair, one.family))
         return Line(label, [*texts, change_of(values), said])
@@ -62,7 +64,7 @@ def glance_pair(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     for place in places:
         label = labels[place]
         rows = [table[place] for table in tables]
-        values = [format_value(row.get("value"), unit_of(row), row.get("n_scored")) for row in rows]
+        values = [value_cell(row).text for row in rows]
         if place in compared and not any(map(is_invalid, rows)):
             lines.append(make_line(place, label, compared[place], values, rows))
         else:

@@ -28,7 +28,7 @@ from .verdict import (
 )
 
 _HUGE = 1_000_000  # questions that nobody has
-_LONG = 2  # times as long as another run's answers: beyond it that is told
+_LONG = 1.5  # times as long as another run's answers: beyond it that is told
 
 
 def tell_beside(
@@ -212,16 +212,26 @@ def tell_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) 
         second: another one.
         pairs: of the metrics to tell of, the second run minus the first.
     """
-    shared = (place for place in first.texts if place in second.texts and is_same(first, second, place[0]))
-    both = ((first.texts[place], second.texts[place]) for place in shared)
-    lengths = [sum(map(len, side)) for side in zip(*((one, two) for one, two in both if one and two), strict=True)]
-    if not lengths or not min(lengths) or (times := max(lengths) / min(lengths)) <= _LONG:
-        return []
-    better = (WORSE, BETTER)[lengths.index(max(lengths))]
-    wins = {place: one for place, one in pairs.items() if find_verdict(place, one.pair) == better}
-    raised = name_places(drop_splits({at: one for at, one in wins.items() if metric_record(at[2]).key(at[3]).grows}))
-    told = f"{', '.join(raised.values())} can only rise with length; the better answers are"
-    return [Alarm(f"{told} {times:.{int(times < 10)}f} times as long.")] * bool(raised)
+    lengths: dict[str, list[int]] = {}  # of both runs' answers, by config
+    for place, one in first.texts.items():
+        two = second.texts.get(place)
+        if one and two and is_same(first, second, place[0]):
+            both = lengths.setdefault(place[0][0], [0, 0])
+            both[0] += len(one)
+            both[1] += len(two)
+    times = {config: max(both) / min(both) for config, both in lengths.items()}
+    longer = {config: (WORSE, BETTER)[both.index(max(both))] for config, both in lengths.items()}
+    raised = {
+        place: one
+        for place, one in drop_splits(pairs).items()
+        if metric_record(place[2]).key(place[3]).grows
+        and times.get(place[0], 0) > _LONG
+        and find_verdict(place, one.pair) == longer[place[0]]
+    }
+    told = ", ".join(name_places(raised).values())
+    found = [times[place[0]] for place in raised]
+    span = "–".join(dict.fromkeys(f"{each:.{int(each < 10)}f}" for each in (min(found), max(found)))) if found else ""
+    return [Alarm(f"{told} can only rise with length; the better answers are {span} times as long.")] * bool(raised)
 
 
 def _is_odd(one: Compared) -> bool:
