@@ -12,7 +12,14 @@ class Values {
     this.benchmark = benchmark;
     this.items = this.index.items.filter(({ groups }) => groups.benchmark === benchmark);
     this.metrics = this.index.benchmarks[benchmark];
-    this.at = this.metrics[0]; // the chosen metric
+    this.use(this.metrics[0]);
+  }
+
+  /** Choose a metric. Where some value lies between its ends, answers are below full marks rather than wrong. */
+  use(at) {
+    this.at = at;
+    const known = [null, this.metric.best, this.metric.worst];
+    this.graded = this.items.some((item) => this.index.runs.some((_, run) => !known.includes(this.of(item, run))));
   }
 
   get metric() {
@@ -30,6 +37,12 @@ class Values {
     return value === null ? null : this.metric.sign === 0 || value === this.metric.best;
   }
 
+  /** Return the words for a kind of answers, which are of the chosen metric. */
+  word(kind) {
+    const graded = { wrong: "below_full", right: "full" }[kind];
+    return WORDS[(this.graded && graded) || kind] ?? "";
+  }
+
   /** Name what a value is: the best, the worst, none, or "" between the ends. */
   kind(item, run) {
     const value = this.of(item, run);
@@ -42,10 +55,9 @@ class Values {
     return item.answers[run] !== null && item.values[run][metric] === null;
   }
 
-  /** Where no answer lacks a value of the chosen metric, choose the first of which one does. */
-  chooseLacking() {
-    const some = (metric) => this.items.some((item) => this.index.runs.some((_, run) => this.lacks(item, run, metric)));
-    if (!some(this.at)) this.at = this.metrics.find(some) ?? this.metrics[0];
+  /** Count the items of some that have an answer without a value of a metric. */
+  lacking(items, metric) {
+    return items.filter((item) => this.index.runs.some((_, run) => this.lacks(item, run, metric))).length;
   }
 
   /** Return how much better the second run is than the first; 0 where the metric does not tell. */

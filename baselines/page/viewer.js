@@ -14,8 +14,7 @@ class Viewer {
     this.open = -1;
     const controls = ["search", "deep", "benchmark", "metric", "which", "group", "sort"];
     for (const name of controls) this[name] = document.getElementById(name);
-    this.metric.addEventListener("change", () => (this.wanted = Number(this.metric.value)));
-    this.which.addEventListener("change", () => this.suit());
+    this.metric.addEventListener("change", () => this.suit());
     for (const name of controls) this[name].addEventListener(name === "search" ? "input" : "change", () => this.change());
     this.list = document.getElementById("list");
     this.item = document.getElementById("item");
@@ -37,6 +36,7 @@ class Viewer {
     const links = benchmarks.flatMap((benchmark) => this.lead(benchmark));
     document.querySelector("nav").prepend(...links);
     this.values.choose(benchmarks[0]);
+    this.suit();
     document.getElementById("more").addEventListener("click", () => this.extend());
     document.addEventListener("keydown", (event) => this.press(event));
     window.addEventListener("hashchange", () => this.follow());
@@ -52,7 +52,7 @@ class Viewer {
     const named = values.benchmarks.length > 1 ? benchmark + WORDS.colon : "";
     const link = (words, ...shown) => this.leadTo(make("a", {}, named + words), ...shown, benchmark);
     const links = [];
-    if (this.index.runs.length !== 2 && count) links.push(link(tellOf(`${WORDS[which]} · ${count}`, label), which, "worst"));
+    if (this.index.runs.length !== 2 && count) links.push(link(tellOf(`${values.word(which)} · ${count}`, label), which, "worst"));
     else if (!this.several && sign) links.push(link(tellOf(WORDS.worst, label), "all", "worst"));
     if (failed) links.push(link(`${WORDS.failed} · ${failed}`, "failed", "order"));
     return links;
@@ -67,11 +67,11 @@ class Viewer {
 
   /** Say what the controls ask for, as the address has it. */
   asked() {
-    const own = this.wanted !== this.values.metrics[0];
+    const own = this.values.at !== this.values.metrics[0];
     return {
       benchmark: this.benchmark.value,
       show: this.which.value,
-      metric: own ? this.index.metrics[this.wanted].name : "",
+      metric: own ? this.values.metric.name : "",
       group: this.group.value,
       search: this.search.value,
       deep: this.deep.checked ? "yes" : "",
@@ -89,7 +89,8 @@ class Viewer {
     choose(this.sort, asked.order);
     this.search.value = asked.search;
     this.deep.checked = asked.deep === "yes";
-    this.wanted = this.values.metrics.find((at) => this.index.metrics[at].name === asked.metric) ?? this.wanted;
+    const metric = this.values.metrics.findIndex((at) => this.index.metrics[at].name === asked.metric);
+    this.metric.selectedIndex = Math.max(metric, 0);
     this.suit();
   }
 
@@ -105,11 +106,20 @@ class Viewer {
       history.replaceState(null, "", writeAddress(this.asked(), this.usual));
   }
 
-  /** Choose the metric: what has no value may need another than the wanted one, which comes back with other kinds. */
+  /** Take the chosen metric, and offer in its words what it tells apart: without a better end none is right or worst. */
   suit() {
-    this.values.at = this.wanted;
-    if (this.which.value === "unscored") this.values.chooseLacking();
-    this.metric.value = this.values.at;
+    const { values, several, which } = this;
+    values.use(Number(this.metric.value));
+    const { sign, best } = values.metric;
+    const kinds = { wrong: best !== null && "in_some", right: best !== null && "in_all", won: true, lost: true };
+    for (const [kind, runs] of Object.entries(kinds)) {
+      const option = which.querySelector(`[value=${kind}]`);
+      if (!option) continue;
+      option.hidden = option.disabled = !sign || !runs;
+      option.text = several && WORDS[runs] ? WORDS[runs].replace("{0}", values.word(kind)) : values.word(kind);
+    }
+    if (which.selectedOptions[0].disabled) which.value = "all";
+    this.sort.querySelector("[value=worst]").text = sign ? WORDS.worst : WORDS.lowest;
   }
 
   /** Offer the metrics of the chosen benchmark, and every group of its questions that does not hold all of them. */
@@ -123,7 +133,6 @@ class Viewer {
     this.tasks = ["config", "split"].filter((kind) => values.get(kind)?.size > 1);
     const metrics = this.values.metrics.map((at) => make("option", { value: at }, this.index.metrics[at].label));
     this.metric.replaceChildren(...metrics);
-    this.wanted = this.values.metrics[0];
     this.group.replaceChildren(make("option", { value: "" }, WORDS.all));
     for (const [name, found] of values) {
       if (found.size < 2) continue;
@@ -144,14 +153,14 @@ class Viewer {
       this.offer();
       this.suit();
     }
-    this.values.at = Number(this.metric.value);
     const group = this.group.value;
     const passes = this.values.passing(this.which.value);
     const within = ({ groups }) => !group || Object.entries(groups).some(([name, value]) => `${name}:${value}` === group);
     const { items } = this.index;
     const { benchmark } = this.values;
     const hits = [...items.keys()].filter((at) => items[at].groups.benchmark === benchmark && finds(at));
-    this.found = hits.filter((at) => passes(items[at]) && within(items[at]));
+    const inside = hits.filter((at) => within(items[at]));
+    this.found = inside.filter((at) => passes(items[at]));
     const key = this.values.key(this.sort.value);
     const mute = (at) => Number(!items[at].answers.some(Boolean)); // what was answered with nothing stands last
     if (key) this.found.sort((a, b) => key(items[a]) - key(items[b]) || mute(a) - mute(b) || a - b);
@@ -162,28 +171,46 @@ class Viewer {
     }
     this.shown = 0;
     this.extend();
-    this.tellNone(hits.length);
+    this.tellNone(hits.length, inside.map((at) => items[at]));
     const told = WORDS.count.replace("{0}", this.found.length).replace("{1}", this.values.items.length);
     this.count([told, ...this.narrowed()].join(" · "));
   }
 
   /** Where nothing is listed, say so, and offer what the search found among all. */
-  tellNone(hits) {
-    const all = make("button", { type: "button" }, WORDS.hidden.replace("{0}", hits));
-    all.addEventListener("click", async () => {
-      this.which.value = "all";
-      this.group.value = "";
+  tellNone(hits, inside) {
+    const { values } = this;
+    const complete = this.which.value === "unscored" && !values.lacking(values.items, values.at);
+    const all = () => this.offerOther(WORDS.hidden.replace("{0}", hits), () => (this.which.value = "all") && (this.group.value = ""));
+    const told = complete ? this.tellComplete(inside) : [hits ? all() : WORDS.unfound];
+    document.getElementById("none").replaceChildren(...(this.found.length ? [] : told));
+  }
+
+  /** Say that no answer lacks a value of the chosen metric, and offer those of which some do. */
+  tellComplete(inside) {
+    const { values } = this;
+    const others = values.metrics.map((at) => [at, values.lacking(inside, at)]).filter(([, count]) => count);
+    const buttons = others.map(([at, count]) =>
+      this.offerOther(`${tellOf(WORDS.unscored, this.index.metrics[at].label)} · ${count}`, () => (this.metric.value = at)),
+    );
+    return [WORDS.complete.replace("{0}", () => values.metric.label), " ", ...buttons];
+  }
+
+  /** Make a button that sets the controls otherwise. */
+  offerOther(words, set) {
+    const button = make("button", { type: "button" }, words);
+    button.addEventListener("click", async () => {
+      set();
       this.suit();
       await this.change();
       this.list.querySelector("button")?.focus();
     });
-    document.getElementById("none").replaceChildren(...(this.found.length ? [] : [hits ? all : WORDS.unfound]));
+    return button;
   }
 
   /** Name what keeps questions out of the list: their kind with the metric that decides it, and their group. */
   narrowed() {
     const { which, group } = this;
-    const kind = which.value === "failed" ? WORDS.failed : tellOf(WORDS[which.value], this.values.metric.label);
+    const kind = which.value === "failed" ? WORDS.failed : tellOf(which.selectedOptions[0].text, this.values.metric.label);
     return [which.value !== "all" && kind, group.value && group.selectedOptions[0].text].filter(Boolean);
   }
 
@@ -221,7 +248,7 @@ class Viewer {
   /** Make the sign of a value: that it is the best, the worst, or none. */
   verdict(item, run) {
     const kind = this.values.kind(item, run);
-    const told = make("span", { class: "unseen" }, ` ${WORDS[kind] ?? ""} `);
+    const told = make("span", { class: "unseen" }, ` ${kind && this.values.word(kind)} `);
     return make("span", { class: `verdict ${kind}` }, show(this.values.of(item, run), this.values.metric.scale), told);
   }
 

@@ -47,17 +47,13 @@ def test_filters_by_verdict_and_group_and_sorts(opened):
     assert list_all(page) == wrong
     page.select_option("#group", label="topic 1")
     assert list_all(page) == [n for n in wrong if n % 2]
-    assert count_of(page).endswith(" answers · wrong (exact) · topic 1")
+    assert count_of(page).endswith(" answers · wrong in some run (exact) · topic 1")
     page.select_option("#group", "")
     page.select_option("#which", "disagree")
     assert set(list_all(page)) == {n for n in range(MANY) if (n % 3 == 0) != (n % 4 == 0)} - {6}
     page.select_option("#which", "won")
     assert set(list_all(page)) == {n for n in range(MANY) if n % 3 == 0 and n % 4} - {6}
-    page.select_option("#which", "unscored")
-    assert page.locator("#metric option:checked").inner_text() == "rank", "the first metric that lacks a value"
-    assert listed(page) == [5]
     page.select_option("#which", "all")
-    assert page.locator("#metric option:checked").inner_text() == "exact", "nobody chose the other one"
     page.select_option("#metric", label="rank")
     page.select_option("#sort", "worst")
     assert listed(page)[:6] == [0, 1, 2, 3, 4, 6], "what has no value comes last"
@@ -65,8 +61,45 @@ def test_filters_by_verdict_and_group_and_sorts(opened):
     assert signs == ["verdict wrong"] * 2 + ["verdict "] * 2, "between the ends a value is neither right nor wrong"
     page.select_option("#which", "unscored")
     assert listed(page) == [5]
-    page.select_option("#which", "right")
-    assert page.locator("#metric option:checked").inner_text() == "rank", "chosen by hand"
+
+
+def test_where_no_answer_lacks_a_value_it_is_said_and_other_metrics_are_offered(opened):
+    page = opened(make_answers())
+    page.select_option("#which", "unscored")
+    assert page.locator("#metric option:checked").inner_text() == "exact", "it is not changed unasked"
+    assert count_of(page).startswith("0 of") and page.inner_text("#none").startswith("none without a value by exact")
+    page.click("#none button:text('no value (rank) · 1')")
+    counted(page, "1 of")
+    assert listed(page) == [5] and page.locator("#metric option:checked").inner_text() == "rank"
+    page.select_option("#metric", label="exact")
+    page.fill("#search", "END OF 6.")
+    page.wait_for_function("document.getElementById('none').childElementCount === 0")
+    assert page.inner_text("#none") == "none without a value by exact", "nor what the search finds by another"
+
+
+def kinds(page):
+    return page.evaluate("[...viewer.which.options].filter((one) => !one.disabled).map((one) => one.text)")
+
+
+def test_only_what_a_metric_tells_apart_is_offered_and_in_its_words(opened):
+    answers = make_answers(runs=1)
+    answers.index["metrics"].append(
+        {**answers.index["metrics"][0], "name": "m.length", "label": "length", "sign": 0, "best": None, "worst": None}
+    )
+    answers.index["benchmarks"]["rgb"].append(2)
+    for at, item in enumerate(answers.index["items"]):
+        item["values"][0].append(at)
+    page = opened(answers, which="wrong")
+    assert kinds(page) == ["all", "wrong", "right", "no value", "failed"]
+    page.select_option("#metric", label="rank")
+    assert kinds(page) == ["all", "below full marks", "full marks", "no value", "failed"]
+    assert count_of(page) == f"{MANY - 1} of {MANY} answers · below full marks (rank)"
+    page.select_option("#metric", label="length")
+    assert kinds(page) == ["all", "no value", "failed"] and count_of(page) == f"{MANY} of {MANY} answers"
+    assert page.locator("#sort option").all_inner_texts() == ["as in the data", "lowest first"]
+    page = opened(answers, address="#show=right&metric=m.length")
+    assert count_of(page) == f"{MANY} of {MANY} answers", "also by an address"
+    assert kinds(opened(make_answers()))[1:3] == ["wrong in some run", "right in all runs"]
 
 
 def test_where_a_filter_hides_what_is_found_all_is_offered(opened):
