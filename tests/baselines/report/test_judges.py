@@ -152,6 +152,10 @@ def test_whether_the_answers_are_the_same_is_seen_once_for_all_metrics() -> None
             self.read += 1
             return super().__getitem__(key)
 
+        def get(self, key: Any, default: Any = None) -> Any:
+            self.read += 1
+            return super().get(key, default)
+
     first, second = run(0.1), run(0.9)
     second.texts = Texts(second.texts)
     compare_runs([("A", first), ("B", second)])

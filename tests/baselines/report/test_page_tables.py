@@ -102,7 +102,8 @@ def test_table_chart_cards_words_and_python_go_by_one_p_adjusted_by_holms_rule(c
     assert [name for name, (*_, cell, _) in cells.items() if cell.figure.sure] == ["noise_60"]
     assert grid.notes[0].startswith("b is better on accuracy: +25.0 points over all 5 splits (95% ")
     assert [cells[split][3].sub for split in ("noise_60", "noise_80")] == ["Holm 0.010", "Holm 0.062"]
-    assert "The interval alone would say otherwise; p decides on noise_80/accuracy." in grid.notes
+    odd = "The interval is of one difference alone, p by Holm's rule of all, and decides on noise_80/accuracy."
+    assert odd in grid.notes
     told = "Better or worse: p below 0.05 (Holm, 5 differences)."
     assert f"Percent, official profile. {told} Other metrics, and means over groups, are adjusted apart." in grid.notes
     both = Comparison(*(Evaluation(one, Path("r"), "official") for one in (first, second)))

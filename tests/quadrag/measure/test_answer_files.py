@@ -107,7 +107,7 @@ def test_a_comparison_says_which_run_is_on_made_up_data(real_data, capsys):
     for folder, data in ("made", "sample"), ("real", str(real_data("RGB"))), ("again", "sample"):
         assert main(["run", "rgb", "counterfactual_robustness_en", "--data-dir", data, "--out", folder]) == 0
     capsys.readouterr()
-    named = {("real",): "! made: The", ("real", "again"): "- made, again: The", ("again",): "! The"}
+    named = {("real",): "! made: The", ("real", "again"): "! made, again: The", ("again",): "! The"}
     for others, told in named.items():
         assert main(["report", "made", *others]) == 0
         assert f"\n{told} data are the bundled sample, which is made up.\n" in capsys.readouterr().out
