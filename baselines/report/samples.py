@@ -57,13 +57,14 @@ def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
     if not found:
         return []
     many = len({row["split"] for row, _ in found}) > 1
-    lines = [
-        Line(f"{row['split']}/" * many + show_key(row["metric"], row["key"]), _cells(row, spread))
-        for row, spread in found
-    ]
+    labels = [f"{row['split']}/" * many + show_key(row["metric"], row["key"]) for row, _ in found]
+    named = list(zip(labels, found, strict=True))
+    lines = [Line(label, _cells(row, spread)) for label, (row, spread) in named if spread.min < spread.max]
+    alike = [label for label, (_, spread) in named if spread.min == spread.max]
     count = max(spread.samples for _, spread in found)
-    note = f"Of {count} means, each over one answer a question; sd is their standard deviation. {profile} profile."
-    return [Grid(f"{title}: spread between samples", "metric", ["sd", "min", "max"], lines, [note])]
+    notes = [f"Of {count} means, each over one answer a question; sd is their standard deviation. {profile} profile."]
+    notes += [f"The same in every sample: {', '.join(alike)}."] * bool(alike)
+    return [Grid(f"{title}: spread between samples", "metric", ["sd", "min", "max"], lines, notes)] if lines else []
 
 
 def _cells(row: Row, spread: Spread) -> list[Cell]:

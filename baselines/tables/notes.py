@@ -12,6 +12,7 @@ from .grid import COUNT, Cell, Detail, Line
 from .lines import BOUNDS
 from .paper import PaperTables, load_tables
 
+_FIRST = 3  # metrics that did not run for one reason, which are named
 INTERVALS = Detail(
     f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), of "
     "three grades by Bonett and Price, else by bootstrap (BCa)."
@@ -110,11 +111,17 @@ def note_not_run(tables: PaperTables, rows: Sequence[Row]) -> list[str]:
             missing.setdefault(row["not_run"], {})[row["key"]] = show_key(row["metric"], row["key"])
     # A reason with examples behind a semicolon stands above the table.
     ways = {why: "see above" if ";" in why else _REMEDIES.get(why, why) for why in missing}
-    parts = [f"{_join(keys.values())} ({ways[why]})" for why, keys in missing.items()]
+    parts = [f"{_join_some([*keys.values()])} ({ways[why]})" for why, keys in missing.items()]
     notes = [f"Not run: {', '.join(parts)}."] if parts else []
     return notes + [
         told for key, tell in tables.not_run.items() if key in missing.get("no judge", ()) and (told := tell(rows))
     ]
+
+
+def _join_some(labels: Sequence[str]) -> str:
+    """Join the first few labels, and count the others."""
+    left = len(labels) - _FIRST
+    return _join(labels) if left <= 2 else f"{_join(labels[:_FIRST])} and {left} more"
 
 
 def _join(labels: Iterable[str]) -> str:

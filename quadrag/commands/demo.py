@@ -68,11 +68,10 @@ def run(arguments: argparse.Namespace) -> None:
             for grid, title in zip(made, titles, strict=True)
         ]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
-    seconds = sum(result.run.seconds for result in results)  # as the page says
     tell(
         arguments,
         "\nOne metric a task, in percent, of its first set of questions; n: how many were\n"
-        f"scored. {len(results)} runs took {seconds:.1f} s. All tables, beside the papers' numbers:",
+        "scored. All tables, beside the papers' numbers:",
         f"  open {out / 'report.html'}",
         "Next, your own model, a function in Python, or a file of answers:",
     )

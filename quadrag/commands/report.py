@@ -8,7 +8,14 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_failed, print_next_of_several, tell
+from quadrag.commands.shared.session import (
+    hold_systems,
+    print_failed,
+    print_next_of_several,
+    shell_path,
+    tell,
+    tell_next,
+)
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -77,6 +84,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.html:
         print(f"\n{arguments.html}")
     print_failed(arguments, Path(runs[0][0]), results)
+    if len(runs) == 1 and hold_systems(Path(runs[0][0]), results):
+        tell(arguments, "")
+        tell_next(arguments, f"quadrag report {shell_path(runs[0][0])}/*")
     if len(runs) > 1 and not arguments.without:
         if not arguments.html:
             tell(arguments, "", "All answers side by side: --html FILE")

@@ -162,7 +162,8 @@ def compare_two(
     notes += tell_over(compared.values())
     notes += [one for one in missing if one not in ahead]
     rule = tell_rule([*overall.values(), *compared.values()], any(rest.values()))
-    notes += [" ".join([_tell_units(found, profile), *rule])]
+    rounded = ["Differences are taken before rounding."] * any(map(_is_rounded, lines))
+    notes += [" ".join([_tell_units(found, profile), *rule, *rounded])]
     notes += [*note_directions(shown), *_tell_shared({place: one.pair for place, one in compared.items()})]
     if not every:  # over all splits, where that is known
         changes = {at: one.changes for at, one in pooled.items()} | {
@@ -173,6 +174,15 @@ def compare_two(
     heads, legend = head_two(names, labels.values(), room)
     title = f"Comparison: {name_difference(columns)}{legend}"
     return Grid(title, CORNER, [*heads, "difference", "verdict"], lines, notes, "forest", names=laid.names)
+
+
+def _is_rounded(line: Line) -> bool:
+    """Whether a difference is another one than that of the values beside it as they are written."""
+    try:
+        first, second, difference = (float(cell.text) for cell in line.cells[:3])
+    except ValueError:  # one has no value, or a mark
+        return False
+    return 0.05 < abs(second - first - difference) < 0.15  # beyond it is over other questions
 
 
 def _put_under(cells: Sequence[Cell], counts: Changes | None) -> list[Cell]:

@@ -26,9 +26,22 @@ def merge_runs(results: Sequence[Result]) -> Result:
     def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return [row | {"split": row["split"] + how(result)} for row in rows]
 
+    def name_lines(result: Result) -> RunRecord:
+        """Say in the lines on a run's failures how its splits were answered, as its rows do."""
+        run = result.run
+        places = {f"{run.inputs.config} {split}: " for split in run.inputs.splits} if how(result) else set()
+
+        def spell(line: str) -> str:
+            place = next((one for one in places if line.startswith(one)), "")
+            return f"{place[:-2]}{how(result)}: {line[len(place) :]}" if place else line
+
+        return replace(
+            run, invalid=[*map(spell, run.invalid)], partly={spell(line): share for line, share in run.partly.items()}
+        )
+
     splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
     return Result(
-        _merge_records([result.run for result in results], [*splits]),
+        _merge_records([*map(name_lines, results)], [*splits]),
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,

@@ -191,6 +191,9 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
         then = "--unscored"
     elif len(results) == 1 and not has_wrong(ScoredItems(results[0]), options.profiles(arguments)[0]):
         return
+    if hold_systems(folder, results):
+        tell_next(arguments, f"quadrag report {place}/*")
+        return
     # `report` compares runs of one benchmark.
     one = len(results) == 1 or invalid or len({result.run.inputs.benchmark for result in results}) > 1
     tell_next(
@@ -198,6 +201,18 @@ def print_next(arguments: argparse.Namespace, folder: Path, results: Sequence[An
     )
     if then == "--wrong":
         print_failed(arguments, folder, results)
+
+
+def hold_systems(folder: Path, results: Sequence[Any]) -> bool:
+    """Whether the folders in a folder hold a system each, to be compared with each other."""
+    models: dict[str, set[str]] = {}
+    for result in results:
+        if result.folder is None or folder not in result.folder.parents:
+            return False
+        models.setdefault(result.folder.relative_to(folder).parts[0], set()).add(result.run.inputs.llm)
+    return (
+        len(models) > 1 and len(set().union(*models.values())) > 1 and all(len(each) == 1 for each in models.values())
+    )
 
 
 def print_failed(arguments: argparse.Namespace, folder: Path, results: Sequence[Any]) -> None:

@@ -127,7 +127,6 @@ def test_the_demo_is_short_and_ends_with_its_page_and_the_next_command(cli):
     assert "task_3-snippets-kg" in said.partition("No interval for fewer than 5 questions.")[0]
     assert lines[-3].startswith("  quadrag run rgb noise_robustness_en --llm ")
     page = Path("runs/demo/report.html").read_text(encoding="utf-8")
-    assert f", {said.partition(' runs took ')[2].partition('. All')[0]}</dd>" in page, "the same seconds on both"
     for title in (
         "CRAG: Table 5. Tru",
         "RGB: Table 1. Noi",
