@@ -21,7 +21,7 @@ import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import name_runs
-from quadrag.baselines.page.render import _group_lines, _shorten, render_page
+from quadrag.baselines.page.render import LINES, _group_lines, _shorten, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Line
@@ -186,6 +186,15 @@ def test_a_page_begins_with_a_few_numbers(campaign, cli):
     assert cli(*RUN, "--limit", "3", "--out", "few").code == 0
     page = Path("few/report.html").read_text(encoding="utf-8")
     assert page.count("PARTIAL: the first 3 questions of each split, 15 of 60.") == 1, "once, before all else"
+
+
+def test_of_many_numbers_some_stand_large_and_it_is_said_how_many():
+    for count in (LINES, LINES + 1):
+        lines = [Line(f"run {at}", [Cell("50.0"), Cell("40.0–60.0"), Cell("9 of 9"), Cell("")]) for at in range(count)]
+        headline = Grid("", "", ["value", "95% interval", "n", "verdict"], lines, [], "runs")
+        page = render_page("title", [], [replace(headline, form="")], headline=headline)
+        assert len(cards(page)) == LINES and ('<details id="every">' in page) == (count > LINES)
+    assert '<a href="#every">12 of 13; all 13 below</a>' in page
 
 
 def test_the_page_of_a_folder_of_systems_begins_with_the_one_that_leads(cli):
