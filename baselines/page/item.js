@@ -23,9 +23,10 @@ function makeItem(index, item, [detail, passages], back) {
   const lists = new Set(detail.runs.filter(Boolean).map((run) => JSON.stringify(run.passages)));
   const shared = several && lists.size === 1; // all runs were shown the same passages: they stand once
   const list = (run) => makePassages(run, passages);
-  const missing = several ? WORDS.missing_of : WORDS.missing; // the gold is held against the first run's answer
+  const missing = several ? WORDS.missing_all : WORDS.missing;
+  const answers = detail.runs.map((_, run) => answerOf(item, detail, run));
   const alone = detail.wanted?.alone; // a refusal is right: nothing of the gold is missed
-  const goldText = !gold ? [WORDS.nothing] : alone ? [gold] : marked(gold, answerOf(item, detail, 0), "missing", missing);
+  const goldText = !gold ? [WORDS.nothing] : alone ? [gold] : marked(gold, answers, "missing", missing);
   const whole = [
     back,
     make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
@@ -60,13 +61,13 @@ function makeSide(index, item, detail, side, gold) {
   const run = detail.runs[side];
   const text = answerOf(item, detail, side);
   const answer = text
-    ? make("p", { class: "text" }, ...marked(text, gold, "shared"))
+    ? make("p", { class: "text" }, ...marked(text, [gold], "shared"))
     : make("p", { class: "text faint" }, item.failed[side] || WORDS.empty);
   return [
     make("h4", {}, WORDS.answer),
     answer,
     ...makeSaid(detail.wanted, run),
-    ...(run.scored ? [make("h4", {}, WORDS.scored), make("p", { class: "text" }, ...marked(run.scored, gold, "shared"))] : []),
+    ...(run.scored ? [make("h4", {}, WORDS.scored), make("p", { class: "text" }, ...marked(run.scored, [gold], "shared"))] : []),
     make("table", { class: "values" }, make("tbody", {}, ...makeValues(index, item, run, side))),
     ...makeVerdicts(run.verdicts),
   ];

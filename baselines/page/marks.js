@@ -26,13 +26,13 @@ function markedAt(text, places, from) {
   return [...parts, text.slice(at)];
 }
 
-/** Return a text in parts: `shared` marks the words that stand in another in the same order, `missing` those that do not. */
-function marked(text, other, kind, told) {
+/** Return a text in parts: `shared` marks the words that stand in one of others in the same order, `missing` those that do not. */
+function marked(text, others, kind, told) {
   const ours = cut(text);
   const words = ours.map((token, at) => [token.toLowerCase(), at]).filter(([token]) => isWord(token));
-  const theirs = cut(other).filter(isWord).map((token) => token.toLowerCase());
-  if (!theirs.length || words.length > MARKED || theirs.length > MARKED) return [text];
-  const same = new Set(align(words.map(([token]) => token), theirs).map((place) => words[place][1]));
+  const each = others.map((other) => cut(other).filter(isWord).map((token) => token.toLowerCase())).filter((one) => one.length);
+  if (!each.length || [words, ...each].some((one) => one.length > MARKED)) return [text];
+  const same = new Set(each.flatMap((theirs) => align(words.map(([token]) => token), theirs)).map((place) => words[place][1]));
   const parts = [];
   let open = null;
   ours.forEach((token, at) => {
@@ -45,7 +45,7 @@ function marked(text, other, kind, told) {
       else parts.push(token);
     }
   });
-  const stray = (part) => kind === "shared" && theirs.length > 1 && LONE.test(part.textContent);
+  const stray = (part) => kind === "shared" && each[0].length > 1 && LONE.test(part.textContent);
   return parts.map((part) => (stray(part) ? part.textContent : part));
 }
 

@@ -197,10 +197,27 @@ def test_marks_are_of_whole_numbers_and_say_what_they_mean(opened):
     def marks(place):
         return page.locator(f"#item {place}").all_inner_texts()
 
-    assert marks("mark.missing") == ["1,309", "not in the answer of A"], "the gold's, and the legend"
+    assert marks("mark.missing") == ["1,309", "in no answer"], "the gold's, and the legend"
     assert marks(".sides mark") == ["1308.84亿斤", "亿斤"]
     [text], [mark] = marks(".passages .text"), marks(".passages mark")
     assert mark == text[:3] and page.locator(".passages mark").get_attribute("title") == "stands in the gold"
+
+
+def test_of_several_answers_the_gold_has_marks_where_it_stands_in_none(opened):
+    answers = make_answers(count=2)
+    answers.index["items"][0]["answers"] = ["Paris, I think", "It was in 1998"]
+    answers.index["items"][1]["answers"] = ["", "Rome"]
+    for item in answers.items:
+        item["gold"] = ["Paris, 12 July 1998"]
+        for run in item["runs"]:
+            run["rest"] = ""
+    page = opened(answers, address="#item=rgb/c/all/0/0/0")
+    page.wait_for_selector("#item h3")
+    assert page.locator("#item mark.missing").all_inner_texts() == ["12 July ", "in no answer"]
+    page.click("#list li:nth-child(2) button")
+    page.locator("#item h3", has_text="number 1?").wait_for()
+    missing = page.locator("#item mark.missing").all_inner_texts()
+    assert missing == ["Paris", "12 July 1998", "in no answer"], "what is empty tells nothing"
 
 
 def test_what_runs_do_not_share_stands_at_each_and_what_a_judge_repeats_stands_once(opened):
@@ -361,7 +378,9 @@ def test_the_words_are_those_of_a_language(opened):
 
 def test_a_single_chinese_character_that_texts_share_is_not_marked(opened):
     page = opened(make_answers())
-    shared = "([text, gold]) => marked(text, gold, 'shared').filter((one) => one.tagName).map((one) => one.textContent)"
+    shared = (
+        "([text, gold]) => marked(text, [gold], 'shared').filter((one) => one.tagName).map((one) => one.textContent)"
+    )
     assert page.evaluate(shared, ["不知道", "不在听澜市"]) == []
     assert page.evaluate(shared, ["总部在听澜市，不远", "不在听澜市"]) == ["在听澜市"]
     assert page.evaluate(shared, ["是", "是"]) == ["是"], "the whole gold"
