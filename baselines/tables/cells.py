@@ -54,7 +54,7 @@ def _decimals(n: int | None) -> int:
     return 2 if n is not None and n > MANY else 1
 
 
-def format_bound(value: float, unit: str = RATE) -> str:
+def _format_bound(value: float, unit: str = RATE) -> str:
     """Write a bound of an interval with one decimal, a rate in percent; one above 1 with none.
 
     OmniEval's official values keep a judge's verdict beyond its scale, and their columns are narrow.
@@ -62,12 +62,12 @@ def format_bound(value: float, unit: str = RATE) -> str:
     return write_number(value, 1) if unit == CHARACTERS else write_number(value * 100, 0 if value > 1 else 1)
 
 
-def _write_bounds(value: float | None, bounds: Sequence[float], unit: str) -> list[str]:
+def write_bounds(value: float | None, bounds: Sequence[float], unit: str) -> list[str]:
     """Write the bounds of a value; those of a length in whole characters where it lies between: columns are narrow."""
     whole = [write_number(side, 0) for side in bounds]
     if unit == CHARACTERS and value is not None and whole and float(whole[0]) <= round(value, 1) <= float(whole[1]):
         return whole
-    return [format_bound(side, unit) for side in bounds]
+    return [_format_bound(side, unit) for side in bounds]
 
 
 def join_bounds(bounds: Sequence[str]) -> str:
@@ -85,7 +85,7 @@ def interval_cell(value: float | None, interval: Sequence[float] | None, n: int 
     bounds = (interval or ()) if n is not None and n >= FEW else ()
     return Cell(
         format_value(value, unit, n),
-        join_bounds(_write_bounds(value, bounds, unit)),
+        join_bounds(write_bounds(value, bounds, unit)),
         figure_of(value, bounds, n, unit),
     )
 
@@ -153,7 +153,7 @@ def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:
     text = format_difference(pair.difference, unit, pair.n)
     if pair.n < FEW:
         return Cell(text)
-    bounds = " to ".join(_write_bounds(pair.difference, pair.interval, unit))
+    bounds = " to ".join(write_bounds(pair.difference, pair.interval, unit))
     bounds *= bool(pair.difference or any(pair.interval))  # where nothing differs one without width tells nothing
     figure = better and figure_of(pair.difference, pair.interval, pair.n, unit)
     said = "characters" if unit == CHARACTERS else "percent points"

@@ -51,8 +51,7 @@ def _tell_left_out(run: RunRecord) -> str:
     """Say which option puts the gold documents into the corpus, where the authors leave them out; "" elsewhere."""
     split = run.inputs.splits[0]
     return "".join(
-        f'; the authors leave the gold documents out of this corpus, `{name}="{split}"` (`--option {name}={split}`) '
-        "adds them"
+        f"; the authors leave the gold documents out of this corpus, --option {name}={split} adds them"
         for name in load_tables(run.inputs.benchmark).corpus_options
     )
 

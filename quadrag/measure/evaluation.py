@@ -134,7 +134,7 @@ class Evaluation(Scores):
             *note_judges([self.result], self.profile),
         ]
         notes += note_directions((row["metric"], row["key"]) for row in rows)
-        notes += [*note_sample([self.result]), *self._numbered]
+        notes += [*map(Alarm, note_sample([self.result])), *self._numbered]
         title = f"{grid.title}, {self.profile} profile"
         grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))
         return replace(grid, notes=[*grid.notes, *[in_python(f"The page: {self._page}")] * self._page.exists()])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.tables.cells import ALIKE, RATE, format_bound, format_value, join_bounds
+from quadrag.baselines.tables.cells import ALIKE, RATE, format_value, join_bounds, write_bounds
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import UnknownScore, unknown_name
 from quadrag.labels import LANGUAGES
@@ -64,7 +64,7 @@ class Score(Number):
         unit = metric_record(self.metric).key(self.key).unit
         value = format_value(self.value, unit, self.n) + ("%" if unit == RATE else f" {unit}")
         mark, doubt = (ALIKE, f"; {ALIKE} {self.reason}") if self.reason else ("", "")
-        bounds = join_bounds([format_bound(end, unit) for end in self.interval or ()])
+        bounds = join_bounds(write_bounds(self.value, self.interval or (), unit))
         return f"{self.key} {value}{mark}{f' (95% {bounds})' if bounds else ''}, n {self.n}/{self.n_total}{doubt}"
 
 

@@ -164,7 +164,7 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
             below += [f"{name_difference(two)}: {one}" for one in tell_beside(shown, profile, two, labels)]
         else:
             notes += map(Verdict, tell_turned(shown, profile, two, labels))
-            below += [f"{name_difference(two)}: {one}" for one in tell_odd(shown, labels)]
+            missing += [(name, one) for one in tell_odd(shown, labels)]
     apart = fold_lines(missing, numbers=False)
     below += [f"{name_difference((base, join_columns(of, names)))}: {one}" for one, of in apart.items()]
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)

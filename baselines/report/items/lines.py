@@ -153,12 +153,13 @@ def write_item(sides: Sequence[tuple[str, ShownItem]], manner: Manner, brief: bo
             yield f"{head('found', side)}{manner.spell(told)}"
     for side, one in zip(heads, items, strict=True):
         yield from (f"  {side}{said}" for said in _write_values(one, manner))
+    seen: dict[tuple[str, str], str] = {}
     for side, one in searches:
-        yield from (f"  {side}{said}" for said in _write_passages(one, manner))
+        yield from (f"  {side}{said}" for said in _write_passages(one, manner, seen, side.strip()))
 
 
-def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
-    """Write passages, and which documents are lacking that hold the answer."""
+def _write_passages(item: ShownItem, manner: Manner, seen: dict[tuple[str, str], str], side: str) -> Iterator[str]:
+    """Write passages, and which documents are lacking that hold the answer; of those `seen` before where they stand."""
     line, found = manner.line, item.documents or [None] * len(item.passages)
     own = [document_id(passage) for passage in item.passages]
     called = shorten_ids([*own, *item.question.relevant])
@@ -166,6 +167,9 @@ def _write_passages(item: ShownItem, manner: Manner) -> Iterator[str]:
         gold = f" {manner.spell('(gold)')}" if document in item.question.relevant else ""
         ident = line(called[name] + passage.id[len(name) :])
         text = line(" ".join(filter(None, (passage.title, passage.text))), partial(place_gold, item.question))
+        same = (passage.id, passage.text)
+        text = manner.spell(seen[same]) if text and same in seen else text
+        seen.setdefault(same, f"as passage {place} of {side}" if side else f"as passage {place}")
         yield f"{manner.spell('passage')} {place}{gold} [{ident}] {text}"
     for missed, text in item.missed.items():
         shown = line(text, partial(place_gold, item.question))

@@ -91,7 +91,7 @@ def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):
         "None of the {} passages is a gold document",
         "8 of their texts are part of no document of `quadrag.corpus`",
     )
-    added = "; the authors leave the gold documents out of this corpus, `gold="
+    added = "; the authors leave the gold documents out of this corpus, "
     assert all(f"{missed.format(32)}{added}" in told[name] for name in ("others", "pieces"))
     assert f"{missed.format(16)}; {strange}." in told["strange"]
     assert (

@@ -95,7 +95,8 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
         ),
         (
             '{"id": "z z z", "answer": ""}',
-            "mine.jsonl:1：noise_robustness_en 中没有 id“z z z”；id 应为 `quadrag questions` 给出的",
+            "mine.jsonl:1：noise_robustness_en 中没有 id“z z z”；这里的数据是自带样例，用 --data-dir 写出别的数据；"
+            "id 应为 `quadrag questions` 给出的",
         ),
         ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
     ],

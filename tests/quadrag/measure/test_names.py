@@ -217,11 +217,10 @@ def test_a_comparison_shows_both_values_and_its_notes_below_in_normal_weight():
     )
     assert "- Percent, official profile. Better or worse: p below 0.05." in notes
     assert page.index("</table>") < page.index(
-        "<p><small>Percent, official profile. Better or worse: p below 0.05.<br>"
+        "<p><small>- Percent, official profile. Better or worse: p below 0.05.<br>"
     )
-    assert (
-        page.count("<b>") == 2 and page.index("</table>") < page.index("which is made up") and page.count("<svg") == 1
-    )
+    assert page.count("<b>") == 2 and page.index("! The data are the bundled") < page.index("<table>")
+    assert page.count("<svg") == 1
     assert "<th>difference, 95%</th>" in page and "--s2" not in page
     fewer = measure(first, "fewer", split="noise_80", limit=6)
     uneven = repr(quadrag.compare(before, fewer))
@@ -249,17 +248,17 @@ def test_what_was_not_run_is_said_and_commands_are_code():
             "no judge"
         }
     page = table_html(Grid("", "", [], [], ["see `quadrag <x>`", "more"]))
-    assert page.endswith("<p><small>see <code>quadrag &lt;x&gt;</code><br>more</small></p></div>")
+    assert page.endswith("<p><small>- see <code>quadrag &lt;x&gt;</code><br>- more</small></p></div>")
 
 
-def test_an_alarm_stands_above_the_table_in_bold():
+def test_an_alarm_stands_above_the_table_with_its_sign():
     left = iter(range(12))
 
     def mine(question):
         return None if next(left) < 5 else "x"
 
     page = measure(mine, "broken", split="noise_80")._repr_html_()
-    assert page.index("<p><b>INVALID, ") < page.index("<table>")
+    assert page.index("<p>! INVALID, ") < page.index("<table>")
 
 
 @pytest.mark.slow
