@@ -19,10 +19,12 @@ from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.compared.several import is_of_some
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.summary import headline_all
+from ..report.summary import headline_all, pick_headlines
 from ..runs.finished import read_result, run_folders
 from ..runs.live import Live
+from ..scoring.validity import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
+from ..tables.cells import Row
 from ..tables.grid import Alarm, Grid
 from ..tables.names import name_model
 from ..tables.run_notes import note_invalid, note_none_beside, note_partial
@@ -57,14 +59,13 @@ def write_page(
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, ledger, profile=profile, labels=labels)
     alone = len(runs) == 1
-    headline, grids, lead = _lay_out(runs, grids, profile or own_profile(results) or PROFILES[0])
+    shown = profile or own_profile(results) or PROFILES[0]
+    headline, grids, lead = _lay_out(runs, grids, shown)
     lead = [*lead, *answers.told]
     lead.sort(key=lambda line: not LOUD.search(line))
     ranked = headline is not None and headline.form == "runs"  # where an invalid run hides nothing of the others
     spared = ranked and not all(note_invalid([one]) for one in results)
-    marks = [found[1] for line in lead if (found := LOUD.search(line))]
-    mark = "" if spared else min(marks, default="")  # INVALID before the other
-    title = f"{mark}: " * bool(mark) + name_runs(runs)
+    title = _mark_title(results, shown) * (not spared) + name_runs(runs)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
     own = []  # what the page alone has
@@ -88,6 +89,17 @@ def write_page(
         spared=spared,
     )
     write_text(path, page)
+
+
+def _mark_title(results: Sequence[Result], profile: str) -> str:
+    """Return what a title begins with where the first headline of a split is INVALID, or else NOT RELIABLE."""
+    first: list[Row] = []
+    for result in results:
+        rows = pick_headlines(result.scores, profile)
+        first += {row["split"]: row for row in reversed(rows)}.values()
+    if any(map(is_invalid, first)):
+        return "INVALID: "
+    return "NOT RELIABLE: " * any(map(is_unreliable, first))
 
 
 def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[str]]:
@@ -176,7 +188,7 @@ def name_runs(runs: Runs) -> str:
     systems = few("systems", (name_model(run.inputs) for run in records))
     if len(runs) > len(models):
         named = few("runs", tell_apart([name for name, _ in runs]))
-        systems = named if 1 < len(models) and len(runs) <= MOST else f"{systems} ({named})"
+        systems = named if len(models) > 1 and len(runs) <= MOST else f"{systems} ({named})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
 

@@ -20,7 +20,7 @@ from exported import copy_sample
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
-from quadrag.baselines.page.page import name_runs
+from quadrag.baselines.page.page import name_runs, write_page
 from quadrag.baselines.page.render import LINES, _group_lines, _shorten, render_page
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
@@ -160,6 +160,19 @@ def test_a_title_counts_runs_and_systems_apart(campaign):
     assert named(*(f"m{n}" for n in range(24))) == "24 systems"
     assert named("m0", "m1", "m0", "m1", "m0") == "m0, m1 (5 runs)" and named("m0", "m1", "m0") == "f0, f1, f2"
     assert named("m", "m") == "m (f0, f1)" and named("m") == "m"
+
+
+@pytest.mark.parametrize(("key", "mark"), [("accuracy", "INVALID: "), ("accuracy_bounded", "")])
+def test_a_title_is_invalid_where_the_first_headline_is(campaign, key, mark):
+    [(name, [result])] = read_runs([campaign / "noise_robustness_en"])
+    result = replace(
+        result, run=replace(result.run, invalid=["noise_robustness_en noise_0: 9 of 12 items failed: one"])
+    )
+    for row in result.scores:
+        row |= {"invalid": True, "value": None} if (row["split"], row["key"]) == ("noise_0", key) else {}
+    write_page(Path("page.html"), [(name, [result])], [])
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert f"<title>{mark}quadrag: rgb" in page and '<p class="alarm loud">INVALID, ' in page
 
 
 def test_a_page_begins_with_a_few_numbers(campaign, cli):
