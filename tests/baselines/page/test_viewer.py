@@ -73,7 +73,7 @@ def test_where_no_answer_lacks_a_value_it_is_said_and_other_metrics_are_offered(
     assert listed(page) == [5] and page.locator("#metric option:checked").inner_text() == "rank"
     page.select_option("#metric", label="exact")
     page.fill("#search", "END OF 6.")
-    page.wait_for_function("document.getElementById('none').childElementCount === 0")
+    page.locator("#none button").wait_for(state="detached")
     assert page.inner_text("#none") == "none without a value by exact", "nor what the search finds by another"
 
 
@@ -117,6 +117,8 @@ def test_where_a_filter_hides_what_is_found_all_is_offered(opened):
 
 
 def test_the_address_has_what_is_shown(opened):
+    from playwright.sync_api import expect
+
     page = opened(make_answers())
     page.select_option("#which", "right")
     page.select_option("#metric", label="rank")
@@ -132,7 +134,7 @@ def test_the_address_has_what_is_shown(opened):
     page.locator("#list button").first.click()
     page.wait_for_selector("#item h3")
     page.go_back()
-    page.wait_for_function("!document.body.classList.contains('opened')")
+    page.locator("body:not(.opened)").wait_for()
     assert listed(page) == many, "what was listed before"
     page = opened(make_answers(), address=address, which="right")
     assert count_of(page).startswith("0 of")
@@ -140,10 +142,10 @@ def test_the_address_has_what_is_shown(opened):
         assert page.input_value(f"#{name}") == value
     assert page.is_checked("#deep")
     page.evaluate("location.hash = 'show=nothing&group=no&metric=no&order=worst'")
-    page.wait_for_function("viewer.sort.value === 'worst'")
+    expect(page.locator("#sort")).to_have_value("worst")
     assert page.input_value("#group") == "" and page.input_value("#metric") == "0", "of another page"
     page.evaluate("location.hash = 'answers'")
-    page.wait_for_function("viewer.which.value === 'disagree'")
+    expect(page.locator("#which")).to_have_value("disagree")
 
 
 def test_a_link_to_answers_that_failed_can_be_sent(opened):
