@@ -59,12 +59,13 @@ def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
     many = len({row["split"] for row, _ in found}) > 1
     labels = [f"{row['split']}/" * many + show_key(row["metric"], row["key"]) for row, _ in found]
     named = list(zip(labels, found, strict=True))
-    lines = [Line(label, _cells(row, spread)) for label, (row, spread) in named if spread.min < spread.max]
-    alike = [label for label, (_, spread) in named if spread.min == spread.max]
+    apart = [one for one in named if one[1][1].min < one[1][1].max] or named
+    lines = [Line(label, _cells(row, spread)) for label, (row, spread) in apart]
+    alike = [label for label, _ in named if label not in [line.label for line in lines]]
     count = max(spread.samples for _, spread in found)
     notes = [f"Of {count} means, each over one answer a question; sd is their standard deviation. {profile} profile."]
     notes += [f"The same in every sample: {', '.join(alike)}."] * bool(alike)
-    return [Grid(f"{title}: spread between samples", "metric", ["sd", "min", "max"], lines, notes)] if lines else []
+    return [Grid(f"{title}: spread between samples", "metric", ["sd", "min", "max"], lines, notes)]
 
 
 def _cells(row: Row, spread: Spread) -> list[Cell]:

@@ -188,7 +188,7 @@ SAME = "All 15 answers are the same text, 'Paris'."
 def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
     result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
-    title, alike, head, *lines, unit, about, more, lacking, lower, _, page = repr(result).splitlines()
+    title, alike, _, head, *lines, unit, about, more, lacking, lower, page = repr(result).splitlines()
     assert unit == "- Percent."
     assert lower == "- Of missing lower is better." and f"\n{lower}\n" in shown
     assert lacking == "- Not run: truthfulness, accuracy, hallucination (judge=)."

@@ -16,7 +16,7 @@ from quadrag.metric_record import metric_record
 
 CRAG = ("run", "crag", "task_1_2", "--data-dir", "sample")  # 26 verdicts
 OMNIEVAL = ("run", "omnieval", "extractive_qa", "--data-dir", "sample", "--retriever", "none")
-MADE_UP = r"The data are the bundled sample, which is made up\. No published value stands beside made-up data\. "
+MADE_UP = r"! The data are the bundled sample, which is made up\. ! No published value stands beside made-up data\. "
 READABLE = '{"score": 0}'
 
 
@@ -101,7 +101,7 @@ def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, t
     judge.state.text = "lorem ipsum"
     with pytest.warns(UserWarning, match="the judge's first verdicts could not be read"):
         result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", **given)
-    assert repr(result).count('ask this one again with retry="unreadable"') == 1
+    assert " ".join(repr(result).split()).count('ask this one again with retry="unreadable"') == 1
     assert not result.valid and not result["accuracy"].valid and result["missing"].value is not None
     judge.state.text = READABLE
     result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", retry="unreadable", **given)
@@ -129,9 +129,9 @@ def test_the_user_may_have_it_asked_to_the_end_and_is_told_at_the_number(cli, se
     above = " ".join(ran.out.partition("\nmetric ")[0].split())  # the numbers, whatever -v
     kept = r"12 of \d+ verdicts are kept ones, from 20[-\d]+ [:\d]+ UTC on\. "
     kept += r"--retry unreadable asks those again that could not be read\. "
-    same = r"All 15 answers are the same text, 'The capital is Paris\.'\."
+    same = r"! All 15 answers are the same text, 'The capital is Paris'\."
     title = f"crag task_1_2 public, m {MADE_UP}"
-    assert re.fullmatch(f"{kept * bool(before)}{title}NOT RELIABLE, .*, hallucination\\. {same}", above)
+    assert re.fullmatch(f"{kept * bool(before)}{title}! NOT RELIABLE, .*, hallucination\\. {same}", above)
 
 
 @pytest.mark.slow
