@@ -13,7 +13,7 @@ from quadrag.metric_record import metric_record
 from ..core.result import PROFILES, Result
 from ..core.settings import NONE
 from ..scoring.faults import place_of
-from ..scoring.validity import find_by_phrase
+from ..scoring.validity import find_by_phrase, is_invalid
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
@@ -150,12 +150,18 @@ def _place(row: Published) -> Place:
 
 def _tell_correction(rows: Sequence[Row]) -> str:
     """Say what the correction of errors is over without a judge, or that there is none; "" where no row has it."""
-    values = [row.get("value") for row in rows if row["key"] == "error_correction"]
+    values = [row.get("value") for row in rows if row["key"] == "error_correction" and not is_invalid(row)]
     if any(value is not None for value in values):
         beside = "so it stands beside no published value"
         return f"Without a judge error_correction is over errors detected by phrase, {beside}."
     none = metric_record("error_detection").key("error_correction").none
     return f"error_correction has no value: {none}." if values else ""
+
+
+def _tell_apart(result: Result, split: str) -> bool:
+    """Whether the answers of a split are mostly texts of their own, as an error's or empty ones are not."""
+    texts = [text for ((_, place, _), _), text in result.texts.items() if place == split]
+    return len({*texts}) > len(texts) / 2
 
 
 def _tell_places(result: Result) -> list[str]:
@@ -167,6 +173,7 @@ def _tell_places(result: Result) -> list[str]:
     rows = [row for row in select_whole(result.scores) if (row["key"], row["profile"]) == ("accuracy", PROFILES[0])]
     mixed = [row for row in rows if not row["config"].startswith("counterfactual")]  # there all are wrong on purpose
     alike = [row["split"] for row in mixed if row["value"] in (0, 1) and row["n_scored"] >= _SURE]
+    alike = [split for split in alike if _tell_apart(result, split)]
     why = "RGB gives each kind of passage a fixed place, so one taken by its place has 0 or 100"
     return [f"All answers alike in {', '.join(alike)}: {why}; --option order=per_item mixes them."] * bool(alike)
 

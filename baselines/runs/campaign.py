@@ -185,7 +185,7 @@ def _check_served(settings: Mapping[str, RunRequest], llm: str | None, calls: Ca
             try:
                 check_served(one, calls)
             except NotServed as error:
-                why = f"{str(error).partition(';')[0]}; {suggest_own(list(settings), llm)}"
+                why = f"{str(error).partition(';')[0]}; {suggest_own(list(settings), llm, str(error))}"
                 raise QuadragError(f"{recipe}: {why}") from error
 
 

@@ -181,11 +181,20 @@ def check_models(recipes: Sequence[str], llm: str | None) -> None:
         raise QuadragError(f"the recipes ask {len(asked)} models, --llm {llm} names one; {suggest_own(recipes, llm)}")
 
 
-def suggest_own(recipes: Sequence[str], llm: str | None) -> str:
-    """Say how one model is asked, where the server does not have those of a sweep's recipes."""
+def suggest_own(recipes: Sequence[str], llm: str | None, refused: str = "") -> str:
+    """Say how one model is asked, where the server does not have those of a sweep's recipes.
+
+    Args:
+        recipes: of the sweep.
+        llm: as it was typed.
+        refused: what was said of the models that the server has.
+    """
     own = f"--llm {llm}{'' if '#' in str(llm) or not str(llm).startswith('http') else '#MODEL'}"
     benchmark = recipes[0].partition("-")[0]
-    return f"for one model: quadrag run {benchmark} --all {own}; for one row: --recipe {recipes[0]} {own}"
+    there = {str(llm).partition("#")[2], *refused.partition(" serves ")[2].partition(", not ")[0].split(", ")}
+    row = next((name for name in recipes if read_recipe(name)[1].get("model") in there), None)
+    one = f"{row} --llm {llm}" if row else f"{recipes[0]} {own}"
+    return f"for one model: quadrag run {benchmark} --all {own}; for one row: --recipe {one}"
 
 
 def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequest]:

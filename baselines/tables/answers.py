@@ -199,7 +199,7 @@ def _tell_unsaid(result: Result) -> Iterator[str]:
         items = [row for row in result.items if name in row and (row["config"], row["split"]) in here]
         values = [row[name] for row in items if row[name]["official"] is not None]
         held = sum(entry["corrected"] == 1 for entry in values)  # official may count right answers too
-        if held <= _LITTLE * len(values):
+        if held <= _LITTLE * len(values) and sum(result.run.empty.values()) < len(values):
             yield f"{held} of {len(values)} answers hold the phrase that is looked for, `{phrase}`: {way}name a judge."
 
 

@@ -19,7 +19,7 @@ _HEADING = 0xE000  # the first of the signs that stand for headings while a tabl
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 _JOINT = re.compile(r"(?<=[-_./])(?=[^-_./])(?!(?<=\d\.)\d)")  # of a name, never within a version number
 _WORD = re.compile(r"( *)(（?[^ （]+)")  # of a label, with the blanks before it; a Chinese bracket has none
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!]*)")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!↑↓]*)")
 
 
 class Alarm(str):

@@ -179,12 +179,12 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
         assert [line.label for line in table.lines] == ["z", "y", "x"]
     assert grid.title.endswith(" accuracy") and values.columns == ["hallucination", "truthfulness"]
     assert [[cell.text for cell in line.cells] for line in values.lines] == [
-        ["40.0*", "20.0*"],
-        ["70.0*", "-40.0*"],
+        ["40.0↑", "20.0↑"],
+        ["70.0↑", "-40.0↑"],
         ["100.0", "-100.0"],
     ]
     assert any(note.startswith("The same in every run that has it: missing ") for note in values.notes)
-    assert "Marked *: better or worse than x." in values.notes
+    assert "Marked ↑: better than x, ↓: worse." in values.notes
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     grid, values = tabulate_several(many, every=False)
     assert grid.notes == [

@@ -26,7 +26,7 @@ from ..said.verdict import BETTER, EQUAL, WORSE, find_verdict, verdict_cells
 
 _MOST = 24  # metrics and splits of which a terminal has the values
 _WIDE = 80  # columns of a terminal
-_DECIDED = "*"  # behind a value that is better or worse than the first run's
+_DECIDED = {BETTER: "↑", WORSE: "↓"}  # behind a value that is so than the first run's
 _APART = "not compared"
 _INVALID = "INVALID"  # in the place of a verdict; why stands above the table
 _MORE = "More of them: --verbose, and the page"
@@ -92,9 +92,10 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str, leading: Place | N
     order = _rank(lead, left[lead])
     labels = name_places(left)
     lines = []
+    samples = len({row.get("sample", 0) for row in results[0].items}) or 1
     for at in order:
         side = left[lead][at]
-        cells = [Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n)]
+        cells = [Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n // samples)]
         if _is_lost(results[at], lead, profile):
             cells[-1] = Cell(_INVALID)
         elif not _is_shown(side):
@@ -109,8 +110,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str, leading: Place | N
     rest = [place for place in left if place != lead]
     shown, hidden = rest[:_MOST], rest[_MOST:]
     values = _list_values({place: left[place] for place in shown}, [(at, called[at]) for at in order])
-    decided = any(cell.text.endswith(_DECIDED) for grid in values for line in grid.lines for cell in line.cells)
-    notes += [f"Marked {_DECIDED}: better or worse than {base}."] * decided
+    ends = {cell.text[-1:] for grid in values for line in grid.lines for cell in line.cells}
+    notes += [f"Marked ↑: better than {base}, ↓: worse."] * (not ends.isdisjoint(_DECIDED.values()))
     notes += [f"The same in every run that has it: {_list_same(found, alike)}."] * bool(alike)
     notes += [f"Not in this table: {len(hidden)} more, as {labels[hidden[0]]}. {_MORE}."] if hidden else []
     columns = ["value", *head_differences(side.pair for side in left[lead])]
@@ -163,8 +164,7 @@ def _list_by_width(
 
 def _value_alone(place: Place, side: Side) -> Cell:
     """Make the cell of a value, marked where it is better or worse than the first run's."""
-    decided = side.pair is not None and find_verdict(place, side.pair) in (BETTER, WORSE)
-    return Cell(side.shown.text + _DECIDED * decided)
+    return Cell(side.shown.text + _DECIDED.get(find_verdict(place, side.pair) if side.pair else "", ""))
 
 
 def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> dict[Place, list[Side]]:
