@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from quadrag.hub.record import hub_record
+
 from ..certify.notes import note_judges
 from ..core.result import Result
 from ..core.settings import NONE
@@ -33,9 +35,10 @@ def show_tasks(
 def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
     """Make one summary of one system's runs of several tasks; a note that is not of all says of which it is."""
     configs = [result.run.inputs.config for result in results]
+    known = hub_record(results[0].run.inputs.benchmark).rows
     tasks = [
-        f"{config} {' '.join(result.run.inputs.splits)}" if configs.count(config) > 1 else config
-        for config, result in zip(configs, results, strict=True)
+        f"{config} {' '.join(splits)}" if configs.count(config) > 1 or _is_another(splits, [*known[config]]) else config
+        for config, splits in zip(configs, (result.run.inputs.splits for result in results), strict=True)
     ]
     grids = [summarise_run(result, profile) for result in results]
     columns = max((grid.columns for grid in grids), key=len)
@@ -58,6 +61,11 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
         without = [task for task, result in zip(tasks, results, strict=True) if result.run.inputs.retriever == NONE]
         notes.insert(0, f"{fold_names(without, tasks)}: no documents.")
     return Grid(f"{run.inputs.benchmark}, {min(named, key=len)}", "task: metric", columns, lines, notes)
+
+
+def _is_another(splits: Sequence[str], known: Sequence[str]) -> bool:
+    """Whether splits are neither all of a config nor its first, which its name alone stands for."""
+    return len(splits) < len(known) and splits[:1] != known[:1]
 
 
 def _note_tasks(grids: Mapping[str, Grid], places: Sequence[str]) -> list[str]:

@@ -73,14 +73,19 @@ def tabulate_several(
     """Compare named runs; the first is what the others are compared with.
 
     Args:
-        runs: two or more, of one benchmark.
+        runs: two or more, of one benchmark. Of three or more that are shown shortly the first with a value is taken.
         profile: ``official`` or ``corrected``.
         every: all metrics, of two runs their matrices too; else the headlines, of three runs or more the differences by
             the first and the values of the others.
         labels: of a matrix, ``en`` or ``zh``.
     """
-    values = compare_runs(runs, profile, every)
     results = [result for _, result in runs]
+    leading = None
+    if len(runs) > 2 and not every and (found := find_leading(results, profile)):
+        leading, base = found
+        runs = [runs[base], *runs[:base], *runs[base + 1 :]]  # none is compared with one that has no value
+        results = [result for _, result in runs]
+    values = compare_runs(runs, profile, every)
     values.notes += [*note_judges(results, profile), *note_unasked(results, profile)]
     if len(runs) == 2:
         return [values, *(tabulate_changes(runs, profile, labels) if every else [])]
@@ -89,7 +94,7 @@ def tabulate_several(
     if every:
         values.notes = [*leader, *values.notes]
         return [values, differences]
-    lead, *rest = line_up(runs, profile, find_leading(results, profile))
+    lead, *rest = line_up(runs, profile, leading)
     notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
     marked = [note for note in notes if isinstance(note, Alarm | Verdict)]
     single = [

@@ -102,10 +102,10 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
 
 
-def find_leading(results: Sequence[Result], profile: str) -> Place | None:
-    """Return the metric by which it is said which run leads; None where none does."""
+def find_leading(results: Sequence[Result], profile: str) -> tuple[Place, int] | None:
+    """Return the metric by which it is said which run leads, and the first run with a value; None where none leads."""
     lead = _find_lead(results, profile)
-    return lead and lead.place
+    return lead and (lead.place, min(lead.ranked))
 
 
 def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -> list[str]:
