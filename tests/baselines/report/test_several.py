@@ -279,3 +279,17 @@ def test_an_oddity_of_unlike_totals_names_each_run_and_has_no_head(tmp_path: Pat
     (grid,) = tabulate_several(runs, every=False)
     (told,) = [note for note in grid.notes if "are empty" in note]
     assert re.match(r"r1: 4 of 12 .*; r2: 3 of 10 ", told)
+
+
+def test_the_first_run_with_a_value_is_what_the_others_are_compared_with() -> None:
+    lost, poor, good = run([0.1] * 20), run([0.2] * 20), run([0.2] * 12 + [0.6] * 8)
+    lost.run.invalid = ["summary test: 12 of 20 items failed"]
+    for row in lost.scores:
+        row |= {"value": None, "interval": None, "invalid": True}
+    grid, *_ = tabulate_several([("lost", lost), ("poor", poor), ("good", good)], every=False)
+    assert grid.title.startswith("Differences from poor, ")
+    assert [(line.label, line.cells[-1].text) for line in grid.lines] == [
+        ("good", "better"),
+        ("poor", "–"),
+        ("lost", "INVALID"),
+    ]

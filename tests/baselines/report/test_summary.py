@@ -15,6 +15,7 @@ from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.report.summary import MOST, pick_headlines
+from quadrag.baselines.report.tasks import summarise_tasks
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.grid import Alarm
@@ -288,3 +289,11 @@ def test_where_calls_failed_all_headlines_are_told_by_the_other_profile(cli, cap
     assert "1 raised), official leaves them out, corrected counts them as wrong: all metrics." in told
     keys = re.search(r"By the corrected profile: (.*?)\. show", told)
     assert keys and [one.split()[0] for one in keys[1].split(", ")] == ["rouge_l", "bleu"]
+
+
+def test_a_task_of_another_split_than_its_first_says_which(cli):
+    for config, split in (("noise_robustness_en", "noise_40"), ("information_integration_en", "noise_0")):
+        assert cli("run", "rgb", config, *SAMPLE, "--split", split, "--limit", 4, "--out", f"x/{config}").code == 0
+    [(_, results)] = read_runs(["x"])
+    labels = [line.label for line in summarise_tasks(results, "official").lines]
+    assert labels == ["noise_robustness_en noise_40: accuracy", "information_integration_en: accuracy"]
