@@ -97,10 +97,6 @@ def test_a_comparison_is_in_chinese(cli):
             "1,000,000 题以上（acc）。",
         ),
         (
-            "Compared with A on noise_0/f1 – worse: 20 runs; not decided: v1, v2, bm25.",
-            "与 A 比 noise_0/f1，更差：20 次；未分高下：v1、v2、bm25。",
-        ),
-        (
             "em: corrected, the other profile, does not decide: -2.0 points, which may be chance (95% -3.1 to 1.1; p "
             "0.213).",
             None,
