@@ -10,15 +10,14 @@ from typing import IO, Any, Literal, NamedTuple
 
 from quadrag.wrapping import wrap
 
+from .broken import break_label, break_names, measure_lines
+
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
 NOTHING = "–"  # in the place of a value
 COUNT = "  n"  # the label of a line of how many items the values above it are over
 _WIDTH = 80  # columns of a narrow terminal
-_LONG = 13  # characters of a name in a head
 _HEADING = 0xE000  # the first of the signs that stand for headings while a table is laid out: they widen no column
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
-_JOINT = re.compile(r"(?<=[-_./])(?=[^-_./])(?!(?<=\d\.)\d)")  # of a name, never within a version number
-_WORD = re.compile(r"( *)(（?[^ （]+)")  # of a label, with the blanks before it; a Chinese bracket has none
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([?*!↑↓]*)")
 
 
@@ -236,7 +235,7 @@ def _fit_width(console: Any, grid: Grid) -> list[Any]:
     manners = [(True, 1), (True, 0), (False, 0)]
     wide = console.options.update(max_width=1000)
     narrow = []
-    for shown in (grid, replace(grid, columns=[_break_names(head) for head in grid.columns])):
+    for shown in (grid, replace(grid, columns=[break_names(head) for head in grid.columns])):
         plain, whole = ([_lay_out(shown, *manner, labels) for manner in manners] for labels in (False, True))
         spare = _count_spare(shown)
         narrow += [table for table in plain if console.measure(table, options=wide).maximum <= console.width]
@@ -257,57 +256,19 @@ def _fit_width(console: Any, grid: Grid) -> list[Any]:
     return parts
 
 
-def _break_names(head: str) -> str:
-    """Break the long names in a head behind the joint that is nearest to their middle."""
-
-    def halve(found: re.Match[str]) -> str:
-        name = found[0]
-        joints = [joint.start() for joint in _JOINT.finditer(name)]
-        at = min(joints, key=lambda place: abs(2 * place - len(name)), default=0)
-        return f"{name[:at]}\n{name[at:]}" if at else name
-
-    return re.sub(rf"\S{{{_LONG},}}", halve, head)
-
-
 def _measure_labels(grid: Grid) -> int:
     """Measure the widest label; a heading widens no column."""
-    from rich.cells import cell_len
-
     headings = _list_headings(grid)
-    labels = [grid.corner, *(line.label for line in grid.lines if line.label not in headings)]
-    return max(cell_len(part) for label in labels for part in label.split("\n"))
+    return measure_lines([grid.corner, *(line.label for line in grid.lines if line.label not in headings)])
 
 
 def _break_labels(grid: Grid, room: int, names: bool) -> list[Line]:
-    """Break the labels of a table at blanks, long names in them behind their joints where asked; [] if too wide yet."""
-    from rich.cells import cell_len
-
+    """Break the labels of a table, long names in them too where asked; [] where they are too wide yet."""
     headings = _list_headings(grid)
-    lines = []
-    for line in grid.lines:
-        parts = [line.label] if line.label in headings else line.label.split("\n")
-        broken = parts if line.label in headings else [part for one in parts for part in _break_label(one, room, names)]
-        if line.label not in headings and any(cell_len(part) > room for part in broken):
-            return []
-        lines.append(replace(line, label="\n".join(broken)))
-    return lines
-
-
-def _break_label(label: str, room: int, names: bool) -> list[str]:
-    """Break a line of a label into as few as hold it, of which the second and the later ones stand further in."""
-    from rich.cells import cell_len
-
-    begin = " " * (len(label) - len(label.lstrip(" ")))
-    lines = [begin]
-    for gap, word in _WORD.findall(label.strip()):
-        parts = _JOINT.split(word) if names and len(word) >= _LONG else [word]
-        for at, part in enumerate(parts):
-            blank = gap if at == 0 else ""
-            if lines[-1].strip() and cell_len(lines[-1] + blank + part) > room:
-                lines.append(f"{begin}  {part}")
-            else:
-                lines[-1] += blank + part
-    return lines
+    broken = [line.label if line.label in headings else break_label(line.label, room, names) for line in grid.lines]
+    if any(measure_lines([label]) > room for label in broken if label not in headings):
+        return []
+    return [replace(line, label=label) for line, label in zip(grid.lines, broken, strict=True)]
 
 
 def _count_spare(grid: Grid) -> int:
