@@ -153,7 +153,7 @@ def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str])
     pooled = place[1] not in splits
     configs = {row["config"] for _, result in runs for row in result.scores}
     label = (
-        f"{place[0]}: " * (len(configs) > 1) + f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
+        f"{place[0]} " * (len(configs) > 1) + f"{place[1]}/" * (not pooled and len(splits) > 1) + show_key(*place[2:])
     )
     what = f"on {label} with {_cells(values[first])[0].text}{f' over {place[1]}' * pooled}"
     if _are_equal(lead):
