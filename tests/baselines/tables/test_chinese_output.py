@@ -128,7 +128,7 @@ def test_what_runs_say_is_in_chinese(said):
         "请求：发出 15 次，用了 0 条已存回复；裁判：发出 ",
         "没有发出请求：该运行早已完成，这里再次显示。",
         "接下来：quadrag show kept --wrong --labels zh",
-        "无效（INVALID）：task_1_2 public：裁判“j”最初的 12 个判断都读不懂，不再请求它：truthfulness, accuracy, ",
+        "无效（INVALID）：task_1_2 public：裁判“j”最初的 12 个判断都读不懂，不再请求它：truthfulness、accuracy、",
         "1 个回答失败，未评分（",
     ):
         assert sentence in text, sentence
