@@ -43,7 +43,7 @@ def test_a_limit_that_leaves_questions_out_is_told_wherever_numbers_are(cli, tas
 def test_runs_with_one_limit_are_told_of_in_one_line(cli):
     out = cli("run", "rgb", "--all", "--data-dir", "sample", "--limit", 2, "--out", "all").out
     lines = [line for line in out.splitlines() if "PARTIAL" in line]
-    said = "PARTIAL: the first 2 questions of each split, {} of {}."
+    said = "! PARTIAL: the first 2 questions of each split, {} of {}."
     counts = ((20, 120), (4, 24), (12, 72), (4, 24))
     assert lines == [said.format(*count) for count in counts], "each of the four tables counts its own splits"
 
