@@ -27,7 +27,7 @@ _LITTLE = 0.02  # share of questions that may have an empty answer
 _MOST = 3  # texts that are told
 _MOST_LINES = 8  # lines of several runs: of more, those alike but for their numbers are one
 # Numbers, times and ids: what differs each time in the text of an error.
-_VARYING = re.compile(r"[\w-]*\d[\w-]*", re.ASCII)
+_VARYING = re.compile(r"(?<![\w-])[\w-]*\d[\w-]*", re.ASCII)
 _LEAST = 12  # letters beside them, a Chinese one counting for two: answers with fewer are told apart by their numbers
 # The words of an error, as programs say them: not of RGB's answers about factual errors, nor of one's news.
 _ERROR = re.compile(
