@@ -91,6 +91,11 @@ class Answer:
         """Whether the reply was cut by length, before the answer began or within it."""
         return self.state == "truncated" or self.finish_reason == "length"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the reply has come and has no text."""
+        return self.answer is not None and not self.answer.strip()
+
     def as_row(self) -> dict[str, Any]:
         """Return the record as one line of ``answers.jsonl`` holds it."""
         return asdict(self)

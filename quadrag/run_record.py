@@ -109,9 +109,8 @@ class RunRecord:
         by_ids: whether a file of answers was matched to the questions by ids alone, which other data have too.
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
-        empty: a model's replies without a text, by ``config/split``.
+        short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
         refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
-        cut: a model's replies that were cut by length.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said that could not be read, else what it said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
@@ -158,9 +157,8 @@ class RunRecord:
     by_ids: bool = False
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
-    empty: dict[str, int] = field(default_factory=dict)
+    short: dict[str, str] = field(default_factory=dict)
     refused: list[int] = field(default_factory=lambda: [0, 0])
-    cut: int = 0
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
@@ -188,6 +186,10 @@ class RunRecord:
         """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
         much = self.invalid or any(share > MOST_FAILED for share in self.partly.values())
         return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
+
+    def count_short(self, kind: str) -> int:
+        """Count a model's replies that are ``empty``, or were ``cut``."""
+        return sum(one == kind for one in self.short.values())
 
     def write(self, folder: Path) -> None:
         """Write `run.json`; of the inputs those that a run does not have are left out."""

@@ -86,7 +86,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     scores = read_scores(folder, run)
     check_stage(folder, run, "items.jsonl")
     items = read_items(folder / "items.jsonl")
-    marked, asked = mark_invalid(scores, run), read_asked(folder, run.asked)
+    marked, asked = mark_invalid(scores, run, items), read_asked(folder, run.asked)
     texts = _read_texts(folder, run)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 

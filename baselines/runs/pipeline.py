@@ -33,7 +33,7 @@ from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metri
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
-from ..scoring.validity import count_empty, mark_invalid
+from ..scoring.validity import find_short, mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .asked import write_asked
@@ -206,7 +206,7 @@ class Session:
                     raise DeadJudge(stopped)
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
-            run.empty, run.cut = count_empty(asked), sum(answer.is_cut for answer in asked)
+            run.short = find_short(asked)
             if stopped:
                 if not run.dead_judge:
                     stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
@@ -222,7 +222,7 @@ class Session:
         run.usage = self.spent_since(before)
         run.max_failed, run.profile = self.max_failed, self.profile
         self.keep_certificates(run)
-        marked = mark_invalid(scores, run)
+        marked = mark_invalid(scores, run, items)
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)

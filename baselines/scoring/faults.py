@@ -6,13 +6,15 @@ from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.run_record import RunRecord
+from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import load
 from ..core.result import PROFILES
-from .rows import ALL
+from .rows import ALL, reason_of
 
-FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null")
-_EMPTY = "empty reply"
+_EMPTY, _CUT = "empty reply", "cut reply"
+FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", _EMPTY, _CUT)
+_SHORT = {"empty": _EMPTY, "cut": _CUT}  # of a model, by its kind in `RunRecord.short`
 _ALLOW = "or allow a share of them with --max-failed"
 _CAUSES = {
     "api_error": "calls failed",
@@ -22,6 +24,7 @@ _CAUSES = {
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
     "null": f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
     _EMPTY: "the model replied with nothing",
+    _CUT: "raise --max-tokens and ask these again with --retry cut, or take them as they are with --max-failed 1",
 }
 JUDGE = {  # by the reason of an answer's verdict
     "api_error": "the judge's call failed",
@@ -30,6 +33,9 @@ JUDGE = {  # by the reason of an answer's verdict
     "misaligned": "the judge answered more or fewer questions than it was asked",
 }
 VERDICTS = ("unparsable", "misaligned")  # of a judge alone
+_MORE_ROOM = "give the model more tokens"  # in a harness
+_SHORT_COUNT = "they are scored as they are"
+_OTHERS_COUNT = "empty or cut replies are scored as they are"
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
@@ -39,6 +45,8 @@ _JSON = "try --judge-format json, or "
 _SHOWN = 4  # keys in a line
 _FEW = 3  # keys that are named, be they shown elsewhere or not
 Place = tuple[str, str, str, str]  # config, split, metric, key
+_Split = tuple[str, str]  # config, split
+_Short = tuple[str, Mapping[str, Any]]  # how a model's reply fails, and the line of ``items.jsonl`` of it
 
 
 class Fault(NamedTuple):
@@ -47,7 +55,7 @@ class Fault(NamedTuple):
     Attributes:
         places: config, split, metric and key of each.
         failed: how many items failed.
-        total: of how many that the metrics apply to, and no rule decided; of empty replies alone, of all replies.
+        total: of how many that the metrics apply to, and no rule decided; of replies alone, of all.
         reasons: how many failed, by reason.
         counts: how those that failed count where a value is shown.
         profile: under which they failed; "" under both alike.
@@ -74,7 +82,7 @@ class Fault(NamedTuple):
         what = "up to " * any(fault.failed < most.failed for fault in (self, *alike)) + most.tell_shortly()
         places = [place for fault in (self, *alike) for place in fault.places]
         limit = f"more than --max-failed {run.max_failed:g}"
-        cause = "" if self._all_empty else f"; {self.find_cause(run)}"
+        cause = "" if [*self.reasons] == [_EMPTY] else f"; {self.find_cause(run)}"
         return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}{cause}"
 
     @property
@@ -83,15 +91,9 @@ class Fault(NamedTuple):
         why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
         return f"{self.profile}: {why}" if self.profile else why
 
-    @property
-    def _all_empty(self) -> bool:
-        return [*self.reasons] == [_EMPTY]
-
     def tell_shortly(self) -> str:
         """Say how many failed, by reason."""
-        if self._all_empty:
-            return f"{self.failed} of {self.total} replies of the model are empty"
-        return f"{self.failed} of {self.total} items failed ({self._why})"
+        return f"{self.failed} of {self.total} {_tell_short(self.reasons) or f'items failed ({self._why})'}"
 
     def tell_judge(self, run: RunRecord) -> str:
         """Say in a few words that it was the judge, where all was answered; else ""."""
@@ -108,8 +110,10 @@ class Fault(NamedTuple):
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             said = next(iter(run.failures.values()))
             cause = f"{cause}; {said}" if most == "raised" else said
-        elif most == "truncated" and not run.cut:
+        elif most == "truncated" and not run.count_short("cut"):
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
+        elif most == _CUT and run.log:
+            cause = _MORE_ROOM
         return cause
 
     def _find_form(self, run: RunRecord) -> str:
@@ -119,31 +123,35 @@ class Fault(NamedTuple):
     def tell_counted(self, run: RunRecord) -> str:
         """Say in one line how many failed of a value that is shown, and how they count."""
         config, split = self.places[0][:2]
-        counts = self.counts
-        what = f"items failed ({self._why})"
+        what = _tell_short(self.reasons) or f"items failed ({self._why})"
         if [*self.reasons] == ["unparsable"] and not self.profile:
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
-        elif self._all_empty:
-            what, counts = "replies of the model are empty", "they are scored as such"
         keys = "all metrics" if self.every and len(self.places) > _SHOWN else list_keys(self.places, run)
-        return f"{config} {split}: {self.failed} of {self.total} {what}, {counts}: {keys}"
+        return f"{config} {split}: {self.failed} of {self.total} {what}, {self.counts}: {keys}"
 
 
-def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[Fault]:
+def _tell_short(reasons: Mapping[str, int]) -> str:
+    """Say of items that failed by the replies of a model alone what is wrong with these; "" of others."""
+    kinds = [word for name, word in ((_EMPTY, "empty"), (_CUT, "cut by length")) if name in reasons]
+    return f"replies of the model are {' or '.join(kinds)}" if len(kinds) == len(reasons) else ""
+
+
+def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord, items: Sequence[Mapping[str, Any]]) -> list[Fault]:
     """Find the metrics of which any item failed, under both profiles or under one: what a rule decides differs."""
+    short = _find_short(items, run)
     found: dict[tuple[Any, ...], Fault] = {}
     by_place: dict[Place, dict[str, Mapping[str, Any]]] = {}
     for row in scores:
         if row.get("slice", ALL) == ALL and "not_run" not in row:
             by_place.setdefault(place_of(row), {})[row["profile"]] = row
     for place, rows in by_place.items():
-        empty = run.empty.get("/".join(place[:2]), 0)
-        failed = {profile: _count_failed(pick_read(row, rows.get("corrected")), empty) for profile, row in rows.items()}
+        here = short.get(place[:2], ())
+        failed = {profile: _count_failed(pick_read(row, rows.get("corrected")), here) for profile, row in rows.items()}
         alike = len({str(one) for one in failed.values()}) == 1
         for profile in [""] if alike else failed:
-            total, reasons = failed[profile or next(iter(failed))]
+            total, reasons, as_is = failed[profile or next(iter(failed))]
             if reasons and total:
-                counts = _say_counts(profile, rows, total - sum(reasons.values()))
+                counts = _say_counts(profile, rows, total - sum(reasons.values()), as_is)
                 key = (*place[:2], total, counts, profile, *reasons.items())
                 before = found[key].places if key in found else ()
                 count = min(sum(reasons.values()), total)
@@ -184,16 +192,54 @@ def is_by_rule(metric: str, key: str) -> bool:
     return judged and not record.key(key).needs and not record.key(key).among
 
 
-def _count_failed(row: Mapping[str, Any], empty: int) -> tuple[int, dict[str, int]]:
-    """Count the items that could fail, and by reason those that did; `empty` replies of a model are among these."""
-    reasons = _list_failed(row) | ({_EMPTY: empty} if empty else {})
-    # What a rule decided could not fail, but for an empty reply, which a rule may have called missing.
-    ruled = 0 if [*reasons] == [_EMPTY] else max(row.get("n_ruled", 0) - empty, 0)
-    return count_tried(row) - ruled, reasons
+def _find_short(items: Sequence[Mapping[str, Any]], run: RunRecord) -> dict[_Split, list[_Short]]:
+    """Find the items of replies of a model that are empty or cut, by config and split."""
+    found: dict[_Split, list[_Short]] = {}
+    for item in items if run.short else ():
+        if kind := tell_short(item, run):
+            found.setdefault((item["config"], item["split"]), []).append((kind, item))
+    return found
 
 
-def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int) -> str:
-    """Say how items that failed count: under one profile, or under both."""
+def tell_short(item: Mapping[str, Any], run: RunRecord) -> str:
+    """Say of a line of ``items.jsonl`` that its reply of a model is empty or was cut; "" of others."""
+    kind = run.short.get(f"{item['config']}/{item['split']}/{item['id']}/{item.get('sample', 0)}")
+    return _SHORT[kind] if kind else ""
+
+
+def _count_failed(row: Mapping[str, Any], short: Sequence[_Short]) -> tuple[int, dict[str, int], int]:
+    """Count the items that could fail, and by reason those that did, each once; and those that are scored as they are.
+
+    What a reply of a model that is empty or cut makes of its verdict, is by this reply.
+    """
+    reasons, profile = Counter(_list_failed(row)), row["profile"]
+    name, by_answer = f"{row['metric']}.{row['key'].removesuffix('_weighted')}", _is_by_answer(row)
+    as_is, by_reply, ruled = 0, Counter[str](), row.get("n_ruled", 0)
+    for kind, item in short:
+        entry = item.get(name, {})
+        why = reason_of(entry, profile)
+        if (why == NOT_APPLICABLE and not by_answer) or (why == "truncated" and kind == _CUT):
+            continue
+        by_reply[kind] += 1
+        if why and reasons[why]:
+            reasons[why] -= 1
+        else:
+            as_is += 1
+        ruled -= profile in entry.get("ruled", ())  # a rule may have called it missing
+    # What a rule decided could not fail.
+    found = {**+reasons, **by_reply}
+    return count_tried(row) - (0 if _tell_short(found) else max(ruled, 0)), found, as_is
+
+
+def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int, as_is: int) -> str:
+    """Say how items that failed count: under one profile, or under both; `as_is` are scored."""
+    if as_is and not any(map(count_failed, rows.values())):
+        return _SHORT_COUNT
+    counts = _say_lost(profile, rows, readable + as_is)
+    return f"{counts}, {_OTHERS_COUNT}" if as_is else counts
+
+
+def _say_lost(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int) -> str:
     official = rows.get("official", {})
     if profile == "corrected" or official.get("n_filled"):
         return _WRONG
@@ -208,8 +254,12 @@ def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: i
 
 def count_tried(row: Mapping[str, Any]) -> int:
     """Count the items that a metric was tried on: those that have no such value by their answer are among them."""
-    by_answer = metric_record(row["metric"]).key(row["key"]).among
-    return int(row["n_total"]) - (0 if by_answer else row.get("n_not_applicable", 0))
+    return int(row["n_total"]) - (0 if _is_by_answer(row) else row.get("n_not_applicable", 0))
+
+
+def _is_by_answer(row: Mapping[str, Any]) -> bool:
+    """Whether it is by the answer that a metric applies to an item."""
+    return bool(metric_record(row["metric"]).key(row["key"]).among)
 
 
 def tell_faults(faults: Sequence[Fault], run: RunRecord) -> list[str]:

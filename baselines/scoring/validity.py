@@ -9,7 +9,6 @@ failed, and neither has an empty answer of one's own system. A judge of whose fi
 asked no further, and no metric that asks a judge has a value then; nor where the judge does not answer.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +33,7 @@ from .faults import (
     place_of,
     settle_ruled,
     tell_faults,
+    tell_short,
 )
 from .probe import FIRST
 from .rows import ALL, items_of, reason_of
@@ -42,14 +42,18 @@ UNJUDGED = "unjudged"
 _BESIDE = "beside"
 
 
-def count_empty(answers: Iterable[Answer]) -> dict[str, int]:
-    """Count the empty replies of a model by ``config/split``."""
-    return dict(
-        Counter(f"{one.config}/{one.split}" for one in answers if one.answer is not None and not one.answer.strip())
-    )
+def find_short(answers: Iterable[Answer]) -> dict[str, str]:
+    """Find the replies of a model that are ``empty``, or were ``cut`` by length, by ``config/split/id/sample``."""
+    found = {}
+    for one in answers:
+        if one.is_cut or one.is_empty:
+            found["/".join((*one.key, str(one.sample)))] = "cut" if one.is_cut else "empty"
+    return found
 
 
-def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[dict[str, Any]]:
+def mark_invalid(
+    scores: Sequence[Mapping[str, Any]], run: RunRecord, items: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """Return the rows as tables show them, and enter into the run which of its metrics are invalid.
 
     A row of an invalid metric has no value; its n are the items that could be read. Of a valid one the run says how
@@ -57,10 +61,11 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
 
     Args:
         scores: rows of ``scores.json``.
-        run: says which share may fail, and how many replies were empty.
+        run: says which share may fail, and which replies were empty or cut.
+        items: lines of ``items.jsonl``.
     """
     scores = [settle_ruled(row) for row in scores]
-    found = find_faults(scores, run)
+    found = find_faults(scores, run, items)
     faults = [fault for fault in found if fault.failed > run.max_failed * fault.total]
     # What of the other profile is not shown, is told at its value.
     shown_by = [fault for fault in faults if run.profile in fault.profiles]
@@ -82,7 +87,10 @@ def mark_invalid(scores: Sequence[Mapping[str, Any]], run: RunRecord) -> list[di
             n = min(own.get("n_scored", 0), tried[place_of(row)] - fault.failed)
             shown |= {"value": None, "interval": None, "n_scored": n, "n_filled": 0, "invalid": True}
             shown["n_ruled"] = min(own.get("n_ruled", 0), n)
-            shown["unscored"] = own.get("unscored") or (fault.reasons if row.get("slice", ALL) == ALL else {})
+            shown["unscored"] = own.get("unscored") or {}
+            if row.get("slice", ALL) == ALL:
+                others = {why: count for why, count in shown["unscored"].items() if why not in FAILED}
+                shown["unscored"] = others | fault.reasons
             shown |= {"told": tuple(shown["unscored"])} if fault in shown_by else {}
             shown["why"] = fault.tell_shortly() + fault.tell_judge(run)
         elif _is_unjudged(row, run):
@@ -141,7 +149,7 @@ def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
 def read_items(result: Result) -> list[dict[str, Any]]:
     """Return a run's items as people are shown them: under each profile with the value that they count as in its score.
 
-    One that failed has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing;
+    One that failed, if by a reply that is empty or cut, has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing;
     one that was not judged has no value of any item.
     """
     invalid = {(place_of(row), row["profile"]) for row in result.scores if is_invalid(row)}
@@ -151,10 +159,10 @@ def read_items(result: Result) -> list[dict[str, Any]]:
             entry = {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, UNJUDGED)}
             unjudged.setdefault((row["config"], row["split"]), {})[f"{row['metric']}.{row['key']}"] = entry
 
-    def read(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    def read(item: Mapping[str, Any], name: str, short: str) -> Mapping[str, Any]:
         entry, (module, _, key) = item[name], name.partition(".")
         place, why = (item["config"], item["split"], module, key), reason_of(entry, "corrected")
-        reasons = {profile: why if why in FAILED else reason_of(entry, profile) for profile in PROFILES}
+        reasons = {profile: why if why in FAILED else reason_of(entry, profile) or short for profile in PROFILES}
         values = {}
         for profile, reason in reasons.items():
             if (place, profile) in invalid:
@@ -168,9 +176,9 @@ def read_items(result: Result) -> list[dict[str, Any]]:
         return {**entry, **values, **({"reason": told} if told else {})}
 
     return [
-        {name: read(item, name) if isinstance(entry, Mapping) else entry for name, entry in item.items()}
+        {name: read(item, name, short) if isinstance(entry, Mapping) else entry for name, entry in item.items()}
         | unjudged.get((item["config"], item["split"]), {})
-        for item in result.items
+        for item, short in ((item, tell_short(item, result.run)) for item in result.items)
     ]
 
 

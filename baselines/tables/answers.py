@@ -110,7 +110,7 @@ def _tell_texts(result: Result) -> Iterator[str]:
     asked = _count_questions(result, [place for places in by_text.values() for place in places])
     answered = {text: _count_questions(result, places) for text, places in by_text.items() if text}
     many = [text for text, n in answered.items() if (n >= _FEW and n > _SHARE * asked) or (n > 1 and _find_error(text))]
-    if len(by_text) == 1 and total > 1 and not result.run.empty:
+    if len(by_text) == 1 and total > 1 and not result.run.count_short("empty"):
         many = [*by_text]
     elif "" in by_text and _counts(result, by_text[""]):
         n = _count_questions(result, by_text[""])
@@ -199,7 +199,7 @@ def _tell_unsaid(result: Result) -> Iterator[str]:
         items = [row for row in result.items if name in row and (row["config"], row["split"]) in here]
         values = [row[name] for row in items if row[name]["official"] is not None]
         held = sum(entry["corrected"] == 1 for entry in values)  # official may count right answers too
-        if held <= _LITTLE * len(values) and sum(result.run.empty.values()) < len(values):
+        if held <= _LITTLE * len(values) and result.run.count_short("empty") < len(values):
             yield f"{held} of {len(values)} answers hold the phrase that is looked for, `{phrase}`: {way}name a judge."
 
 
@@ -264,7 +264,7 @@ def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[st
 def _counts(result: Result, places: Collection[_Place]) -> bool:
     """Whether answers have a value, unlike a model's empty replies, which have failed, or those that are left out."""
     values = (entry for row in _find_rows(result, places) for entry in row.values() if isinstance(entry, Mapping))
-    return not result.run.empty and any(entry.get("official") is not None for entry in values)
+    return not result.run.count_short("empty") and any(entry.get("official") is not None for entry in values)
 
 
 def _find_rows(result: Result, places: Collection[_Place]) -> list[Mapping[str, Any]]:

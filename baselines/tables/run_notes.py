@@ -76,7 +76,6 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         for name, one in zip(name_apart(results), results, strict=True)
         for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
     ]
-    doubts += [(name, line) for name, one in zip(name_apart(results), results, strict=True) for line in _tell_cut(one)]
     for line, names in fold_lines(doubts, numbers=False).items():
         notes.append(Alarm(f"{join_runs(names, results)}: {line}" if any(names) else line))
     named = zip(name_apart(results), results, strict=True)
@@ -85,15 +84,6 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     notes += note_answers(results)
     notes += [_BY_IDS] * any(one.run.by_ids for one in results)
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
-
-
-def _tell_cut(result: Result) -> Iterator[str]:
-    """Say how many replies of a model were cut within the answer: what is there of these is scored."""
-    lost = max((row.get("unscored", {}).get("truncated", 0) for row in result.scores), default=0)
-    cut = sum(run.cut for run in result.parts or [result.run]) - lost
-    if cut > 0:
-        told = f"{cut} of {len(result.texts)} replies were cut by length and are scored as they are"
-        yield f"{told}; --max-tokens gives more room, then --retry cut asks again."
 
 
 def _is_marked(result: Result) -> bool:

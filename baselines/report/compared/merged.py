@@ -69,7 +69,7 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
         invalid=[line for run in runs for line in run.invalid],
         partly={line: share for run in runs for line, share in run.partly.items()},
-        empty={place: n for run in runs for place, n in run.empty.items()},
+        short={place: kind for run in runs for place, kind in run.short.items()},
         refused=[sum(counts) for counts in zip(*(run.refused for run in runs), strict=True)],
         constant_verdicts={line: names for run in runs for line, names in run.constant_verdicts.items()},
         doubtful_verdicts={line: names for run in runs for line, names in run.doubtful_verdicts.items()},

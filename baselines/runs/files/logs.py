@@ -20,6 +20,7 @@ SUMMARIES = (
     ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
 )
 TASKS = "`quadrag harness lm-eval` prints where those are"
+_CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 
 
@@ -101,6 +102,7 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
         # The output of a sample that failed may be that of a call before.
         text, state = (None, "api_error") if sample.error else inspect_answer(sample.output)
         stop = sample.output.stop_reason if sample.output.choices else None
+        stop = "length" if stop == _CUT else stop
         yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
 
 
@@ -130,7 +132,7 @@ def inspect_answer(output: Any) -> tuple[str | None, str]:
     if output.error or not output.choices:
         return None, "api_error"
     text, _ = split_reasoning(output.completion)
-    if not text and output.stop_reason == "max_tokens":
+    if not text and output.stop_reason == _CUT:
         return None, "truncated"
     return text, "ok"
 

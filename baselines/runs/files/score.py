@@ -28,7 +28,7 @@ from ...core.task import Task, load_questions
 from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
-from ...scoring.validity import count_empty, mark_invalid
+from ...scoring.validity import find_short, mark_invalid
 from ...systems.rag.system import take_served
 from ..asked import read_asked, write_asked
 from ..inputs import describe_each, describe_judging, digest_each, name_judges, name_services
@@ -128,8 +128,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.service = asdict(evidence) if evidence else None
     run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
-    run.empty = count_empty(answers) if logged else {}  # those of a model have failed, those of one's own system not
-    marked = mark_invalid(scored.scores, run)
+    run.short = find_short(answers) if logged else {}  # those of a model have failed, those of one's own system not
+    marked = mark_invalid(scored.scores, run, scored.items)
     kept = describe_each(benchmark, questions, one.conditions)
     if out:
         files = {

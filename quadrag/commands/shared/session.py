@@ -299,8 +299,8 @@ def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
     reasons = {reason for result in judged for row in result.scores for reason in row.get("unscored") or ()}
     found = {
         "unreadable": "unparsable" in reasons,
-        "cut": "truncated" in reasons or any(result.run.cut for result in results),
-        "empty": any(result.run.empty and "llm" in result.run.usage for result in results),
+        "cut": "truncated" in reasons or any(result.run.count_short("cut") for result in results),
+        "empty": any(result.run.count_short("empty") for result in results if "llm" in result.run.usage),
     }
     told = " ".join(line for result in results for line in result.run.invalid)
     return [kind for kind, there in found.items() if there and f"--retry {kind}" not in told]

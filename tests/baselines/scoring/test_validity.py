@@ -198,10 +198,42 @@ def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_fil
     with ChatServer(models=["m"], text="") as model:
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
     assert "12 of 12 replies of the model are empty" in capsys.readouterr().out
-    assert record(tmp_path)["empty"] == {"negative_rejection_en/test": 12}
+    assert [*record(tmp_path)["short"].values()] == ["empty"] * 12
     assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"
     assert main(["score", str(answers), *REJECTION_FILE]) == 0
+
+
+def test_a_reply_of_a_model_that_was_cut_has_failed(tmp_path, capsys):
+    cut = [Rule("reply", times=3, reply={"finish_reason": "length"})]
+    with ChatServer(models=["m"], rules=cut) as model:
+        spec = ("--llm", f"{model.url}#m")
+        assert run(tmp_path, REJECTION, *spec) == 3
+        out, err = (" ".join(text.split()) for text in capsys.readouterr())
+        raised = "raise --max-tokens and ask these again with --retry cut"
+        assert "INVALID, negative_rejection_en test: 3 of 12 replies of the model are cut by length, more than" in out
+        assert raised in out and "--retry" not in err, "said once"
+        assert main(["show", str(tmp_path / "run"), "--unscored", "--ledger", str(tmp_path / "ledger")]) in (0, None)
+        assert capsys.readouterr().out.count("rejection_rate: – (cut reply)") == 3
+        assert run(tmp_path, REJECTION, *spec, "--max-failed", "1") == 0
+        told = "3 of 12 replies of the model are cut by length, they are scored as they are: "
+        assert told in " ".join(capsys.readouterr().out.split())
+        assert run(tmp_path, REJECTION, *spec, "--retry", "cut") == 0
+        assert "cut by length" not in capsys.readouterr().out and model.requests == 15, "three are asked again"
+
+
+def test_an_item_fails_once_by_its_reply_before_its_verdict(tmp_path, capsys):
+    manners = iter([Rule("status", status=400), Rule("reply", message={"content": ""})])
+    with (
+        ChatServer(models=["m"], manner=lambda body: next(manners, None)) as model,
+        ChatServer(models=["j"], text=lambda body: "No." if "nothing" in asked_of(body) else "lorem") as judge,
+    ):
+        spec = ("--llm", f"{model.url}#m", "--judge", f"{judge.url}#j")
+        assert run(tmp_path, REJECTION, *spec) == 3
+        out = " ".join(capsys.readouterr().out.split())
+    assert "12 of 12 items failed (1 api_error, 10 unparsable, 1 empty reply), more than --max-failed" in out
+    kept = "official leaves them out, corrected counts them as wrong, empty or cut replies are scored as they are"
+    assert f"2 of 12 items failed (1 api_error, 1 empty reply), {kept}: rejection_rate, unsupported_correct." in out
 
 
 def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):

@@ -88,7 +88,7 @@ def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
         _, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
         )
-        row = whole(mark_invalid(rows, run), "accuracy")
+        row = whole(mark_invalid(rows, run, []), "accuracy")
         assert ("invalid" in row) == invalid == any("3 of 10 items failed" in line for line in run.invalid)
         assert not invalid or row["n_scored"] == 12
 

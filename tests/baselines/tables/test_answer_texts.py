@@ -92,8 +92,8 @@ def test_empty_answers_are_told_of_where_they_count():
     assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
     assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
     assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"
-    assert told_of([""] * 9 + own, empty={"c/s": 9}) == "", "they have failed"
-    assert told_of([""] * 9, empty={"c/s": 9}) == "", "which a line of its own says"
+    assert told_of([""] * 9 + own, empty=9) == "", "they have failed"
+    assert told_of([""] * 9, empty=9) == "", "which a line of its own says"
 
 
 def test_what_to_do_of_errors_is_said_by_how_the_answers_came():

@@ -19,7 +19,7 @@ def told_of(
     value: float | None = 0,
     same: int = 0,
     right: str = DECLINED,
-    empty: dict[str, int] | None = None,
+    empty: int = 0,
     log: bool = False,
     **inputs: Any,
 ) -> str:
@@ -33,5 +33,6 @@ def told_of(
     ]
     known = {(("c", "s", i), sample): texts[int(i)] for i, sample in places}
     asked: dict[Any, Asked] = {("c", "s", str(i)): Asked(str(max(i, same - 1))) for i in range(len(texts))}
-    result = Result(RunRecord(made, empty=empty or {}, log=log), [], rows, asked=asked, texts=known)
+    run = RunRecord(made, short=dict.fromkeys(map(str, range(empty)), "empty"), log=log)
+    result = Result(run, [], rows, asked=asked, texts=known)
     return "|".join([*note_answers([result]), *note_kinds([result])])
