@@ -9,7 +9,7 @@ from quadrag.metric_record import show_key
 
 from ..core.result import Result
 from ..scoring.validity import find_by_phrase, is_invalid
-from ..tables.cells import NOTHING, Row, count_items, format_value, interval_cell, unit_of
+from ..tables.cells import INVALID, NOTHING, Row, count_items, format_value, interval_cell, unit_of
 from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
@@ -72,7 +72,7 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
             if "not_run" in row:
                 continue
             unit, n = unit_of(row), count_items(row) or 0
-            shown = "INVALID" if is_invalid(row) else format_value(row["value"], unit, n)
+            shown = INVALID if is_invalid(row) else format_value(row["value"], unit, n)
             between = interval_cell(row["value"], row["interval"], n, unit).sub or NOTHING
             place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
             rests = " by phrase" * ((row["metric"], row["key"]) in by_phrase)

@@ -24,7 +24,7 @@ _CAUSES = {
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
     "null": f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
     _EMPTY: "the model replied with nothing",
-    _CUT: "raise --max-tokens and ask these again with --retry cut, or take them as they are with --max-failed 1",
+    _CUT: "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1",
 }
 JUDGE = {  # by the reason of an answer's verdict
     "api_error": "the judge's call failed",

@@ -149,8 +149,8 @@ def has_unscored(scores: Iterable[Mapping[str, Any]]) -> bool:
 def read_items(result: Result) -> list[dict[str, Any]]:
     """Return a run's items as people are shown them: under each profile with the value that they count as in its score.
 
-    One that failed, if by a reply that is empty or cut, has its reason under both profiles. Of a metric that is not valid, what failed counts as nothing;
-    one that was not judged has no value of any item.
+    One that failed, if by a reply that is empty or cut, has its reason under both profiles. Of a metric that is not
+    valid, what failed counts as nothing; one that was not judged has no value of any item.
     """
     invalid = {(place_of(row), row["profile"]) for row in result.scores if is_invalid(row)}
     unjudged: dict[tuple[str, str], dict[str, Any]] = {}

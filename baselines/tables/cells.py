@@ -17,6 +17,7 @@ from .grid import Cell, Figure
 Row = Mapping[str, Any]  # of ``scores.json``
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
+INVALID = "INVALID"  # in the place of a value of which too many items failed
 ALIKE = "!"  # behind what rests on verdicts that say nothing of the answers
 FEW = 5  # items, below which a value has no interval: a resample of them says nothing
 MANY = 400  # items, beyond which a rate has two decimals
@@ -102,10 +103,12 @@ def figure_of(
 def value_cell(row: Row | None) -> Cell:
     """Make the cell of a row: a dash where there is none, or its metric did not run, which a note says.
 
-    What rests on verdicts that say nothing of the answers is marked, and stands in no chart.
+    An invalid value is called so. What rests on verdicts that say nothing of the answers is marked, in no chart.
     """
     if row is None or "not_run" in row:
         return Cell(NOTHING)
+    if is_invalid(row):
+        return Cell(INVALID)
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
     if cell.figure and metric_record(row["metric"]).key(row["key"]).direction == "lower":
         cell.figure = cell.figure._replace(lower=True)
@@ -116,7 +119,7 @@ def value_cell(row: Row | None) -> Cell:
 def mark_cell(cell: Cell, *rows: Row) -> Cell:
     """Return the cell of a value that stands large with what nobody may overlook of the rows behind it."""
     if any(map(is_invalid, rows)):
-        return Cell("INVALID")
+        return Cell(INVALID)
     return replace(cell, sub="NOT RELIABLE") if any(map(is_unreliable, rows)) else cell
 
 

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from ..scoring.validity import is_invalid
-from .cells import NOTHING, RATE, Row, count_items, items_of, value_cell
+from .cells import NOTHING, RATE, Row, count_items, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published
 
@@ -57,7 +57,7 @@ def our_lines(
         if not first:  # charts show one profile
             cells = [replace(cell, figure=None) for cell in cells]
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
-        if bounds and first:
+        if bounds:
             lines += [_bound_line(label, rows, side) for side, label in enumerate(BOUNDS)]
         fewer = any(row and (is_invalid(row) or count_items(row) not in (None, row["n_total"])) for row in rows)
         if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
@@ -66,7 +66,7 @@ def our_lines(
 
 
 def count_line(rows: Sequence[Row | None]) -> Line:
-    """Make the line of how many items values are over; of a metric that too many items failed, of how many."""
+    """Make the line of how many items values are over, as ``9/12`` where some of those that count have none."""
     return Line(COUNT, [Cell(_count(row)) for row in rows])
 
 
@@ -74,7 +74,8 @@ def _count(row: Row | None) -> str:
     count = None if row is None else count_items(row)
     if row is None or count is None:
         return NOTHING
-    return items_of(row) if is_invalid(row) else str(count)
+    total = row["n_total"] - row.get("n_not_applicable", 0)
+    return f"{count}/{total}" if count < total else str(count)
 
 
 def printed_lines(

@@ -31,6 +31,7 @@ _ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after t
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
+_MANY = 4  # places that are not named one by one
 _TOTAL = re.compile(r" of (\d+) ")
 # What is said of a file with a part of the questions.
 _PART = re.compile(f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)")
@@ -98,21 +99,29 @@ def is_part(run: RunRecord) -> bool:
 
 def note_invalid(results: Sequence[Result]) -> list[str]:
     """Say which metrics of runs are invalid, and why; and which are shown though too many items failed."""
-    invalid = _fold_places(results, lambda run: run.invalid)
-    partly = _fold_places(results, lambda run: [line for line, share in run.partly.items() if share > MOST_FAILED])
-    return [*(Alarm(f"INVALID, {line}.") for line in invalid), *(Alarm(f"NOT RELIABLE, {line}.") for line in partly)]
+    return [
+        *_fold_places(results, lambda run: run.invalid, "INVALID, "),
+        *_fold_places(results, lambda run: _list_partly(run, True), "NOT RELIABLE, "),
+    ]
 
 
 def note_failed(results: Sequence[Result]) -> list[str]:
     """Say of values of which a few items failed how these count: another value than with all of them."""
-    partly = _fold_places(results, lambda run: [line for line, share in run.partly.items() if share <= MOST_FAILED])
-    return [Alarm(f"{line}.") for line in partly]
+    return _fold_places(results, lambda run: _list_partly(run, False))
 
 
-def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iterable[str]]) -> list[str]:
-    """Make one of the lines of runs that are alike but for their place, with which they begin, and their counts.
+def _list_partly(run: RunRecord, many: bool) -> list[str]:
+    """List what is said of values that are shown though items failed, be these many or few."""
+    return [line for line, share in run.partly.items() if (share > MOST_FAILED) == many]
 
-    Totals that differ are no range, nor are numbers behind the counts, as in an error of a server.
+
+def _fold_places(
+    results: Sequence[Result], lines_of: Callable[[RunRecord], Iterable[str]], lead: str = ""
+) -> list[str]:
+    """Make one alarm of the lines of runs that are alike but for their place, with which they begin, and their counts.
+
+    Totals that differ are no range, nor are numbers behind the counts, as in an error of a server. Of many places of
+    several runs one is named, and the others where all is told.
     """
     told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     for name, one in zip(name_apart(results), results, strict=True):
@@ -126,11 +135,15 @@ def _fold_places(results: Sequence[Result], lines_of: Callable[[RunRecord], Iter
             counts, mark, cause = rest.partition("; ")
             told.setdefault((mark + cause, *_TOTAL.findall(counts)), []).append((place, counts))
     folded = [(rest + cause, of) for (cause, *_), here in told.items() for rest, of in fold_lines(here, True).items()]
-    whole = list(results[0].run.inputs.splits) if len(results) == 1 else []
-    return [
-        f"{name_whole(len(of)) if 1 < len(of) == len(whole) else join_runs(of, results)}: {rest}" if rest else of[0]
-        for rest, of in folded
-    ]
+    cells = sum(len(one.run.inputs.splits) for one in results)
+    notes: list[str] = []
+    for rest, of in folded:
+        names = name_whole(cells) if len(results) == 1 and 1 < len(of) == cells else join_runs(of, results)
+        if many := len(results) > 1 and len(names.split(", ")) >= _MANY:
+            notes.append(Alarm(f"{lead}{len(of)} of {cells} cells, as {of[0]}: {rest}."))
+        said = f"{names}: {rest}" if rest else of[0]
+        notes.append((Detail if many else Alarm)(f"{lead}{said}."))
+    return notes
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:

@@ -60,7 +60,7 @@ def test_ratings_of_people_give_the_papers_columns(cli: Any, answered: list[str]
     assert "human" in found["perfect", "official"]["signature"]
     shown = table("S")
     assert shown["answers (ours)"][:5] == [f"{share * 100:.1f}" for share in SHARES.values()]
-    assert shown["n"] == ["14"] * 5 + ["15"]
+    assert shown["n"] == ["14/15"] * 5 + ["15"]
     assert shown["copilot-pro"] == ["62.6", "11.7", "17.9", "7.8", "50.6", "11596"]
     page = Path("S/report.html").read_text()
     assert "perplexity.ai" in page and "as hallucinations" not in page

@@ -174,6 +174,7 @@ def test_the_share_of_likeliest_tokens_counts_where_the_model_draws(folder):
 
 def test_a_run_with_a_local_model(cli, folder, stages):
     asked = ("run", "rgb", "negative_rejection_zh", "--data-dir", "sample", "--limit", 2, "--max-tokens", 5)
+    asked += ("--max-failed", 1)  # it never ends by itself
     there = ("--llm", f"local:{folder}", "--temperature", 0.7)
     first = cli(*asked, *there, "--ledger", "L1", "--out", "a")
     assert first.code == 0, first.err
@@ -196,7 +197,7 @@ def test_a_run_with_a_local_model(cli, folder, stages):
 
 def test_two_ranks_and_two_processes_make_the_files_of_one(folder, environment, tmp_path, stages):
     asked = ["run", "rgb", "noise_robustness_zh", "--split", "noise_20", "--data-dir", "sample", "--limit", "5"]
-    asked += ["--llm", f"local:{folder}", "--temperature", "0.7", "--max-tokens", "5"]
+    asked += ["--llm", f"local:{folder}", "--temperature", "0.7", "--max-tokens", "5", "--max-failed", "1"]
     ranks = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "-m", "quadrag"]
     here = [sys.executable, "-m", "quadrag"]
     for name, start, on in (("one", here, "1"), ("two", here, "2"), ("ranks", ranks, "torchrun")):

@@ -90,8 +90,9 @@ def test_a_run_without_a_value_has_the_reason(three):
 
     runs = [measure(one, one.__name__, split=None, out=f"all/{one.__name__}") for one in (first, every, broken)]
     for some in (runs, runs[::-1], [three[1], three[0], measure(broken, "broken")]):
-        (line,) = [line for line in repr(quadrag.compare(*some)).splitlines() if line.endswith("  INVALID")]
-        assert line.split()[:3] == ["broken", "–", "–"], "of all splits, of the first, or of one"
+        line, *others = [line for line in repr(quadrag.compare(*some)).splitlines() if line.startswith("broken ")]
+        assert line.split() == ["broken", "INVALID", *"––––", "INVALID"], "of all splits, of the first, or of one"
+        assert others == [] or others[0].split() == ["broken", *["INVALID"] * 5]
     frame = quadrag.compare(*runs, three[1]).to_pandas(by="metric").set_index(["score", "system"])
     for name in ("all 5 splits/accuracy", "noise_0/accuracy_bounded"):
         row = frame.loc[name, "broken"]

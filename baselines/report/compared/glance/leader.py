@@ -10,7 +10,7 @@ from quadrag.stats import Pair
 
 from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
-from ....tables.cells import NOTHING, Row, mark_cell, value_cell
+from ....tables.cells import INVALID, NOTHING, Row, mark_cell, value_cell
 from ....tables.grid import Alarm, Cell, Grid, Line, Verdict
 from ....tables.notes import name_units, note_directions
 from ...failing import count_left_out, count_wrong, tell_failing, tell_order
@@ -244,7 +244,7 @@ def _cells(row: Row) -> list[Cell]:
 def _lack(result: Result, place: Place) -> list[Cell]:
     """Return the cells of a run without a value, which say where too many items failed for one."""
     invalid = any(is_invalid(row) for row in result.scores if (row["metric"], row["key"]) == place[2:])
-    return [Cell("INVALID" if invalid else NOTHING), Cell(NOTHING), Cell(NOTHING)]
+    return [Cell(INVALID if invalid else NOTHING), Cell(NOTHING), Cell(NOTHING)]
 
 
 def _rank(values: Values, place: Place) -> list[int]:

@@ -12,7 +12,7 @@ from quadrag.stats import Pair
 
 from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
-from ....tables.cells import NOTHING, Row, count_items, mark_cell, value_cell
+from ....tables.cells import INVALID, NOTHING, Row, count_items, mark_cell, value_cell
 from ....tables.grid import Cell, Grid, Line
 from ....tables.names import is_whole
 from ....tables.slices import select_whole
@@ -28,7 +28,6 @@ _MOST = 24  # metrics and splits of which a terminal has the values
 _WIDE = 80  # columns of a terminal
 _DECIDED = {BETTER: "↑", WORSE: "↓"}  # behind a value that is so than the first run's
 _APART = "not compared"
-_INVALID = "INVALID"  # in the place of a verdict; why stands above the table
 _MORE = "More of them: --verbose, and the page"
 
 
@@ -96,11 +95,12 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str, leading: Place | N
     for at in order:
         side = left[lead][at]
         cells = [Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n // samples)]
+        cells = [_draw_share(lead, side.shown), *cells]
         if _is_lost(results[at], lead, profile):
-            cells[-1] = Cell(_INVALID)
+            cells[0] = cells[-1] = Cell(INVALID)
         elif not _is_shown(side):
             cells[-1] = Cell(_APART)
-        lines.append(Line(called[at], [_draw_share(lead, side.shown), *cells]))
+        lines.append(Line(called[at], cells))
     base = name_columns(names)[0]
     notes: list[str] = []
     valued = {name: one.row for name, one in zip(called, left[lead], strict=True) if one.row and one.value is not None}
