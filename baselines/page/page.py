@@ -25,9 +25,10 @@ from ..runs.live import Live
 from ..scoring.validity import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
+from ..tables.failed import note_invalid
 from ..tables.grid import Alarm, Grid
 from ..tables.names import name_model
-from ..tables.run_notes import note_invalid, note_none_beside, note_partial
+from ..tables.run_notes import note_none_beside, note_partial
 from .answers import collect_answers
 from .changes import list_changes
 from .packed import pack_answers

@@ -10,10 +10,11 @@ from quadrag.metric_record import show_key
 from ..core.result import Result
 from ..scoring.validity import find_by_phrase, is_invalid
 from ..tables.cells import INVALID, NOTHING, Row, count_items, format_value, interval_cell, unit_of
+from ..tables.failed import note_invalid
 from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
 from ..tables.replicas import count_questions, list_reasons, note_replicas
-from ..tables.run_notes import note_invalid, note_partial
+from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
 from .samples import spread_samples

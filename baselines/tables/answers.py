@@ -149,10 +149,8 @@ def _tell_refused(result: Result) -> Iterator[str]:
     refused, right = result.run.refused
     total = sum(result.texts.get(place) is not None for place in _list_asked(result))
     if right:
-        yield Alarm(
-            f"{refused} answers hold the refusal phrase: the authors' code counts them wrong; {right} of them hold the "
-            "gold"
-        )
+        told = f"{refused}{f' of {total}' * bool(total)} answers hold the refusal phrase"
+        yield Alarm(f"{told}: the authors' code counts them wrong; {right} of them hold the gold")
     elif refused >= _FEW and _SHARE * total < refused < _MOSTLY * total:
         yield f"{refused} of {total} answers decline with the phrase that the prompt asks for"
 

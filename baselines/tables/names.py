@@ -60,7 +60,7 @@ def name_apart(results: Sequence[Result]) -> list[str]:
     A config is called as the paper calls it, where that has a name for it; a model without the folders or the
     organisation before it, unless two are then called alike.
     """
-    models = _name_models(results)
+    models = name_models(results)
     ways = [[_name_block(one.run) for one in results], [" ".join(one.run.inputs.splits) for one in results]]
     for parts in ([models, ways[0]], [models, *ways]):
         differing = [column for column in parts if len({*column}) > 1]
@@ -90,7 +90,7 @@ def join_runs(names: Sequence[str], results: Sequence[Result]) -> str:
 def _join_models(named: Sequence[str], every: Sequence[str], results: Sequence[Result]) -> list[str]:
     """List models some of whose runs have these names, the configs behind those that have others too."""
     runs: dict[str, dict[str, str]] = {}  # of a model, what else each is called, by its name
-    for model, name in zip(_name_models(results), every, strict=True):
+    for model, name in zip(name_models(results), every, strict=True):
         runs.setdefault(model, {})[name] = name.removeprefix(f"{model} ")
     if len(runs) == 1 or any(model in named for model in runs):
         return list(named)
@@ -100,7 +100,8 @@ def _join_models(named: Sequence[str], every: Sequence[str], results: Sequence[R
     return [*whole, *parts]
 
 
-def _name_models(results: Sequence[Result]) -> list[str]:
+def name_models(results: Sequence[Result]) -> list[str]:
+    """Name the model of each run, without folders or the organisation before it, unless two are then called alike."""
     models = [one.run.inputs.llm for one in results]
     short = [
         model if "contract" in one.run.inputs.parameters else model.rstrip("/").rsplit("/", 1)[-1]

@@ -5,12 +5,12 @@ A table without these lines would be read as saying more than was measured.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.data.files import FORMER_OTHER_FILE, OTHER_FILE, SAMPLE_SOURCE
-from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
+from quadrag.run_record import Inputs, RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
@@ -19,9 +19,10 @@ from ..scoring.validity import is_alike, is_alike_beside
 from ..systems.rag.system import RAG
 from .answers import note_answers, note_kinds
 from .cells import ALIKE, Row
+from .failed import note_failed, note_invalid
 from .folded import fold_lines
 from .grid import Alarm, Detail
-from .names import join_runs, keep_name, keep_names, name_apart, name_whole
+from .names import join_runs, keep_name, keep_names, name_apart
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -31,8 +32,6 @@ _ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after t
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
-_MANY = 4  # places that are not named one by one
-_TOTAL = re.compile(r" of (\d+) ")
 # What is said of a file with a part of the questions.
 _PART = re.compile(f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)")
 
@@ -53,8 +52,8 @@ def note_ours(
     ]
 
 
-def note_partial(results: Sequence[Result]) -> list[str]:
-    """Say that a table is partial, where a run could not finish, which metrics are invalid, what failed or is odd."""
+def note_partial(results: Sequence[Result], failed: bool = True) -> list[str]:
+    """Say that a table is partial, where a run could not finish, which metrics are invalid, what is odd or `failed`."""
     partial = [f"PARTIAL: {one.stopped}." for one in results if one.stopped and not one.run.dead_judge]
     limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
@@ -71,7 +70,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     lacking = dict.fromkeys(run.service["lacking"] for run in runs if run.service and run.service.get("lacking"))
     partial += [f"The corpus here is not whole: {one}; in a smaller one more is found." for one in lacking]
     partial += dict.fromkeys(line for one in results for line in load_tables(one.run.inputs.benchmark).odd(one))
-    notes = [*map(Alarm, partial), *note_invalid(results), *note_failed(results)]
+    notes = [*map(Alarm, partial), *note_invalid(results), *(note_failed(results) if failed else [])]
     doubts = [
         (name, f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}.")
         for name, one in zip(name_apart(results), results, strict=True)
@@ -95,55 +94,6 @@ def _is_marked(result: Result) -> bool:
 def is_part(run: RunRecord) -> bool:
     """Whether a run is over a part of the questions."""
     return bool(run.coverage or _PART.search(run.source))
-
-
-def note_invalid(results: Sequence[Result]) -> list[str]:
-    """Say which metrics of runs are invalid, and why; and which are shown though too many items failed."""
-    return [
-        *_fold_places(results, lambda run: run.invalid, "INVALID, "),
-        *_fold_places(results, lambda run: _list_partly(run, True), "NOT RELIABLE, "),
-    ]
-
-
-def note_failed(results: Sequence[Result]) -> list[str]:
-    """Say of values of which a few items failed how these count: another value than with all of them."""
-    return _fold_places(results, lambda run: _list_partly(run, False))
-
-
-def _list_partly(run: RunRecord, many: bool) -> list[str]:
-    """List what is said of values that are shown though items failed, be these many or few."""
-    return [line for line, share in run.partly.items() if (share > MOST_FAILED) == many]
-
-
-def _fold_places(
-    results: Sequence[Result], lines_of: Callable[[RunRecord], Iterable[str]], lead: str = ""
-) -> list[str]:
-    """Make one alarm of the lines of runs that are alike but for their place, with which they begin, and their counts.
-
-    Totals that differ are no range, nor are numbers behind the counts, as in an error of a server. Of many places of
-    several runs one is named, and the others where all is told.
-    """
-    told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
-    for name, one in zip(name_apart(results), results, strict=True):
-        inputs = one.run.inputs
-        alone = len({part.inputs.config for part in one.parts or [one.run]}) == 1
-        for line in lines_of(one.run):
-            place, _, rest = line.partition(": ")
-            several = len(inputs.splits) > 1
-            if alone and (name or several) and place.startswith(f"{inputs.config} "):
-                place = " ".join(filter(None, (name, place.removeprefix(f"{inputs.config} ") if several else "")))
-            counts, mark, cause = rest.partition("; ")
-            told.setdefault((mark + cause, *_TOTAL.findall(counts)), []).append((place, counts))
-    folded = [(rest + cause, of) for (cause, *_), here in told.items() for rest, of in fold_lines(here, True).items()]
-    cells = sum(len(one.run.inputs.splits) for one in results)
-    notes: list[str] = []
-    for rest, of in folded:
-        names = name_whole(cells) if len(results) == 1 and 1 < len(of) == cells else join_runs(of, results)
-        if many := len(results) > 1 and len(names.split(", ")) >= _MANY:
-            notes.append(Alarm(f"{lead}{len(of)} of {cells} cells, as {of[0]}: {rest}."))
-        said = f"{names}: {rest}" if rest else of[0]
-        notes.append((Detail if many else Alarm)(f"{lead}{said}."))
-    return notes
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:

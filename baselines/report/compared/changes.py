@@ -6,7 +6,7 @@ from quadrag.metric_record import show_key
 from quadrag.records import Key
 
 from ...core.result import PROFILES, Result, own_profile
-from ...tables.run_notes import note_invalid
+from ...tables.failed import note_invalid
 from ..items.chosen import find_metric, list_others, tell_others
 from ..items.lines import Manner, write_ids, write_item
 from ..items.reader import RunReader, Which

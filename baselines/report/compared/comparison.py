@@ -11,6 +11,7 @@ from ...core.result import Result
 from ...scoring.rows import ALL
 from ...scoring.validity import is_alike
 from ...tables.cells import ALIKE, Row, value_cell
+from ...tables.failed import note_failed
 from ...tables.folded import fold_notes
 from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name, number_of
@@ -200,12 +201,15 @@ def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[str]:
     """Say that data are made up, and of which runs what is odd; what is no alarm of one run is none here."""
     runs = list(runs)
     made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
-    said = ((name, note) for name, result in runs for note in note_partial([result]))
+    two = len(runs) == 2
+    said = ((name, note) for name, result in runs for note in note_partial([result], failed=two))
     told = fold_notes(said, len(runs) > FEW_RUNS)
     every = (note for note, where in told if len(where) == len(runs))
     whole = {note for note in every if len(runs) > FEW_RUNS or note.startswith("PARTIAL")}
     whole |= {note for note, where in told if not where}  # it names each run itself
-    return [*made_up, *(note if note in whole else type(note)(f"{', '.join(where)}: {note}") for note, where in told)]
+    notes = [note if note in whole else type(note)(f"{', '.join(where)}: {note}") for note, where in told]
+    names, results = zip(*runs, strict=True)
+    return [*made_up, *notes, *([] if two else note_failed(results, names))]
 
 
 def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:

@@ -14,7 +14,7 @@ from ...core.result import PROFILES
 from ...scoring.faults import FAILED, shorten_list
 from ...scoring.rules import find_refused
 from ...tables.cells import NOTHING
-from ...tables.run_notes import note_failed, note_invalid
+from ...tables.failed import note_failed, note_invalid
 from .gold import place_gold, tell_gold
 from .reader import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold

@@ -214,12 +214,12 @@ def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
 
     found = quadrag.evaluate(*place, answer, data_dir="sample", split="noise_0", out="run")
     assert found["accuracy"].value == 9 / 12, "official finds no Chinese gold with a space"
-    told = "2 answers hold the refusal phrase: the authors' code counts them wrong; 1 of them hold the gold."
+    told = "2 of 12 answers hold the refusal phrase: the authors' code counts them wrong; 1 of them hold the gold."
     assert count(repr(found), told) == 1 and count(cli("report", "run").out, told) == 1
     said = "the answer holds the refusal phrase and counts as wrong, though it holds the gold"
     assert cli("show", "run", "--limit", "12").out.count(said) == 1
-    chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
-    assert "2 个回答含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
+    chinese = cli("report", "run", "--labels", "zh").out.replace("\n  ", "")
+    assert "12 个回答中有 2 个含有拒答用语（信息不足），作者的代码一律算错；其中 1 个含有标准答案。" in chinese
     plain = quadrag.evaluate(*place, lambda question: "信息不足", data_dir="sample", split="noise_0")
     assert "refusal phrase" not in repr(plain), "who refuses has no right answer"
 
@@ -247,7 +247,7 @@ def test_answers_that_differ_where_nothing_is_scored_are_told_of(cli):
     found = quadrag.evaluate("crud_rag", "qa_1doc", answer, data_dir="sample", out="run")
     (told,) = [note for note in note_answers([found.result]) if "same text" in note]
     assert "ll 8 answers are the same text in the part that is scored, '不知道'" in told and isinstance(told, Alarm)
-    chinese = "".join(cli("report", "run", "--labels", "zh").out.split("\n"))
+    chinese = cli("report", "run", "--labels", "zh").out.replace("\n  ", "")
     assert "全部 8 个回答的计分部分是同一段文字：“不知道”" in chinese
 
 

@@ -1,12 +1,12 @@
 """Lines of several runs that are told once."""
 
 from quadrag.baselines.core.result import Result
+from quadrag.baselines.tables.failed import note_invalid
 from quadrag.baselines.tables.folded import fold_lines, fold_names, fold_notes
 from quadrag.baselines.tables.grid import Detail
 from quadrag.baselines.tables.names import join_runs, name_apart
 from quadrag.baselines.tables.notes import note_judged, note_ruled
 from quadrag.baselines.tables.replicas import PROMPTS, note_recipes
-from quadrag.baselines.tables.run_notes import note_invalid
 from quadrag.run_record import Inputs, RunRecord
 
 

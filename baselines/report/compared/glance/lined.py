@@ -96,8 +96,8 @@ def line_up(runs: Sequence[tuple[str, Result]], profile: str, leading: Place | N
         side = left[lead][at]
         cells = [Cell(one.text) for one in difference_cells(lead, side.pair, 0 if at else side.n // samples)]
         cells = [_draw_share(lead, side.shown), *cells]
-        if _is_lost(results[at], lead, profile):
-            cells[0] = cells[-1] = Cell(INVALID)
+        if side.shown.text == INVALID:
+            cells[-1] = Cell(INVALID)
         elif not _is_shown(side):
             cells[-1] = Cell(_APART)
         lines.append(Line(called[at], cells))
@@ -181,14 +181,16 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
     found: dict[Place, list[Side]] = {}
     rows = [_list_rows(result, profile, every) for result in results]
     overall = dict.fromkeys(place for own in pairs for place, one in own.items() if one.splits)
+    # Over all splits a first run without a value hides no other's.
+    overall |= dict.fromkeys(
+        place for one in rows for place in one if is_whole(place[1]) and _is_lost(first, place, profile)
+    )
     for place in [*overall, *heads, *rest]:
         found[place] = []
-        for row, own in zip((one.get(place) for one in rows), ({}, *pairs), strict=True):
-            cell = value_cell(row)
+        for result, row, own in zip(results, (one.get(place) for one in rows), ({}, *pairs), strict=True):
+            cell = replace(value_cell(row), sub="")
             if place in overall:
-                cell = mark_cell(replace(cell, sub=""), row) if row else Cell(NOTHING)
-            else:
-                cell = replace(cell, sub="")
+                cell = mark_cell(cell, row) if row else Cell(INVALID if _is_lost(result, place, profile) else NOTHING)
             pair = own[place].pair if row and place in own else None
             found[place].append(Side(row, cell, pair))
     return found
@@ -214,7 +216,7 @@ def _is_lost(result: Result, place: Place, profile: str) -> bool:
 
 
 def _is_shown(side: Side) -> bool:
-    return side.shown.text != NOTHING
+    return side.shown.text not in (NOTHING, INVALID)
 
 
 def _rank(place: Place, sides: Sequence[Side]) -> list[int]:

@@ -1,0 +1,81 @@
+"""What is said at a table of the items that failed: which values are invalid, and how the others count them."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from quadrag.run_record import MOST_FAILED, RunRecord
+
+from ..core.result import Result
+from .folded import fold_lines
+from .grid import Alarm, Detail
+from .names import join_runs, name_apart, name_models, name_whole
+
+_MANY = 4  # places that are not named one by one
+_TOTAL = re.compile(r" of (\d+) ")
+
+
+def note_invalid(results: Sequence[Result]) -> list[str]:
+    """Say which metrics of runs are invalid, and why; and which are shown though too many items failed."""
+    return [
+        *_fold_places(results, lambda run: run.invalid, "INVALID, "),
+        *_fold_places(results, lambda run: _list_partly(run, True), "NOT RELIABLE, "),
+    ]
+
+
+def note_failed(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
+    """Say of values of which a few items failed how these count: another value than with all of them.
+
+    Of runs that have `names`, as those of a comparison, the names alone stand before it, and in how many cells it is.
+    """
+    return _fold_places(results, lambda run: _list_partly(run, False), names=names)
+
+
+def _list_partly(run: RunRecord, many: bool) -> list[str]:
+    """List what is said of values that are shown though items failed, be these many or few."""
+    return [line for line, share in run.partly.items() if (share > MOST_FAILED) == many]
+
+
+def _fold_places(
+    results: Sequence[Result],
+    lines_of: Callable[[RunRecord], Iterable[str]],
+    lead: str = "",
+    names: Sequence[str] = (),
+) -> list[str]:
+    """Make one alarm of the lines of runs that are alike but for their place, with which they begin, and their counts.
+
+    Totals that differ are no range, nor are numbers behind the counts, as in an error of a server. Many places are
+    counted, and named where all is told.
+    """
+    told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    runs_of: dict[str, str] = {}  # who has a place
+    parts = [one.parts or [one.run] for one in results]
+    cells = sum(len(run.inputs.splits) for runs in parts for run in runs)
+    for name, model, one, runs in zip(
+        names or name_apart(results), names or name_models(results), results, parts, strict=True
+    ):
+        config, several = one.run.inputs.config, len(one.run.inputs.splits) > 1
+        alone = all(run.inputs.config == config for run in runs)
+        for line in lines_of(one.run):
+            place, _, rest = line.partition(": ")
+            if alone and (name or several) and place.startswith(f"{config} "):
+                place = place.removeprefix(f"{config} ") if several else ""
+                place = " ".join(filter(None, (name, place)))
+            elif names:
+                place = f"{name} {place}"
+            counts, mark, cause = rest.partition("; ")
+            told.setdefault((mark + cause, *_TOTAL.findall(counts)), []).append((place, counts))
+            runs_of[place] = model
+    folded = [(rest + cause, of) for (cause, *_), here in told.items() for rest, of in fold_lines(here, True).items()]
+    one_config = len(results) == 1 and len({run.inputs.config for run in parts[0]}) == 1
+    notes: list[str] = []
+    for rest, of in folded:
+        listed = name_whole(cells) if one_config and 1 < len(of) == cells else join_runs(of, results)
+        many = not one_config and len(listed.split(", ")) >= _MANY
+        if names or many:
+            here = {runs_of[place] for place in of}
+            who = [name for name in dict.fromkeys(runs_of.values()) if name in here] if len(results) > 1 else []
+            notes.append(Alarm(f"{lead}{', '.join([*who, f'{len(of)} of {cells} cells'])}: {rest}."))
+        if not names:
+            said = f"{listed}: {rest}" if rest else of[0]
+            notes.append((Detail if many else Alarm)(f"{lead}{said}."))
+    return notes
