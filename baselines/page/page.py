@@ -26,7 +26,7 @@ from ..scoring.validity import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.failed import note_invalid
-from ..tables.grid import Alarm, Grid
+from ..tables.grid import Alarm, Detail, Grid
 from ..tables.names import name_model
 from ..tables.run_notes import note_none_beside, note_partial
 from .answers import collect_answers
@@ -119,7 +119,8 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
         for grid in grids
     ]
     shown = [*([headline] if headline else []), *left]
-    told = note_partial(results) if alone else [one for grid in shown for one in grid.notes if isinstance(one, Alarm)]
+    odd = note_partial(results) if alone else [one for grid in shown for one in grid.notes]
+    told = [one for one in odd if isinstance(one, Alarm) or (alone and not isinstance(one, Detail))]
     if headline and not alone:  # what is odd of the run that leads stands on top, of others by their table
         names = [name for name, _ in runs]
         told = [note for note in told if note in headline.notes or not is_of_some(note, names)]

@@ -31,7 +31,7 @@ from ..tables.cells import (
     value_cell,
 )
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
-from ..tables.names import is_whole
+from ..tables.names import is_whole, keep_name, name_models
 from ..tables.notes import (
     SHOWN,
     name_units,
@@ -110,7 +110,8 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     """Make the few numbers that a page begins with, the best printed one beside each.
 
     Of one run these are its headlines, or of several splits the first headline over all of them, and of each; of
-    several runs the first of each. Of a benchmark those with its own retriever stand before those without documents.
+    several runs the first of each, of several systems over all splits. Of a benchmark those with its own retriever
+    stand before those without documents.
     """
     names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
 
@@ -125,19 +126,24 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     notes: list[str] = []
     far: dict[str, _Other] = {}
     several = len(names) > 1
-    for result in results:
+    models = name_models(results)
+    alone = len({*models}) == 1
+    for model, result in zip(models, results, strict=True):
         inputs = result.run.inputs
         rows = pick_headlines(result.scores, profile)
         splits = list(dict.fromkeys(row["split"] for row in rows))
         if len(results) > 1 or len(splits) > 1:
             rows = [next(row for row in rows if row["split"] == split) for split in splits]
-        pooled = pool_rows(result, rows, profile) if len(results) == 1 else []
+        pooled = pool_rows(result, rows, profile) if len(results) == 1 or not alone else []
         best += [(None, False)] * len(pooled)
-        rows = rows[: 1 if len(results) > 1 else MOST]
+        if not (pooled or alone):  # of other systems it is over all splits
+            rows.sort(key=is_invalid, reverse=True)
+        rows = rows[: MOST if len(results) == 1 else 0 if pooled else 1]
         printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
         found = [_find_best(printed, row) for row in rows]
         for row in (*pooled, *rows):
-            what = [inputs.benchmark] * several + [result.folder.name if result.folder else inputs.config]
+            what = [inputs.benchmark] * several + [keep_name(model)] * (not alone)
+            what.append(result.folder.name if result.folder else inputs.config)
             place = f"{' '.join(what)}: " * (len(results) > 1) + f"{row['split']}/" * (len(splits) > 1)
             label = place + show_key(row["metric"], row["key"])
             new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
