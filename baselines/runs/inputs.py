@@ -27,10 +27,10 @@ from ..systems.system import Assignment, Completer, System
 
 ENTITY = "entity"  # the role of the model that finds the entities of questions
 # Options that name where models were.
-_MOVED = {
-    "services.llm": "--service",
-    "services.entity": "--entity-service",
-    "services.judge": "--judge-service",
+_MOVED = {  # what is another server, and the option that names it
+    "services.llm": ("the model at", "--service"),
+    "services.entity": ("the entity model at", "--entity-service"),
+    "services.judge": ("the judge at", "--judge-service"),
 }
 
 _TYPED = ("temperature", "top_p", "max_tokens", "stop", "seed")  # parameters that are options by the same name
@@ -237,7 +237,8 @@ def tell_difference(was: Inputs, now: Inputs, places: tuple[str, str]) -> str:
     if name == "judge" and now.judge is None:
         way = f"give the same --judge, whose verdicts are kept, or {way}"
     if name in _MOVED:
-        way = f"{way}; if it is the same server in another place, give {_MOVED[name]} {_short(had)}"
+        name, option = _MOVED[name]
+        way = f"{way}; if it is the same server in another place, give {option} {_short(had)}"
     if name.startswith("parameters.") and name.partition(".")[2] in _TYPED:
         name = name.replace("parameters.", "--").replace("_", "-")
     return f"with {name} {_short(had)}, not {_short(wanted)}; {way}"

@@ -28,6 +28,7 @@ EXAMPLES = (
     "quadrag list crag --statistics --data-dir CRAG",
 )
 _WIDTH = 80
+_ALL = "all"  # recipes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shown.add_argument(
         "--recipe",
         metavar="NAME|FILE",
-        help="settings of a published row and of its recipe; of all whose names begin so, as rgb, crud_rag-table3",
+        nargs="?",
+        const=_ALL,
+        help="settings of a published row and of its recipe; of all whose names begin so, as rgb, crud_rag-table3; "
+        "without a name the recipes there are",
     )
     shown.add_argument("--statistics", action="store_true", help="count what the benchmark's data hold")
     parser.add_argument(
@@ -58,6 +62,11 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if arguments.data_dir:
         raise QuadragError("--data-dir is for the counts of data; give --statistics too, or leave it out")
+    if arguments.recipe == _ALL:
+        own = f"{catalogue.benchmark_name(arguments.benchmark)}-" if arguments.benchmark else ""
+        names = [name for name in catalogue.recipes() if name.startswith(own)]
+        print(json.dumps(names) if arguments.json else "\n".join(names))
+        return
     if arguments.recipe is not None:
         from quadrag.baselines.report.settings import describe_settings, print_settings
 

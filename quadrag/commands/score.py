@@ -12,6 +12,7 @@ model on several tasks stand below each other.
 """
 
 import argparse
+import difflib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -168,6 +169,11 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
 
     files: list[Path] = []
     for path in map(Path, arguments.answers):
+        if not path.exists():
+            there = sorted(one.name for one in path.parent.glob("*")) if path.name else []
+            near = difflib.get_close_matches(path.name, there, n=1)
+            meant = f"nearest: {path.parent / near[0]}" if near else "expected a file of answers, or a folder of logs"
+            raise QuadragError(f"{path} is not there; {meant}")
         found = [one for one in list_logs(path) if fits(one)] if path.is_dir() else [path]
         if not found:
             raise QuadragError(

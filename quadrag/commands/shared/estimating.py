@@ -61,7 +61,7 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     if arguments.format == "json":
         print(dumps(describe_estimate(estimate)), file=stdout)
     elif not estimate.stages:
-        told = "Nothing is asked: no model is named, or all replies stand already."
+        told = "Nothing is asked: all that this needs is there already, or no model is named."
         print(speak(told, arguments.labels), file=stdout)
     else:
         cascade = arguments.judge_large is not None

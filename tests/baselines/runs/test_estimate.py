@@ -205,7 +205,7 @@ def test_a_model_that_the_server_does_not_list_is_refused_as_by_the_run(cli, mod
 
 def test_nothing_is_asked_where_nobody_is(cli):
     said = cli(*REJECTION, "--estimate").out
-    assert said == "Nothing is asked: no model is named, or all replies stand already.\n"
+    assert said == "Nothing is asked: all that this needs is there already, or no model is named.\n"
 
 
 def test_a_model_that_is_loaded_here_is_not_loaded(cli):

@@ -80,7 +80,7 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
 @pytest.mark.parametrize(
     ("held", "line"),
     [
-        (None, "读不了 mine.jsonl（没有这个文件或文件夹）；应为 JSON Lines 文件"),
+        (None, "没有 mine.jsonl；应为回答文件，或日志文件夹"),
         ("", "mine.jsonl 是空的；应每行一个回答"),
         ('{"id": 1\n', "mine.jsonl:1 不是 JSON（“Expecting ',' delimiter”）；应为 JSON Lines，每行一个对象"),
         (
