@@ -95,7 +95,11 @@ ONE_WORD = {
 
 
 def test_a_thing_has_one_word_in_chinese() -> None:
-    pages = [ROOT / "README.zh.md", *(ROOT / "docs").glob("*.zh.md"), *(ROOT / "baselines").rglob("*chinese*.yaml")]
+    pages = [
+        ROOT / "README.zh.md",
+        *(ROOT / "docs").glob("*.zh.md"),
+        *(ROOT / "baselines/tables/chinese").glob("*.yaml"),
+    ]
     assert len(pages) > 10
     for page in pages:
         text = page.read_text(encoding="utf-8")

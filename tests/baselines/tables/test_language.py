@@ -13,7 +13,7 @@ from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.summary import headline_all, summarise_run
 from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables import language
+from quadrag.baselines.tables.chinese import phrases
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
 from quadrag.baselines.tables.language import speak, speak_grid, speak_line, speak_note, speak_title
 from quadrag.baselines.tables.names import keep_name
@@ -22,8 +22,8 @@ from quadrag.metric_record import metric_record
 
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")  # three words of it
-FILES = [Path(language.__file__).with_name(name) for name in language._FILES]
-EACH = [yaml.load(file.read_text(encoding="utf-8"), language._Loader) for file in FILES]
+FILES = [Path(phrases.__file__).with_name(name) for name in phrases.FILES]
+EACH = [yaml.load(file.read_text(encoding="utf-8"), phrases.Loader) for file in FILES]
 CHINESE = {english: chinese for one in EACH for english, chinese in one.items()}
 SLOT = re.compile(r"({\d})")
 # Chinese beside other letters without a blank, or a blank within Chinese or beside a mark of it.
@@ -301,7 +301,7 @@ def test_no_slot_amid_words_takes_a_sign_between_parts():
     for english, chinese in CHINESE.items():
         for slot in re.findall(r"({\d}) \w", english):
             told = SLOT.sub("x", english.replace(slot, "one; two"))
-            found = language._match(english, chinese).fullmatch(told)
+            found = phrases.match(english, chinese).fullmatch(told)
             mixed += [english] * bool(found and "; " in found[f"s{slot[1]}"] and f"“{slot}”" not in chinese)
             tried += 1
     assert mixed == [] and tried > 500
