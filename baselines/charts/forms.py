@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..tables.cells import write_number
-from ..tables.grid import Cell, Figure, Grid, Line, align_cells
+from ..tables.draw import align_cells
+from ..tables.grid import Cell, Figure, Grid, Line
 from .curves import Curve, view_curves
 from .dots import view_dots
 from .layers import View

@@ -15,7 +15,8 @@ from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..runs.live import Live
 from ..tables.chinese.signs import meet
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, align_cells, join_counts
+from ..tables.draw import align_cells, join_counts
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
 from ..tables.language import ENGLISH, speak, speak_grid, speak_grids, speak_note, speak_title
 from .changes import Changes
 from .code import mark_code

@@ -13,7 +13,7 @@ from ..core.benchmark import load
 from ..core.settings import NONE
 from ..runs.recipe import read_recipe
 from ..runs.used import find_used
-from ..tables.grid import strip_ends
+from ..tables.draw import strip_ends
 from ..tables.said import SOURCE, find_said, is_same
 
 _NAMES = 20  # columns of the settings' names

@@ -30,7 +30,8 @@ from ..tables.cells import (
     unit_of,
     value_cell,
 )
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, align_cells
+from ..tables.draw import align_cells
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line
 from ..tables.names import is_whole, keep_name, name_models
 from ..tables.notes import (
     SHOWN,

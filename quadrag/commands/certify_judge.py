@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.labels import write_items
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.names import keep_name
 
@@ -140,7 +140,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     """Show a judge the hostile texts, and print how many of them turn its verdict."""
     from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
     from quadrag.baselines.certify.verdicts import is_known
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.run_record import MOST_FAILED
 
@@ -167,7 +167,7 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     from quadrag.baselines.certify.choose import choose_cascade
     from quadrag.baselines.certify.figures import measure
     from quadrag.baselines.certify.tables import CASCADE, describe_labels, tabulate, tabulate_cascade
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
 
     judges = list(_verdicts(arguments, labels))

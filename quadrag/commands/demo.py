@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_matrices
     from quadrag.baselines.runs.campaign import run_demo
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.hub.export.card import read_card
 

@@ -44,7 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people
     from quadrag.baselines.runs.finished import read_result
     from quadrag.baselines.runs.idle import refuse_idle_options
-    from quadrag.baselines.tables.grid import Alarm, print_grids
+    from quadrag.baselines.tables.draw import print_grids
+    from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.wrapping import wrap

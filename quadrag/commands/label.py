@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.draw import NOTHING, draw_sheet, take_back
     from quadrag.baselines.certify.tables import tabulate_corrected
     from quadrag.baselines.page.labelling import write_labelling
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.sheet import write_csv
 

@@ -133,7 +133,7 @@ def _count(arguments: argparse.Namespace) -> None:
     """Print what the data of a benchmark hold, and on stderr where they are and what is not there."""
     from quadrag.baselines.statistics.count import count
     from quadrag.baselines.statistics.table import as_object, tabulate
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
 
     if not arguments.benchmark:

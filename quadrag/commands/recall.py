@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.crag.recall.table import run_recall
     from quadrag.baselines.crag.recall.words import WINDOW
     from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.progress import Progress, say
 

@@ -55,7 +55,8 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs.finished import read_runs
-    from quadrag.baselines.tables.grid import Alarm, print_grids
+    from quadrag.baselines.tables.draw import print_grids
+    from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.language import speak_grids
 
     refuse_same(arguments.runs)

@@ -19,7 +19,8 @@ from quadrag.baselines.report.compared.said.words import say_missing
 from quadrag.baselines.report.compared.several import refuse_same
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
-from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, spread_subs
+from quadrag.baselines.tables.draw import print_grids, spread_subs
+from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES

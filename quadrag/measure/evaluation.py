@@ -14,7 +14,8 @@ from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import Alarm, Grid, print_grids, write_plainly
+from quadrag.baselines.tables.draw import print_grids, write_plainly
+from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.baselines.tables.names import keep_name, number_of
 from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run
 from quadrag.baselines.tables.paper import load_tables

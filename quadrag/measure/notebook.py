@@ -5,7 +5,8 @@ from urllib.parse import quote
 
 from quadrag.baselines.charts.bar import draw_bars
 from quadrag.baselines.page.code import mark_code
-from quadrag.baselines.tables.grid import Alarm, Detail, Doubt, Grid, Verdict, align_cells
+from quadrag.baselines.tables.draw import align_cells
+from quadrag.baselines.tables.grid import Alarm, Detail, Doubt, Grid, Verdict
 
 _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 

@@ -8,7 +8,8 @@ from quadrag.baselines.report.compared.names import PAGE, Place, lift_place, tel
 from quadrag.baselines.report.compared.said.verdict import find_verdict
 from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
 from quadrag.baselines.tables.cells import NOTHING, join_bounds, write_number
-from quadrag.baselines.tables.grid import Cell, Grid, print_grids
+from quadrag.baselines.tables.draw import print_grids
+from quadrag.baselines.tables.grid import Cell, Grid
 from quadrag.errors import QuadragError
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance, refuse_unknown

@@ -11,7 +11,8 @@ from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import PAGE, PLAIN, name_columns
 from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.tables.cells import FEW
-from quadrag.baselines.tables.grid import Alarm, Grid, write_plainly
+from quadrag.baselines.tables.draw import write_plainly
+from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, tell_answers

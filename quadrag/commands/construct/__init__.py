@@ -121,7 +121,7 @@ def _estimate(arguments: argparse.Namespace, request: Any, noted: Any) -> None:
     from quadrag.baselines.construct.construct import estimate
     from quadrag.baselines.construct.forecast import NOTES
     from quadrag.baselines.report.estimated import tabulate_estimate
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.chat.prices import Prices
 

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.judge.printed import tabulate_printed
     from quadrag.baselines.construct.judge.train import Settings
     from quadrag.baselines.construct.judge.training import CERTIFICATE, make_judge
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.chat.ledger import Ledger
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)

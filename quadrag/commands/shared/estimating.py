@@ -52,7 +52,7 @@ def shadow_folders() -> Iterator[Callable[[Path], Path]]:
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
     """Print what was noted."""
     from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak, speak_grids
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps

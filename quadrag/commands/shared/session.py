@@ -109,7 +109,7 @@ def print_results(
 ) -> None:
     """Print what runs came to in the form that was asked for; as JSON those of several benchmarks are a list."""
     from quadrag.baselines.report.plain import describe_results, list_lines, list_warnings
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.records import dumps
 
@@ -158,7 +158,7 @@ def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
     from quadrag.baselines.report.facts import describe_kept, tell_calls
     from quadrag.baselines.report.spent import describe_cost, tabulate_cost
-    from quadrag.baselines.tables.grid import print_grids
+    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
 
     asked = [result for result in results if not result.reused] or results

@@ -12,7 +12,7 @@ from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.omnieval.matrix import FIELDS, TASKS, TOPICS, matrix_grids
 from quadrag.baselines.omnieval.tables import KEYS, tabulate
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows

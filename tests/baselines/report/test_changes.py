@@ -21,7 +21,7 @@ from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.report.items.scored import ScoredItems
 from quadrag.baselines.report.items.spelled import shorten_ids
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.draw import print_grids
 
 PLACE = ("rgb", "information_integration_en")
 DOCUMENTS = [

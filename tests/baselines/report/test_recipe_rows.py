@@ -10,7 +10,7 @@ from chat_server import ChatServer
 
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.runs.finished import read_result
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.draw import print_grids
 from quadrag.data.files import OTHER_FILE, UPSTREAM_SOURCE
 from quadrag.hub.record import hub_record
 

@@ -16,7 +16,7 @@ from quadrag.baselines.report.compared.several import tabulate_several
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.notes import CORRECTED
 from quadrag.baselines.tables.paper import load_tables
 from quadrag.run_record import Inputs, RunRecord

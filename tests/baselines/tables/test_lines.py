@@ -11,7 +11,8 @@ import pytest
 from quadrag.baselines.crag.tables import TABLES as CRAG
 from quadrag.baselines.rgb.tables import TABLES as RGB
 from quadrag.baselines.tables.cells import difference_cell, value_cell
-from quadrag.baselines.tables.grid import Cell, Grid, Line, align_cells, print_grids
+from quadrag.baselines.tables.draw import align_cells, print_grids
+from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.baselines.tables.lines import our_lines, printed_lines
 from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored, tell_differing
 from quadrag.baselines.tables.paper import PaperTables, load_tables

@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 
-from quadrag.baselines.tables.grid import Cell, Grid, Line, print_grids
+from quadrag.baselines.tables.draw import print_grids
+from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.cli import main
 from quadrag.progress import Progress
 

@@ -12,7 +12,7 @@ from crag_recall import ROWS, Sees, row, values
 from quadrag.baselines.crag.recall import sufficiency
 from quadrag.baselines.crag.recall.search import search_recall
 from quadrag.baselines.crag.recall.table import recall_grid, run_recall
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.draw import print_grids
 from quadrag.data.builders import open_builder, rows
 
 

@@ -14,7 +14,7 @@ from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.scoring.pieces import LEAST
-from quadrag.baselines.tables.grid import print_grids
+from quadrag.baselines.tables.draw import print_grids
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import Passage, document_id
 
