@@ -1,20 +1,28 @@
 """What is odd of the answers behind a table, so that its values say less than they seem to."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.metric_record import metric_record
-from quadrag.records import Key
 from quadrag.run_record import RunRecord
-from quadrag.wrapping import is_wide
 
-from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.rules import find_refused
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
+from .answer_texts import (
+    Place,
+    count_questions,
+    find_error,
+    find_errors,
+    find_rows,
+    is_looked_for,
+    is_right,
+    join_varying,
+    list_looking,
+    plain_text,
+    sort_texts,
+)
 from .folded import fold_lines, fold_notes
 from .grid import Alarm, Detail
 from .names import join_runs, name_apart
@@ -26,22 +34,6 @@ _MANY, _MOSTLY = 10, 0.9  # questions, and their share, that one text answers wh
 _LITTLE = 0.02  # share of questions that may have an empty answer
 _MOST = 3  # texts that are told
 _MOST_LINES = 8  # lines of several runs: of more, those alike but for their numbers are one
-# Numbers, times and ids: what differs each time in the text of an error.
-_VARYING = re.compile(r"(?<![\w-])[\w-]*\d[\w-]*", re.ASCII)
-_LEAST = 12  # letters beside them, a Chinese one counting for two: answers with fewer are told apart by their numbers
-# The words of an error, as programs say them: not of RGB's answers about factual errors, nor of one's news.
-_ERROR = re.compile(
-    r"(?<!factual )\berror\b(?! in (?:the|this) )|(?-i:\w(?:Error|Exception)\b)|\bexception\b(?! of)|\btime ?out\b|"
-    r"\b(?:timed out|traceback|status code|rate limit|request id|request failed|failed to (?:connect|fetch|load))\b|"
-    r"\bconnection (?:reset|refused|aborted|closed)\b|\bbad gateway\b|\bservice unavailable\b|\btoo many requests\b|"
-    r"\bcontext length exceeded\b|\bmax(?:imum)? retries\b|\bmodel (?:is )?(?:currently )?overloaded\b|"
-    r"\bHTTP [45]\d\d\b|(?-i:\w(?:Timeout)\b)|"
-    r"(?:系统|服务|服务器|网络|请求|接口|调用|连接|程序|内部|未知|发生|出现)(?:错误|异常|超时|失败)|"
-    r"(?:错误|异常|超时|失败)(?:码|代码|信息|[:：])|请稍后",
-    re.IGNORECASE,
-)
-_BEGIN = 80  # characters of an answer in which they stand
-_ENDS = ".。!！"  # of answers that are else the same text
 # What to do where they are errors, by how the answers came.
 _SERVICE = "let the service reply with an error status"
 _CONSTANT = ": right each time or said of any question"
@@ -52,8 +44,6 @@ _INSTEAD = {
     "openai": _SERVICE,
 }
 
-_Place = tuple[Key, int]  # a question and its sample
-
 
 def note_answers(results: Sequence[Result]) -> list[str]:
     """Say what of a run's answers is odd: empty or one text, right but refused, their passages not read, or none known.
@@ -61,7 +51,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     That the baseline has nothing to say without passages is as it should be, and is no alarm; nor is it that answers
     decline with the phrase that a prompt asks for.
     """
-    bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(_sort_texts(one))]
+    bare = [one.run.inputs.config for one in results if _is_bare(one) and not any(sort_texts(one))]
     where = f"Without documents all answers of {', '.join(dict.fromkeys(bare))}" if len(results) > 1 else "All answers"
     named = list(zip(name_apart(results), results, strict=True))
     told = [
@@ -102,18 +92,18 @@ def _tell_texts(result: Result) -> Iterator[str]:
     A text that a metric looks for, as a rejection, is told of where nearly all answers are so: a system that says it
     of any question has the best value.
     """
-    parts = _sort_texts(result)
-    by_text = _join_varying(result, parts)
+    parts = sort_texts(result)
+    by_text = join_varying(result, parts)
     if result.run.inputs.llm == EXTRACTIVE and (any(by_text) or _is_bare(result)):
         return
     total = sum(map(len, by_text.values()))
-    asked = _count_questions(result, [place for places in by_text.values() for place in places])
-    answered = {text: _count_questions(result, places) for text, places in by_text.items() if text}
-    many = [text for text, n in answered.items() if (n >= _FEW and n > _SHARE * asked) or (n > 1 and _find_error(text))]
+    asked = count_questions(result, [place for places in by_text.values() for place in places])
+    answered = {text: count_questions(result, places) for text, places in by_text.items() if text}
+    many = [text for text, n in answered.items() if (n >= _FEW and n > _SHARE * asked) or (n > 1 and find_error(text))]
     if len(by_text) == 1 and total > 1 and not result.run.count_short("empty"):
         many = [*by_text]
     elif "" in by_text and _counts(result, by_text[""]):
-        n = _count_questions(result, by_text[""])
+        n = count_questions(result, by_text[""])
         if n > 1 and n >= _LITTLE * asked:
             how = _advise(result.run, "failures")
             yield f"{len(by_text[''])} of {total} answers are empty and count as they are{how}"
@@ -126,19 +116,19 @@ def _tell_texts(result: Result) -> Iterator[str]:
         )
         many = [text for text in many if text not in errors]
     declined = {text for text in many if text and _is_declined(result, text, by_text[text])}
-    sought = {text for text in many if _is_looked_for(result, by_text[text])}
+    sought = {text for text in many if is_looked_for(result, by_text[text])}
     mostly = {text for text in sought if answered[text] >= max(_MANY, _MOSTLY * asked)}
-    best = {text for text in mostly if any(map(_is_right, _find_rows(result, by_text[text])))}
+    best = {text for text in mostly if any(map(is_right, find_rows(result, by_text[text])))}
     few = {text for text in declined if answered[text] < _MOSTLY * asked}
     told = [text for text in many if text not in sought | few or text in best]
     for text in sorted(told, key=lambda text: -len(by_text[text]))[:_MOST]:
         n = len(by_text[text])
-        whole = {_plain(result.texts[place] or "") for place in by_text[text]}
+        whole = {plain_text(result.texts[place] or "") for place in by_text[text]}
         part = " in the part that is scored" * whole.isdisjoint(parts)
         said = f"the same text{part}, {_quote(text)}" if text else "empty"
-        refusal = text and not _find_error(text) and any(map(_list_looking, _find_rows(result, by_text[text])))
+        refusal = text and not find_error(text) and any(map(list_looking, find_rows(result, by_text[text])))
         advice = "" if refusal or text in declined else _advise(result.run, "errors" if text else "failures")
-        if advice and text and not _find_error(text) and answered[text] >= _MOSTLY * asked and _searches(result.run):
+        if advice and text and not find_error(text) and answered[text] >= _MOSTLY * asked and _searches(result.run):
             advice += "; else the search may return the same document for all"
         how = _CONSTANT if text in best else advice
         yield f"{f'all {n}' if n == total else f'{n} of {total}'} answers are {said}{how}"
@@ -155,7 +145,7 @@ def _tell_refused(result: Result) -> Iterator[str]:
         yield f"{refused} of {total} answers decline with the phrase that the prompt asks for"
 
 
-def _list_asked(result: Result) -> Iterator[_Place]:
+def _list_asked(result: Result) -> Iterator[Place]:
     """List the answers of which a metric knows the phrase of refusal, as of several tasks not all are."""
     known: dict[str, bool] = {}
     for row in result.items:
@@ -165,9 +155,9 @@ def _list_asked(result: Result) -> Iterator[_Place]:
             yield (row["config"], row["split"], row["id"]), row["sample"]
 
 
-def _is_declined(result: Result, text: str, places: Collection[_Place]) -> bool:
+def _is_declined(result: Result, text: str, places: Collection[Place]) -> bool:
     """Whether a text holds the phrase of refusal that the prompt of its questions asks for, which a metric knows."""
-    known = (name.partition(".") for row in _find_rows(result, places) for name in row if "." in name)
+    known = (name.partition(".") for row in find_rows(result, places) for name in row if "." in name)
     asked = any(metric_record(metric).key(key).refused for metric, _, key in {*known})
     chinese = {row["config"] for row in result.scores if "language:zh" in row.get("signature", "")}
     languages = {"zh" if key[0] in chinese else "en" for key, _ in places}
@@ -201,15 +191,7 @@ def _tell_unsaid(result: Result) -> Iterator[str]:
             yield f"{held} of {len(values)} answers hold the phrase that is looked for, `{phrase}`: {way}name a judge."
 
 
-def find_errors(result: Result) -> dict[str, set[_Place]]:
-    """Return the answers of a run that read like error texts, by kind; none where no kind is of several questions."""
-    by_text = {} if result.run.inputs.llm == EXTRACTIVE else _join_varying(result, _sort_texts(result))
-    kinds = {text: places for text, places in by_text.items() if text and _find_error(text)}
-    kinds = {text: places for text, places in kinds.items() if not _is_sought(result, places)}
-    return kinds if any(_count_questions(result, places) > 1 for places in kinds.values()) else {}
-
-
-def _count_kinds(errors: Mapping[str, set[_Place]]) -> dict[str, int]:
+def _count_kinds(errors: Mapping[str, set[Place]]) -> dict[str, int]:
     """Count the answers of every kind, those of the commonest first."""
     return {_quote(text): len(errors[text]) for text in sorted(errors, key=lambda text: -len(errors[text]))}
 
@@ -218,62 +200,10 @@ def _quote(text: str) -> str:
     return repr(known_keys().line(text, longest=_SHOWN))
 
 
-def _sort_texts(result: Result) -> dict[str, set[_Place]]:
-    """Return the texts of a run's answers, what is scored of them alone, each with where it stands."""
-    parse = load(result.run.inputs.benchmark).parse
-    found: dict[str, set[_Place]] = {}
-    for place, text in result.texts.items():
-        if text is not None:
-            found.setdefault(_plain(parse(place[0][0], text)), set()).add(place)
-    return found
-
-
-def _plain(text: str) -> str:
-    """Return a text without what does not tell it from another: blanks around it, and what ends its last sentence."""
-    return text.strip().rstrip(_ENDS) or text.strip()
-
-
-def _join_varying(result: Result, by_text: Mapping[str, set[_Place]]) -> dict[str, set[_Place]]:
-    """Join texts that differ in numbers and ids alone, unless words alone find one of them right, as no error is.
-
-    Errors are joined that begin alike, since some go on with the question. Of these a few may be right by accident, as
-    their ids may hold what is sought: these alone are left out.
-    """
-    alike: dict[str, dict[str, str]] = {}
-    for text in by_text:
-        plain = _VARYING.sub("…", text)
-        letters = sum(1 + is_wide(sign) for sign in plain if sign.isalpha())
-        alike.setdefault(_find_error(plain) or (plain if letters >= _LEAST else text), {})[text] = plain
-    rows = {((row["config"], row["split"], row["id"]), row["sample"]): row for row in result.items}
-    found: dict[str, set[_Place]] = {}
-    for begin, texts in alike.items():
-        right = {text for text in texts if any(_is_right(rows[place]) for place in by_text[text] if place in rows)}
-        accident = _find_error(begin) is not None and 2 * len(right) < len(texts)
-        joined = [text for text in texts if text not in right] if accident or not right else []
-        if len(joined) > 1:
-            forms = {texts[text] for text in joined}
-            shown = f"{begin}…" if len(forms) > 1 else forms.pop()
-            found[shown] = set[_Place]().union(*(by_text[text] for text in joined))
-            texts = {text: texts[text] for text in right}
-        found |= {text: by_text[text] for text in texts}
-    return found
-
-
-def _counts(result: Result, places: Collection[_Place]) -> bool:
+def _counts(result: Result, places: Collection[Place]) -> bool:
     """Whether answers have a value, unlike a model's empty replies, which have failed, or those that are left out."""
-    values = (entry for row in _find_rows(result, places) for entry in row.values() if isinstance(entry, Mapping))
+    values = (entry for row in find_rows(result, places) for entry in row.values() if isinstance(entry, Mapping))
     return not result.run.count_short("empty") and any(entry.get("official") is not None for entry in values)
-
-
-def _find_rows(result: Result, places: Collection[_Place]) -> list[Mapping[str, Any]]:
-    """Return the items of answers."""
-    return [row for row in result.items if ((row["config"], row["split"], row["id"]), row["sample"]) in places]
-
-
-def _find_error(text: str) -> str | None:
-    """Return how a text begins that reads like an error, to the end of the word that says so; None of another."""
-    found = _ERROR.search(text[:_BEGIN])
-    return text[: found.end()] if found else None
 
 
 def _advise(run: RunRecord, what: str) -> str:
@@ -292,44 +222,3 @@ def _find_way(run: RunRecord) -> str:
     inputs = run.inputs
     by_file = "file" if not ("llm" in inputs.services or inputs.parameters) else ""
     return "" if run.log else str(inputs.parameters.get("contract", by_file))
-
-
-def _count_questions(result: Result, places: Collection[_Place]) -> int:
-    """Count the questions of answers: one with several samples, or in several splits, may well have one answer."""
-    asked = result.asked
-    return len({asked[question].sha256 if question in asked else question for question, _ in places})
-
-
-def _is_looked_for(result: Result, places: Collection[_Place]) -> bool:
-    """Whether a metric looks for what stands in an answer, by words or by a judge, and found it in all of these."""
-    rows = _find_rows(result, places)
-    looking = dict.fromkeys(name for row in rows for name in _list_looking(row))
-    return any(all((row.get(name) or {}).get("official") == 1 for row in rows) for name in looking)
-
-
-def _list_looking(row: Mapping[str, Any]) -> list[str]:
-    """List the metrics of an item that look for what its prompt asks to say, as a refusal, or whose judge does."""
-
-    def looks(name: str) -> bool:
-        metric, _, key = name.partition(".")
-        record = metric_record(metric).key(key)
-        return bool(record.phrase) or any(map(looks, record.words))
-
-    return [name for name, entry in row.items() if isinstance(entry, Mapping) and looks(name)]
-
-
-def _is_sought(result: Result, places: Collection[_Place]) -> bool:
-    """Whether a metric looks for what stands in all answers of these places, or finds one of them right by words."""
-    return _is_looked_for(result, places) or any(map(_is_right, _find_rows(result, places)))
-
-
-def _is_right(row: Mapping[str, Any]) -> bool:
-    """Whether an answer's item has the best value of a metric that neither judges nor ranks."""
-    for name, entry in row.items():
-        if isinstance(entry, Mapping):
-            metric, _, key = name.partition(".")
-            record, ranks = metric_record(metric).key(key), "ranks" in metric_record(metric).needs
-            best = record.range[1] if record.direction == "higher" and not (record.needs or ranks) else None
-            if best is not None and entry.get("official") == best:
-                return True
-    return False

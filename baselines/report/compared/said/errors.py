@@ -9,7 +9,7 @@ from quadrag.records import Key
 from quadrag.stats import Pair
 
 from ....core.result import Result
-from ....tables.answers import find_errors
+from ....tables.answer_texts import find_errors
 from ....tables.cells import ALPHA, format_difference
 from ....tables.grid import Alarm
 from ..names import Place
