@@ -1,6 +1,6 @@
 """Two evaluations compared, question by question; and the entrance for any number of them."""
 
-from collections.abc import Collection, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
@@ -28,6 +28,7 @@ from quadrag.measure.arguments import check_count, check_one, entrance, refuse_m
 from quadrag.measure.difference import Difference
 from quadrag.measure.evaluation import Evaluation, result, tell_retries
 from quadrag.measure.frame import Metric, check_rows, find_heads, pair_frame, score_frame, spell_place
+from quadrag.measure.named import Named
 from quadrag.measure.score import Score, find_name, match_names, refuse_attribute
 from quadrag.measure.several import Comparisons
 from quadrag.measure.sides import Sides, bounds, tell_invalid
@@ -35,7 +36,7 @@ from quadrag.measure.words import in_python, labels_in_use
 from quadrag.wrapping import GLANCE, fit
 
 
-class Comparison(Sides, Mapping[str, Difference]):
+class Comparison(Sides, Named[Difference]):
     """The paired differences, `after` less `before`, by metric: ``comparison["rouge_l"].difference``."""
 
     def __init__(self, before: Evaluation, after: Evaluation, labels: str = LANGUAGES[0]) -> None:
@@ -101,25 +102,9 @@ class Comparison(Sides, Mapping[str, Difference]):
         lacking = (one.reason for one in self._both(name) if one)
         return next(filter(None, (*told, *lacking)), "")
 
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names of the scores that both have."""
-        return iter(self.pairs)
-
-    def __len__(self) -> int:
-        """Return how many scores both have."""
-        return len(self.pairs)
-
-    def keys(self) -> KeysView[str]:
-        """Return the names; printed they are a list, as are the differences and both, not the whole table."""
-        return self.pairs.keys()
-
-    def values(self) -> ValuesView[Difference]:
-        """Return the differences."""
-        return self.pairs.values()
-
-    def items(self) -> ItemsView[str, Difference]:
-        """Return the differences with their names."""
-        return self.pairs.items()
+    @property
+    def _named(self) -> dict[str, Difference]:
+        return self.pairs
 
     if not TYPE_CHECKING:  # a misspelt one is an error there
 

@@ -1,7 +1,7 @@
 """The scores of one run by name, by their places, and as tables of pandas."""
 
 from collections import Counter
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -20,13 +20,14 @@ from quadrag.baselines.tables.slices import select_whole
 from quadrag.labels import LANGUAGES
 from quadrag.measure.arguments import entrance
 from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_place
+from quadrag.measure.named import Named
 from quadrag.measure.score import Score, find_name, refuse_attribute
 from quadrag.measure.words import in_python
 from quadrag.metric_record import find_verdict
 from quadrag.run_record import RunRecord
 
 
-class Scores(Mapping[str, Score]):
+class Scores(Named[Score]):
     """The scores of a system, by metric: ``result["rouge_l"].value``.
 
     Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. There is a score
@@ -107,25 +108,9 @@ class Scores(Mapping[str, Score]):
         """
         return self.scores[find_name(name, self.places)]
 
-    def __iter__(self) -> Iterator[str]:
-        """Yield the names of the scores."""
-        return iter(self.scores)
-
-    def __len__(self) -> int:
-        """Return the number of scores."""
-        return len(self.scores)
-
-    def keys(self) -> KeysView[str]:
-        """Return the names; printed they are a list, as are the scores and both, not the whole table."""
-        return self.scores.keys()
-
-    def values(self) -> ValuesView[Score]:
-        """Return the scores."""
-        return self.scores.values()
-
-    def items(self) -> ItemsView[str, Score]:
-        """Return the scores with their names."""
-        return self.scores.items()
+    @property
+    def _named(self) -> dict[str, Score]:
+        return self.scores
 
     if not TYPE_CHECKING:  # a misspelt one is an error there
 
