@@ -8,14 +8,8 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import (
-    hold_systems,
-    print_failed,
-    print_next_of_several,
-    shell_path,
-    tell,
-    tell_next,
-)
+from quadrag.commands.shared.closing import hold_systems, print_failed, print_next_of_several
+from quadrag.commands.shared.session import shell_path, tell, tell_next
 
 EXAMPLES = (
     "quadrag report runs/a",

@@ -13,16 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.commands.shared import options, retrieval
-from quadrag.commands.shared.session import (
-    call_request,
-    print_calls,
-    print_next,
-    print_results,
-    report_failures,
-    results_alone,
-    run_request,
-    tell,
-)
+from quadrag.commands.shared.closing import print_next, report_failures
+from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, run_request, tell
 from quadrag.errors import QuadragError, one_line
 
 EXAMPLES = (

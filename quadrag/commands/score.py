@@ -20,17 +20,8 @@ from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.commands.shared.answered import own_profile, request_all, tell_profiles
-from quadrag.commands.shared.session import (
-    call_request,
-    print_calls,
-    print_next,
-    print_next_of_several,
-    print_results,
-    report_failures,
-    results_alone,
-    tell,
-    tell_bad,
-)
+from quadrag.commands.shared.closing import print_next, print_next_of_several, report_failures
+from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, tell, tell_bad
 from quadrag.errors import QuadragError
 
 EXAMPLES = (

@@ -1,8 +1,7 @@
 """Runs compared metric by metric: of two with the difference of each and its verdict, of more side by side."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.stats import Pair
@@ -11,14 +10,10 @@ from ...core.result import Result
 from ...scoring.rows import ALL
 from ...scoring.validity import is_alike
 from ...tables.cells import ALIKE, Row, value_cell
-from ...tables.failed import note_failed
-from ...tables.folded import fold_notes
-from ...tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
-from ...tables.names import keep_name, number_of
+from ...tables.grid import Cell, Detail, Grid, Line, Verdict
+from ...tables.names import keep_name
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
 from ...tables.paper import load_tables
-from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
-from ..run import name_run
 from .names import (
     CORNER,
     FEW_RUNS,
@@ -38,6 +33,7 @@ from .paired.overall import pool_splits
 from .paired.pairs import compare_each, pair_results, pick_places, place_of, shape_of
 from .paired.shared import tell_judges
 from .said.errors import tell_errors
+from .said.runs import tell_alarms, tell_runs
 from .said.slices import tell_slices
 from .said.verdict import find_lead, tell_headline, verdict_cells
 from .said.words import (
@@ -91,7 +87,7 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     known = {*name_columns(names), *(name for name in names if f"= {keep_name(name)}" in grid.title)}
     known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= FEW_RUNS or not every) else set()
     grid.notes += [] if len(runs) == 2 else [_tell_units(found, profile)]
-    grid.notes += [*_tell_runs(runs, every, known), INTERVALS, *note_keys(shown)]
+    grid.notes += [*tell_runs(runs, every, known), INTERVALS, *note_keys(shown)]
     grid.notes += _tell_lacking(results[0], found) if len(runs) != 2 else []
     grid.notes += [Detail(TESTS)] * (len(runs) == 2)
     return grid
@@ -158,7 +154,7 @@ def compare_two(
         *tell_errors(first, second, {place: one.pair for place, one in compared.items()}, profile),
     ]
     notes += tell_length(first, second, overall | compared)
-    notes += _tell_alarms(zip(columns, (first, second), strict=True))
+    notes += tell_alarms(zip(columns, (first, second), strict=True))
     notes += [*tell_same(first, second), *tell_beside(overall | compared, profile, columns, labels)]
     notes += tell_over(compared.values())
     notes += [one for one in missing if one not in ahead]
@@ -197,21 +193,6 @@ def _tell_units(found: _Rows, profile: str) -> str:
     return f"{name_units(rows)}, {profile} profile."
 
 
-def _tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[str]:
-    """Say that data are made up, and of which runs what is odd; what is no alarm of one run is none here."""
-    runs = list(runs)
-    made_up = map(Alarm, note_sample([result for _, result in runs], [name for name, _ in runs]))
-    two = len(runs) == 2
-    said = ((name, note) for name, result in runs for note in note_partial([result], failed=two))
-    told = fold_notes(said, len(runs) > FEW_RUNS)
-    every = (note for note, where in told if len(where) == len(runs))
-    whole = {note for note in every if len(runs) > FEW_RUNS or note.startswith("PARTIAL")}
-    whole |= {note for note, where in told if not where}  # it names each run itself
-    notes = [note if note in whole else type(note)(f"{', '.join(where)}: {note}") for note, where in told]
-    names, results = zip(*runs, strict=True)
-    return [*made_up, *notes, *([] if two else note_failed(results, names))]
-
-
 def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:
     """Pick what runs are compared by: their headlines or, below those of each config, all metrics."""
     tables = [_select(one.scores, profile) for one in results]
@@ -248,43 +229,8 @@ def _lay_out(runs: Sequence[tuple[str, Result]], found: _Rows) -> Grid:
         last = place[0]
     names = name_lines([name for name, _ in runs])
     heads = [name.replace(" ", "\n", 1) for name in names] if len(runs) <= FEW_RUNS else list(columns)
-    notes = _tell_alarms(zip(columns, (result for _, result in runs), strict=True))
+    notes = tell_alarms(zip(columns, (result for _, result in runs), strict=True))
     return Grid("Comparison", CORNER, heads, lines, [*notes], "runs", names=names)
-
-
-def _tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str]) -> list[str]:
-    """Say of each run what it is, where that is not `known`, and where not every setting is told, which are its own."""
-    columns = name_columns([name for name, _ in runs])
-    settings = [list_settings(result.run.inputs) for _, result in runs]
-    notes: list[str] = []
-    alike: dict[str, list[str]] = {}
-    plain: list[str] = []  # those of which nothing else is to be said
-    models = [name_run(result.run, number_of(result)) for _, result in runs]
-    apart = len({*models}) > 1  # what answered tells the runs apart, as a name does that stands nowhere else
-    noted = [note_runs(result.parts or [result.run]) for _, result in runs]
-    said = [[note for note in one if every or not isinstance(note, Detail)] for one in noted]
-    of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
-    for column, (name, _), model, ours, mine in zip(columns, runs, models, settings, said, strict=True):
-        told = [note for note in mine if note not in of_all]
-        own = [part for part in ours if not every and not all(part in theirs for theirs in settings)]
-        told += [f"{'Settings' if told else 'settings'} of its own: {'; '.join(own)}."] if own else []
-        folder = name.rstrip("/").rpartition("/")[2]
-        ends = len(runs) > 2 and not every and folder.endswith(f"-{column}")
-        parts = [keep_name(name)] * (not ends and {keep_name(name), keep_name(folder)}.isdisjoint(known))
-        spelled = name.replace(" ", "_"), model.replace(" ", "_")  # as a folder spells a name
-        said_so = spelled[0].endswith(spelled[1]) or name.startswith(f"{model} ")  # with the time behind it
-        parts += [model] * (model not in (column, keep_name(Path(name).stem)) and not said_so)
-        who = ": ".join(filter(None, (column, ", ".join(parts))))
-        if told:
-            joint = "; " if told[0].startswith(("Ours ", "settings ")) else ". " if parts else ": "
-            alike.setdefault(f"{joint}{' '.join(told).removeprefix('Ours ')}", []).append(who)
-        elif parts:
-            plain.append(f"{column} ({', '.join(parts)})")
-            apart |= keep_name(name) in parts
-    notes += [f"{', '.join(of)}{told}" for told, of in alike.items()]
-    runs_are = f"Run{'s' * (len(plain) > 1)}: {', '.join(plain)}."
-    notes += [runs_are if apart else Detail(runs_are)] * bool(plain)
-    return [*notes, *map(Detail, of_all)]  # what is the same in all says nothing of a difference
 
 
 def _pair_others(
