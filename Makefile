@@ -75,7 +75,7 @@ test-lighteval: .venv-lighteval/.ready wheel
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
-	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py
+	.venv-harness/bin/python $(PYTEST) $(AT_ONCE) tests/quadrag/harnesses/test_lm_eval.py tests/quadrag/harnesses/test_inspect.py tests/baselines/runs/test_logs.py
 	.venv-harness/bin/python $(PYTEST) tests/spaces $(addprefix tests/baselines/page/, test_viewer.py test_tables_in_browser.py test_axe.py)
 	QUADRAG_EFFORT=ci .venv-harness/bin/python $(PYTEST) tests/test_readme.py -k "lm_eval or inspect or logs or score-out"
 
