@@ -228,9 +228,11 @@ def _answer_of(item: ShownItem) -> str:
 
 
 def _tell_failure(item: ShownItem | None) -> str:
-    """Say why a run has no answer, "" where it has one or nothing is known."""
-    if item is None or (item.answer and item.answer.answer is not None):
+    """Say why a run has no answer or a part of one, "" where it has a whole one or nothing is known."""
+    if item is None:
         return ""
+    if item.answer and item.answer.answer is not None:
+        return item.failure
     return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
 
 

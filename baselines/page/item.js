@@ -18,7 +18,6 @@ async function readItem(index, at) {
 function makeItem(index, item, [detail, passages], back) {
   const place = [...Object.values(item.groups), item.id, item.sample ? `${WORDS.sample} ${item.sample}` : ""];
   const turns = detail.history.map(([asked, told]) => make("p", { class: "turn" }, `${asked} / ${told ?? ""}`));
-  const gold = detail.gold.join("\n");
   const several = index.runs.length > 1;
   const lists = new Set(detail.runs.filter(Boolean).map((run) => JSON.stringify(run.passages)));
   const shared = several && lists.size === 1; // all runs were shown the same passages: they stand once
@@ -26,7 +25,7 @@ function makeItem(index, item, [detail, passages], back) {
   const missing = several ? WORDS.missing_all : WORDS.missing;
   const answers = detail.runs.map((_, run) => answerOf(item, detail, run));
   const alone = detail.wanted?.alone; // a refusal is right: nothing of the gold is missed
-  const goldText = !gold ? [WORDS.nothing] : alone ? [gold] : marked(gold, answers, "missing", missing);
+  const goldText = !detail.gold.length ? [WORDS.nothing] : markedGold(detail.gold, alone ? [] : answers, missing);
   const whole = [
     back,
     make("p", { class: "place" }, place.filter(Boolean).join(" · ")),
@@ -44,7 +43,7 @@ function makeItem(index, item, [detail, passages], back) {
           "section",
           {},
           ...[several ? index.runs[at] : item.groups.system].filter(Boolean).map((name) => make("h4", { class: "run" }, name)),
-          ...(run ? [...makeSide(index, item, detail, at, gold), ...(shared ? [] : list(run))] : [make("p", {}, WORDS.absent)]),
+          ...(run ? [...makeSide(index, item, detail, at), ...(shared ? [] : list(run))] : [make("p", {}, WORDS.absent)]),
         ),
       ),
     ),
@@ -57,17 +56,18 @@ function makeItem(index, item, [detail, passages], back) {
 }
 
 /** Make what one run has of an item: answer, values, the judge's words. */
-function makeSide(index, item, detail, side, gold) {
+function makeSide(index, item, detail, side) {
+  const gold = detail.gold.flatMap((line) => line.split(WAYS));
   const run = detail.runs[side];
   const text = answerOf(item, detail, side);
   const answer = text
-    ? make("p", { class: "text" }, ...marked(text, [gold], "shared"))
+    ? make("p", { class: "text" }, ...marked(text, gold, "shared"), item.failed[side] ? make("span", { class: "faint" }, ` (${item.failed[side]})`) : "")
     : make("p", { class: "text faint" }, item.failed[side] || WORDS.empty);
   return [
     make("h4", {}, WORDS.answer),
     answer,
     ...makeSaid(detail.wanted, run),
-    ...(run.scored ? [make("h4", {}, WORDS.scored), make("p", { class: "text" }, ...marked(run.scored, [gold], "shared"))] : []),
+    ...(run.scored ? [make("h4", {}, WORDS.scored), make("p", { class: "text" }, ...marked(run.scored, gold, "shared"))] : []),
     make("table", { class: "values" }, make("tbody", {}, ...makeValues(index, item, run, side))),
     ...makeVerdicts(run.verdicts),
   ];

@@ -5,6 +5,8 @@ const MARKED = 1500; // words of a text above which nothing is marked
 // A Chinese character; a word, in which a number has its point and its thousands; what is between words.
 const PIECE = /\p{Script=Han}|(?:(?!\p{Script=Han})[\p{L}\p{N}]|(?<=\p{N})(?:[.．]|,(?=\p{N}{3}(?!\p{N})))(?=\p{N}))+|[^\p{L}\p{N}]+/gu;
 
+const WAYS = " / "; // between the ways to say a gold
+
 const LONE = /^\s*\p{Script=Han}\s*$/u; // one Chinese character, which many texts share by chance
 
 /** Cut a text into words, single Chinese characters, and what is between them. */
@@ -26,13 +28,30 @@ function markedAt(text, places, from) {
   return [...parts, text.slice(at)];
 }
 
-/** Return a text in parts: `shared` marks the words that stand in one of others in the same order, `missing` those that do not. */
+/** Return golds, a line each of the ways to say it, with marks on the words that stand in no answer; none where a way stands whole. */
+function markedGold(golds, answers, told) {
+  const stands = (way) => answers.some((one) => one.toLowerCase().includes(way.trim().toLowerCase()));
+  const line = (gold) => {
+    const ways = gold.split(WAYS);
+    return ways.some(stands) ? [gold] : ways.flatMap((way, at) => [at ? WAYS : "", ...marked(way, answers, "missing", told)]);
+  };
+  return golds.flatMap((gold, at) => [at ? "\n" : "", ...line(gold)]);
+}
+
+/** Say whether a word stands anywhere in texts; a Chinese character does with one beside it. */
+function standsIn(token, at, ours, texts) {
+  if (!LONE.test(token)) return texts.some((one) => cut(one).some((other) => other.toLowerCase() === token.toLowerCase()));
+  return [token + (ours[at + 1] ?? ""), (ours[at - 1] ?? "") + token].some((pair) => pair.length > 1 && texts.some((one) => one.includes(pair)));
+}
+
+/** Return a text in parts: `shared` marks the words that stand in one of others in the same order, `missing` those that stand in none. */
 function marked(text, others, kind, told) {
   const ours = cut(text);
   const words = ours.map((token, at) => [token.toLowerCase(), at]).filter(([token]) => isWord(token));
   const each = others.map((other) => cut(other).filter(isWord).map((token) => token.toLowerCase())).filter((one) => one.length);
   if (!each.length || [words, ...each].some((one) => one.length > MARKED)) return [text];
   const same = new Set(each.flatMap((theirs) => align(words.map(([token]) => token), theirs)).map((place) => words[place][1]));
+  if (kind === "missing") ours.forEach((token, at) => isWord(token) && standsIn(token, at, ours, others) && same.add(at));
   const parts = [];
   let open = null;
   ours.forEach((token, at) => {
@@ -45,7 +64,7 @@ function marked(text, others, kind, told) {
       else parts.push(token);
     }
   });
-  const stray = (part) => kind === "shared" && each[0].length > 1 && LONE.test(part.textContent);
+  const stray = (part) => kind === "shared" && each.some((one) => one.length > 1) && LONE.test(part.textContent);
   return parts.map((part) => (stray(part) ? part.textContent : part));
 }
 

@@ -236,7 +236,7 @@ class Viewer {
         { class: "answer" },
         this.verdict(item, run),
         named(run) ? named(run) + WORDS.colon : "",
-        answer === null ? WORDS.absent : answer || item.failed[run] || WORDS.empty,
+        answer === null ? WORDS.absent : [item.failed[run], answer].filter(Boolean).join(WORDS.colon) || WORDS.empty,
       ),
     );
     const task = [...this.tasks.map((kind) => item.groups[kind]), this.several && system].filter(Boolean).join(" ");

@@ -168,11 +168,11 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
 
 
 def _tell_failed(row: Row) -> str:
-    """Say what a row's value would be, were what failed wrong; "" where nothing failed, or it counts so."""
+    """Say what a row's value would be, were what is left out, since it failed, wrong; "" where it counts so."""
     ranks = metric_record(row["metric"]).key(row["key"]).direction != "none"
     if row["value"] is None or not ranks or not (failed := count_left_out(row)):
         return ""
-    return f"{format_value(count_wrong(row), unit_of(row), count_items(row))} if the {failed} failed count as wrong"
+    return f"{format_value(count_wrong(row), unit_of(row), count_items(row))} if the {failed} left out count as wrong"
 
 
 def _tell_other(result: Result, row: Row) -> _Other | None:

@@ -174,8 +174,9 @@ def _tell_places(result: Result) -> list[str]:
     mixed = [row for row in rows if not row["config"].startswith("counterfactual")]  # there all are wrong on purpose
     alike = [row["split"] for row in mixed if row["value"] in (0, 1) and row["n_scored"] >= _SURE]
     alike = [split for split in alike if _tell_apart(result, split)]
-    why = "RGB gives each kind of passage a fixed place, so one taken by its place has 0 or 100"
-    return [f"All answers alike in {', '.join(alike)}: {why}; --option order=per_item mixes them."] * bool(alike)
+    why = "RGB gives each kind of passage a fixed place, and a system that takes one by its place has 0 or 100"
+    told = f"All answers right, or all wrong, in {', '.join(alike)}: {why}; --option order=per_item mixes them."
+    return [told] * bool(alike)
 
 
 TABLES = PaperTables(

@@ -33,7 +33,8 @@ from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metri
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
-from ..scoring.validity import find_short, mark_invalid
+from ..scoring.short import find_short
+from ..scoring.validity import mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .asked import write_asked

@@ -11,10 +11,9 @@ from quadrag.stats import NOT_APPLICABLE
 from ..core.benchmark import load
 from ..core.result import PROFILES
 from .rows import ALL, reason_of
+from .short import CUT, EMPTY, Short, describe_short, list_short
 
-_EMPTY, _CUT = "empty reply", "cut reply"
-FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", _EMPTY, _CUT)
-_SHORT = {"empty": _EMPTY, "cut": _CUT}  # of a model, by its kind in `RunRecord.short`
+FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", EMPTY, CUT)
 _ALLOW = "or allow a share of them with --max-failed"
 _CAUSES = {
     "api_error": "calls failed",
@@ -23,8 +22,8 @@ _CAUSES = {
     "unparsable": "replies are not of the form that was asked for: try another judge",
     "misaligned": "a judge answered more or fewer questions than it was asked: try another judge",
     "null": f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
-    _EMPTY: "the model replied with nothing",
-    _CUT: "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1",
+    EMPTY: "the model replied with nothing",
+    CUT: "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1",
 }
 JUDGE = {  # by the reason of an answer's verdict
     "api_error": "the judge's call failed",
@@ -35,7 +34,6 @@ JUDGE = {  # by the reason of an answer's verdict
 VERDICTS = ("unparsable", "misaligned")  # of a judge alone
 _MORE_ROOM = "give the model more tokens"  # in a harness
 _SHORT_COUNT = "they are scored as they are"
-_OTHERS_COUNT = "empty or cut replies are scored as they are"
 _WRONG = "they count as wrong"
 _READ = "official makes values of them, corrected counts them as wrong"
 _LEFT_OUT = "official leaves them out, corrected counts them as wrong"
@@ -45,8 +43,6 @@ _JSON = "try --judge-format json, or "
 _SHOWN = 4  # keys in a line
 _FEW = 3  # keys that are named, be they shown elsewhere or not
 Place = tuple[str, str, str, str]  # config, split, metric, key
-_Split = tuple[str, str]  # config, split
-_Short = tuple[str, Mapping[str, Any]]  # how a model's reply fails, and the line of ``items.jsonl`` of it
 
 
 class Fault(NamedTuple):
@@ -57,7 +53,9 @@ class Fault(NamedTuple):
         failed: how many items failed.
         total: of how many that the metrics apply to, and no rule decided; of replies alone, of all.
         reasons: how many failed, by reason.
-        counts: how those that failed count where a value is shown.
+        counts: how those that failed count where a value is shown, but for those that are scored as they are.
+        lost: how many of them failed by the metric's own reasons.
+        scored: how many are scored as they are, by reason: replies of a model that are empty or cut.
         profile: under which they failed; "" under both alike.
         every: whether these are all metrics that ran.
     """
@@ -67,6 +65,8 @@ class Fault(NamedTuple):
     total: int
     reasons: dict[str, int]
     counts: str
+    lost: dict[str, int]
+    scored: dict[str, int]
     profile: str = ""
     every: bool = False
 
@@ -82,18 +82,17 @@ class Fault(NamedTuple):
         what = "up to " * any(fault.failed < most.failed for fault in (self, *alike)) + most.tell_shortly()
         places = [place for fault in (self, *alike) for place in fault.places]
         limit = f"more than --max-failed {run.max_failed:g}"
-        cause = "" if [*self.reasons] == [_EMPTY] else f"; {self.find_cause(run)}"
+        cause = "" if [*self.reasons] == [EMPTY] else f"; {self.find_cause(run)}"
         return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}{cause}"
 
-    @property
-    def _why(self) -> str:
-        """How many failed, by reason; under which profile, where not under both."""
-        why = ", ".join(f"{count} {reason}" for reason, count in self.reasons.items())
-        return f"{self.profile}: {why}" if self.profile else why
+    def _say(self, reasons: Mapping[str, int]) -> str:
+        """Say how many failed, by reason; under which profile, where not under both."""
+        why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+        return describe_short(reasons) or f"items failed ({f'{self.profile}: ' * bool(self.profile)}{why})"
 
     def tell_shortly(self) -> str:
         """Say how many failed, by reason."""
-        return f"{self.failed} of {self.total} {_tell_short(self.reasons) or f'items failed ({self._why})'}"
+        return f"{self.failed} of {self.total} {self._say(self.reasons)}"
 
     def tell_judge(self, run: RunRecord) -> str:
         """Say in a few words that it was the judge, where all was answered; else ""."""
@@ -112,7 +111,7 @@ class Fault(NamedTuple):
             cause = f"{cause}; {said}" if most == "raised" else said
         elif most == "truncated" and not run.count_short("cut"):
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
-        elif most == _CUT and run.log:
+        elif most == CUT and run.log:
             cause = _MORE_ROOM
         return cause
 
@@ -123,22 +122,20 @@ class Fault(NamedTuple):
     def tell_counted(self, run: RunRecord) -> str:
         """Say in one line how many failed of a value that is shown, and how they count."""
         config, split = self.places[0][:2]
-        what = _tell_short(self.reasons) or f"items failed ({self._why})"
-        if [*self.reasons] == ["unparsable"] and not self.profile:
+        what = self._say(self.lost)
+        if [*self.lost] == ["unparsable"] and not self.profile:
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
+        told = [f"{sum(self.lost.values())} of {self.total} {what}, {self.counts}"] if self.lost else []
+        if self.scored:
+            many = f"{sum(self.scored.values())} {'more' if self.lost else f'of {self.total}'}"
+            told.append(f"{many} {describe_short(self.scored)}, {_SHORT_COUNT}")
         keys = "all metrics" if self.every and len(self.places) > _SHOWN else list_keys(self.places, run)
-        return f"{config} {split}: {self.failed} of {self.total} {what}, {self.counts}: {keys}"
-
-
-def _tell_short(reasons: Mapping[str, int]) -> str:
-    """Say of items that failed by the replies of a model alone what is wrong with these; "" of others."""
-    kinds = [word for name, word in ((_EMPTY, "empty"), (_CUT, "cut by length")) if name in reasons]
-    return f"replies of the model are {' or '.join(kinds)}" if len(kinds) == len(reasons) else ""
+        return f"{config} {split}: {', '.join(told)}: {keys}"
 
 
 def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord, items: Sequence[Mapping[str, Any]]) -> list[Fault]:
     """Find the metrics of which any item failed, under both profiles or under one: what a rule decides differs."""
-    short = _find_short(items, run)
+    short = list_short(items, run)
     found: dict[tuple[Any, ...], Fault] = {}
     by_place: dict[Place, dict[str, Mapping[str, Any]]] = {}
     for row in scores:
@@ -149,13 +146,13 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord, items: Sequ
         failed = {profile: _count_failed(pick_read(row, rows.get("corrected")), here) for profile, row in rows.items()}
         alike = len({str(one) for one in failed.values()}) == 1
         for profile in [""] if alike else failed:
-            total, reasons, as_is = failed[profile or next(iter(failed))]
+            total, reasons, lost, as_is = failed[profile or next(iter(failed))]
             if reasons and total:
-                counts = _say_counts(profile, rows, total - sum(reasons.values()), as_is)
-                key = (*place[:2], total, counts, profile, *reasons.items())
+                counts = _say_counts(profile, rows, total - sum(lost.values())) if lost else ""
+                key = (*place[:2], total, counts, profile, *reasons.items(), "", *lost.items(), "", *as_is.items())
                 before = found[key].places if key in found else ()
                 count = min(sum(reasons.values()), total)
-                found[key] = Fault((*before, place), count, total, reasons, counts, profile)
+                found[key] = Fault((*before, place), count, total, reasons, counts, lost, as_is, profile)
     ran = Counter(place[:2] for place in by_place)
     return [fault._replace(every=len(fault.places) == ran[fault.places[0][:2]]) for fault in found.values()]
 
@@ -192,54 +189,36 @@ def is_by_rule(metric: str, key: str) -> bool:
     return judged and not record.key(key).needs and not record.key(key).among
 
 
-def _find_short(items: Sequence[Mapping[str, Any]], run: RunRecord) -> dict[_Split, list[_Short]]:
-    """Find the items of replies of a model that are empty or cut, by config and split."""
-    found: dict[_Split, list[_Short]] = {}
-    for item in items if run.short else ():
-        if kind := tell_short(item, run):
-            found.setdefault((item["config"], item["split"]), []).append((kind, item))
-    return found
+def _count_failed(
+    row: Mapping[str, Any], short: Sequence[Short]
+) -> tuple[int, dict[str, int], dict[str, int], dict[str, int]]:
+    """Count the items that could fail, and by reason those that did, each once.
 
-
-def tell_short(item: Mapping[str, Any], run: RunRecord) -> str:
-    """Say of a line of ``items.jsonl`` that its reply of a model is empty or was cut; "" of others."""
-    kind = run.short.get(f"{item['config']}/{item['split']}/{item['id']}/{item.get('sample', 0)}")
-    return _SHORT[kind] if kind else ""
-
-
-def _count_failed(row: Mapping[str, Any], short: Sequence[_Short]) -> tuple[int, dict[str, int], int]:
-    """Count the items that could fail, and by reason those that did, each once; and those that are scored as they are.
-
-    What a reply of a model that is empty or cut makes of its verdict, is by this reply.
+    What a reply of a model that is empty or cut makes of its verdict, is by this reply: the third are those that have
+    no value by the metric's own reasons, the last those that are scored as they are.
     """
-    reasons, profile = Counter(_list_failed(row)), row["profile"]
+    lost = _list_failed(row)
+    reasons, profile = Counter(lost), row["profile"]
     name, by_answer = f"{row['metric']}.{row['key'].removesuffix('_weighted')}", _is_by_answer(row)
-    as_is, by_reply, ruled = 0, Counter[str](), row.get("n_ruled", 0)
+    as_is, by_reply, ruled = Counter[str](), Counter[str](), row.get("n_ruled", 0)
     for kind, item in short:
         entry = item.get(name, {})
         why = reason_of(entry, profile)
-        if (why == NOT_APPLICABLE and not by_answer) or (why == "truncated" and kind == _CUT):
+        if (why == NOT_APPLICABLE and not by_answer) or (why == "truncated" and kind == CUT):
             continue
         by_reply[kind] += 1
         if why and reasons[why]:
             reasons[why] -= 1
         else:
-            as_is += 1
+            as_is[kind] += 1
         ruled -= profile in entry.get("ruled", ())  # a rule may have called it missing
     # What a rule decided could not fail.
     found = {**+reasons, **by_reply}
-    return count_tried(row) - (0 if _tell_short(found) else max(ruled, 0)), found, as_is
+    return count_tried(row) - (0 if describe_short(found) else max(ruled, 0)), found, lost, dict(as_is)
 
 
-def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int, as_is: int) -> str:
-    """Say how items that failed count: under one profile, or under both; `as_is` are scored."""
-    if as_is and not any(map(count_failed, rows.values())):
-        return _SHORT_COUNT
-    counts = _say_lost(profile, rows, readable + as_is)
-    return f"{counts}, {_OTHERS_COUNT}" if as_is else counts
-
-
-def _say_lost(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int) -> str:
+def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int) -> str:
+    """Say how items that failed and are not scored as they are count: under one profile, or under both."""
     official = rows.get("official", {})
     if profile == "corrected" or official.get("n_filled"):
         return _WRONG

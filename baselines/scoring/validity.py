@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from quadrag.metric_record import find_verdict, metric_record
-from quadrag.records import Answer
 from quadrag.run_record import MOST_FAILED, RunRecord
 from quadrag.stats.items import choose_fill, counted
 
@@ -33,22 +32,13 @@ from .faults import (
     place_of,
     settle_ruled,
     tell_faults,
-    tell_short,
 )
 from .probe import FIRST
 from .rows import ALL, items_of, reason_of
+from .short import tell_short
 
 UNJUDGED = "unjudged"
 _BESIDE = "beside"
-
-
-def find_short(answers: Iterable[Answer]) -> dict[str, str]:
-    """Find the replies of a model that are ``empty``, or were ``cut`` by length, by ``config/split/id/sample``."""
-    found = {}
-    for one in answers:
-        if one.is_cut or one.is_empty:
-            found["/".join((*one.key, str(one.sample)))] = "cut" if one.is_cut else "empty"
-    return found
 
 
 def mark_invalid(

@@ -1,13 +1,17 @@
 """What is odd of the answers behind a table, so that its values say less than they seem to."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
 
 from quadrag.chat.keys import known_keys
-from quadrag.metric_record import metric_record
+from quadrag.metric_record import metric_record, show_key
 from quadrag.run_record import RunRecord
+from quadrag.stats import NOT_APPLICABLE
 
-from ..core.result import Result
+from ..core.result import PROFILES, Result
 from ..core.settings import NONE
+from ..scoring.faults import shorten_list
+from ..scoring.rows import reason_of
 from ..scoring.rules import find_refused
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from .answer_texts import (
@@ -36,7 +40,7 @@ _MOST = 3  # texts that are told
 _MOST_LINES = 8  # lines of several runs: of more, those alike but for their numbers are one
 # What to do where they are errors, by how the answers came.
 _SERVICE = "let the service reply with an error status"
-_CONSTANT = ": right each time or said of any question"
+_CONSTANT = ": a system that says so of any question has the same value"
 _INSTEAD = {
     "python": "let the function raise",
     "file": "put null in the file",
@@ -102,11 +106,12 @@ def _tell_texts(result: Result) -> Iterator[str]:
     many = [text for text, n in answered.items() if (n >= _FEW and n > _SHARE * asked) or (n > 1 and find_error(text))]
     if len(by_text) == 1 and total > 1 and not result.run.count_short("empty"):
         many = [*by_text]
-    elif "" in by_text and _counts(result, by_text[""]):
+    elif "" in by_text and not result.run.count_short("empty"):  # a model's have failed
         n = count_questions(result, by_text[""])
         if n > 1 and n >= _LITTLE * asked:
-            how = _advise(result.run, "failures")
-            yield f"{len(by_text[''])} of {total} answers are empty and count as they are{how}"
+            left = _list_leaving(find_rows(result, by_text[""]))
+            how = f"official leaves them out of {shorten_list(left)}" if left else "they count as they are"
+            yield f"{len(by_text[''])} of {total} answers are empty, {how}{_advise(result.run, 'failures')}"
     errors = find_errors(result)
     if len(errors) > 1:
         often, n = next(iter(_count_kinds(errors).items()))
@@ -200,10 +205,16 @@ def _quote(text: str) -> str:
     return repr(known_keys().line(text, longest=_SHOWN))
 
 
-def _counts(result: Result, places: Collection[Place]) -> bool:
-    """Whether answers have a value, unlike a model's empty replies, which have failed, or those that are left out."""
-    values = (entry for row in find_rows(result, places) for entry in row.values() if isinstance(entry, Mapping))
-    return not result.run.count_short("empty") and any(entry.get("official") is not None for entry in values)
+def _list_leaving(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """List the metrics that have no value of any of these items under `official`, though they apply to them."""
+    names = dict.fromkeys(name for row in rows for name, entry in row.items() if isinstance(entry, Mapping))
+
+    def leaves(name: str) -> bool:
+        entries = [row[name] for row in rows if name in row]
+        reasons = {reason_of(entry, PROFILES[0]) for entry in entries}
+        return all(entry.get(PROFILES[0]) is None for entry in entries) and NOT_APPLICABLE not in reasons
+
+    return [show_key(*name.split(".", 1)) for name in names if leaves(name)]
 
 
 def _advise(run: RunRecord, what: str) -> str:

@@ -20,6 +20,7 @@ from ...runs.inputs import digest_each
 from ...runs.stages import read_answers
 from ...scoring.faults import FAILED
 from ...scoring.served import match_gold, read_gold
+from ...scoring.short import tell_short
 from ...scoring.validity import spell_reason
 from ...systems.rag.system import RAG, as_served
 from .chosen import find_metric
@@ -40,7 +41,7 @@ class ShownItem:
         missed: the gold documents that none of them is of, each with its text, "" where that is not known.
         scored: what is scored of the answer, "" where that is the whole.
         values: of every metric, what it counts as under official and corrected, and the reason where it has none.
-        failure: what went wrong where there is no answer, "" where nothing is known.
+        failure: what went wrong where there is no answer or a part of one, "" where nothing is known.
         headlines: the metrics that a summary shows.
         verdicts: what the judge said, by metric.
         sample: which answer of the model it is, from 0.
@@ -178,7 +179,7 @@ class RunReader(ScoredItems):
                 documents.get(key),
                 missed.get(key, {}),
                 self._find_scored(answer),
-                self.run.failures.get("/".join((*key, str(row["sample"]))), ""),
+                self.run.failures.get("/".join((*key, str(row["sample"]))), "") or tell_short(row, self.run),
                 headlines=headlines,
                 sample=row["sample"],
                 called=called[row["id"]],

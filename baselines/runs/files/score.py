@@ -28,7 +28,8 @@ from ...core.task import Task, load_questions
 from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
-from ...scoring.validity import find_short, mark_invalid
+from ...scoring.short import find_short
+from ...scoring.validity import mark_invalid
 from ...systems.rag.system import take_served
 from ..asked import read_asked, write_asked
 from ..inputs import describe_each, describe_judging, digest_each, name_judges, name_services

@@ -34,7 +34,7 @@ def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(
     score = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
     logged, own = (cli("score", file, *score) for file in ("log.jsonl", "own.jsonl"))
     said = " ".join(logged.out.split())
-    assert logged.code == 3 and said.count("12 of 12 replies of the model are empty, more than --max-failed 0.2") == 1
+    assert logged.code == 3 and said.count("12 of 12 replies are empty, more than --max-failed 0.2") == 1
     assert said.count("empty") == 1, "it is told once"
     assert own.code == 0 and "INVALID" not in own.out
 
@@ -171,7 +171,7 @@ def test_many_invalid_tasks_are_counted_with_one_of_them_for_an_example(
         log = lm_eval_log("out/m", config, f"noise_{ratio}")
         log.write_text(log.read_text("utf-8").replace("Oslo", "Oslo" if ratio in (20, 60) else ""), "utf-8")
     ran = cli("score", "out", "--data-dir", "sample")
-    told = "INVALID, 5 of 8 tasks, as information_integration_en noise_0: 5 of 5 replies of the model are empty"
+    told = "INVALID, 5 of 8 tasks, as information_integration_en noise_0: 5 of 5 replies are empty"
     assert ran.code == 3 and told in ran.out and ran.out.count("INVALID, ") == 1 and not ran.err
     assert cli("score", "out", "--data-dir", "sample", "--verbose").out.count("INVALID, ") == 5
 
@@ -455,9 +455,7 @@ def test_an_empty_reply_is_right_by_no_metric_whatever_judge_or_rule_say_of_it(
     write_jsonl(Path("log.jsonl"), [{"doc": doc, "resps": [[text]], "filtered_resps": [text]} for doc, text in rows])
     with ChatServer(models=["j"], text='{"score": 1}') as server:
         ran = cli("score", "log.jsonl", "--data-dir", "sample", "--judge", f"{server.url}#j", "--out", "scores")
-    assert (
-        ran.code == 3 and "5 of 15 replies of the model are empty, more than --max-failed 0.2: truthfulness" in ran.out
-    )
+    assert ran.code == 3 and "5 of 15 replies are empty, more than --max-failed 0.2: truthfulness" in ran.out
     assert re.search(r"\ntruthfulness +INVALID +– +10 of 15\n", ran.out) and "judge not certified" not in ran.out
     assert "answer    (empty)" in cli("show", "scores", "--unscored").out + cli("show", "scores").out
 

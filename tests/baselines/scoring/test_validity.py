@@ -197,7 +197,7 @@ def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
 def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_file_is_an_answer(tmp_path, capsys):
     with ChatServer(models=["m"], text="") as model:
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
-    assert "12 of 12 replies of the model are empty" in capsys.readouterr().out
+    assert "12 of 12 replies are empty" in capsys.readouterr().out
     assert [*record(tmp_path)["short"].values()] == ["empty"] * 12
     assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
     answers = tmp_path / "run" / "answers.jsonl"
@@ -211,12 +211,12 @@ def test_a_reply_of_a_model_that_was_cut_has_failed(tmp_path, capsys):
         assert run(tmp_path, REJECTION, *spec) == 3
         out = " ".join(capsys.readouterr().out.split())
         raised = "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1"
-        assert "INVALID, negative_rejection_en test: 3 of 12 replies of the model are cut by length, more than" in out
+        assert "INVALID, negative_rejection_en test: 3 of 12 replies are cut by length, more than" in out
         assert raised in out and out.endswith("Replies are cut; --retry cut asks again")
         assert main(["show", str(tmp_path / "run"), "--unscored", "--ledger", str(tmp_path / "ledger")]) in (0, None)
         assert capsys.readouterr().out.count("unsupported_correct: – (cut reply)") == 3
         assert run(tmp_path, REJECTION, *spec, "--max-failed", "1") == 0
-        told = "3 of 12 replies of the model are cut by length, they are scored as they are: "
+        told = "3 of 12 replies are cut by length, they are scored as they are: "
         assert told in " ".join(capsys.readouterr().out.split())
         assert run(tmp_path, REJECTION, *spec, "--retry", "cut") == 0
         assert "cut by length" not in capsys.readouterr().out and model.requests == 15, "three are asked again"
@@ -232,8 +232,9 @@ def test_an_item_fails_once_by_its_reply_before_its_verdict(tmp_path, capsys):
         assert run(tmp_path, REJECTION, *spec) == 3
         out = " ".join(capsys.readouterr().out.split())
     assert "12 of 12 items failed (1 api_error, 10 unparsable, 1 empty reply), more than --max-failed" in out
-    kept = "official leaves them out, corrected counts them as wrong, empty or cut replies are scored as they are"
-    assert f"2 of 12 items failed (1 api_error, 1 empty reply), {kept}: rejection_rate, unsupported_correct." in out
+    lost = "1 of 12 items failed (1 api_error), official leaves them out, corrected counts them as wrong"
+    more = "1 more replies are empty, they are scored as they are"
+    assert f"{lost}, {more}: rejection_rate, unsupported_correct." in out
 
 
 def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):

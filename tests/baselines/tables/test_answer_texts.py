@@ -83,7 +83,7 @@ def test_errors_of_several_kinds_are_one_line():
 
 def test_empty_answers_are_told_of_where_they_count():
     own = [f"answer {i}" for i in range(100)]
-    empty = "2 of 100 answers are empty and count as they are"
+    empty = "2 of 100 answers are empty, they count as they are"
     failures = OWN.replace("errors", "failures")
     assert told_of(["", " ", *own[2:]]) == f"{empty}{failures}."
     ours = "100 个回答中有 2 个是空的，照原样计分；若这些其实是失败，请在文件里写 null。"
@@ -91,7 +91,8 @@ def test_empty_answers_are_told_of_where_they_count():
     assert told_of([""] * 9) == f"All 9 answers are empty{failures}."
     assert told_of(["", *own[:5]]) == told_of([""] * 2 + own + own[:1]) == "", "from 2 and from 2% on"
     assert told_of(["", "", *own[2:]], parameters={"temperature": 0}) == f"{empty}."
-    assert told_of([""] * 9 + own, value=None) == "", "a metric leaves them out"
+    left = "9 of 109 answers are empty, official leaves them out of accuracy"
+    assert told_of([""] * 9 + own, value=None) == f"{left}{failures}."
     assert told_of([""] * 9 + own, empty=9) == "", "they have failed"
     assert told_of([""] * 9, empty=9) == "", "which a line of its own says"
 
@@ -108,13 +109,15 @@ def test_what_to_do_of_errors_is_said_by_how_the_answers_came():
 
 
 def test_a_text_that_a_metric_looks_for_is_told_of_where_nearly_all_answers_are_so():
-    own, of_any = [f"answer {i}" for i in range(6)], ": right each time or said of any question."
+    own, of_any = [f"answer {i}" for i in range(6)], ": a system that says so of any question has the same value."
     looks = {"metric": "rejection_rate.rejection_rate", "value": 1}
     assert told_of([DECLINED] * 10, **looks).startswith("All 10 answers are the same text, 'I can not")
     assert told_of([DECLINED] * 54 + own, **looks).endswith(of_any)
     assert told_of([DECLINED] * 53 + own, **looks) == "", "fewer than 90%"
     ours = speak(told_of([DECLINED] * 54 + own, **looks), "zh")
-    assert ours.startswith("60 个回答中有 54 个是同一段文字：“I can not") and ours.endswith("对任何问题都这么说。")
+    assert ours.startswith("60 个回答中有 54 个是同一段文字：“I can not") and ours.endswith(
+        "对任何问题都这么说的系统得分也一样。"
+    )
 
 
 def test_a_text_that_a_metric_looks_for_is_else_not_told_of():
@@ -147,6 +150,6 @@ def test_refusals_where_the_prompt_asks_for_them_are_not_taken_for_errors():
 )
 def test_the_phrases_that_prompts_ask_for_are_known(place, said, key, tmp_path):
     result = quadrag.evaluate(*place, lambda question: said, data_dir="sample", out=tmp_path / "a")
-    of_any = "right each time or said of any" in " ".join(repr(result).split())
+    of_any = "a system that says so of any" in " ".join(repr(result).split())
     assert result[key].value == 1 and of_any == ("same text" in repr(result)) == (place[0] == "rgb")
     assert "same text" in repr(quadrag.evaluate(*place, lambda question: LIMIT, data_dir="sample", out=tmp_path / "b"))

@@ -91,16 +91,21 @@ def compare_each(
 
 
 def _count_left(first: Result, second: Result, place: Place) -> int | None:
-    """Count the questions of the authors' split that neither of two runs on their data had."""
+    """Count the questions of a split that neither of two runs had: of the authors', or of the data of a part of one."""
     config, split, *_ = place
     whole = hub_record(first.run.inputs.benchmark).rows.get(config, {}).get(split)
-    if not whole or not whole.number or whole.about or any(one in first.run.source for one in _NOT_AUTHORS):
+    inputs = first.run.inputs
+    if first.run.coverage and (inputs.config, inputs.splits) == (config, [split]):
+        number = int(first.run.coverage.split(" of ")[1])
+    elif not whole or not whole.number or whole.about or any(one in first.run.source for one in _NOT_AUTHORS):
         return None
+    else:
+        number = whole.number
     sizes = [
         len({row["id"] for row in one.items if (row["config"], row["split"]) == (config, split)})
         for one in (first, second)
     ]
-    return max(whole.number - max(sizes), 0)
+    return max(number - max(sizes), 0)
 
 
 def shape_of(first: Result, second: Result, place: Place, profile: str, apart: Hashable) -> Hashable:
