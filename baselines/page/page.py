@@ -13,7 +13,7 @@ from ..certify.beside import lay_beside
 from ..certify.notes import note_judges, tabulate_judges
 from ..core.result import PROFILES, Result, own_profile
 from ..report.all import merge_all, tabulate_all
-from ..report.compared.glance.leader import glance_several
+from ..report.compared.glance.leader import find_leading, glance_several
 from ..report.compared.glance.two import glance_pair
 from ..report.compared.names import name_columns, name_fully, tell_apart
 from ..report.compared.several import is_of_some
@@ -123,7 +123,8 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
     told = [one for one in odd if isinstance(one, Alarm) or (alone and not isinstance(one, Detail))]
     if headline and not alone:  # what is odd of the run that leads stands on top, of others by their table
         names = [name for name, _ in runs]
-        told = [note for note in told if note in headline.notes or not is_of_some(note, names)]
+        leading = find_leading([result for _, result in merge_all(runs)], profile)
+        told = [note for note in told if note in headline.notes or not is_of_some(note, names, leading)]
         headline = replace(headline, notes=[note for note in headline.notes if note not in told])
     lead = dict.fromkeys(told)
     return headline, left, [*warned, *sorted(lead, key=lambda line: not isinstance(line, Alarm))]
@@ -143,9 +144,10 @@ def _glance(runs: Runs, profile: str) -> Grid | None:
     if len(runs) != 2:
         several = glance_several(merge_all(runs), profile)
         if several:
-            first = name_columns(names)[0]
+            leading = find_leading([result for _, result in merge_all(runs)], profile)
+            with_one = name_columns(names)[leading.base if leading else 0]
             several.notes.append(
-                f"This asks which run is best; the tables below, and a terminal, compare each with {first}."
+                f"This asks which run is best; the tables below, and a terminal, compare each with {with_one}."
             )
         return several
     grid = glance_pair(merge_all(runs), profile)

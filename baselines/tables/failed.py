@@ -25,7 +25,7 @@ def note_invalid(results: Sequence[Result]) -> list[str]:
 def note_failed(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
     """Say of values of which a few items failed how these count: another value than with all of them.
 
-    Of runs that have `names`, as those of a comparison, the names alone stand before it, and in how many cells it is.
+    Of runs that have `names`, as those of a comparison, the names alone stand before it, and in how many splits it is.
     """
     return _fold_places(results, lambda run: _list_partly(run, False), names=names)
 
@@ -49,7 +49,7 @@ def _fold_places(
     told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     runs_of: dict[str, str] = {}  # who has a place
     parts = [one.parts or [one.run] for one in results]
-    cells = sum(len(run.inputs.splits) for runs in parts for run in runs)
+    total = sum(len(run.inputs.splits) for runs in parts for run in runs)
     for name, model, one, runs in zip(
         names or name_apart(results), names or name_models(results), results, parts, strict=True
     ):
@@ -69,12 +69,12 @@ def _fold_places(
     one_config = len(results) == 1 and len({run.inputs.config for run in parts[0]}) == 1
     notes: list[str] = []
     for rest, of in folded:
-        listed = name_whole(cells) if one_config and 1 < len(of) == cells else join_runs(of, results)
+        listed = name_whole(total) if one_config and 1 < len(of) == total else join_runs(of, results)
         many = not one_config and len(listed.split(", ")) >= _MANY
         if names or many:
             here = {runs_of[place] for place in of}
             who = [name for name in dict.fromkeys(runs_of.values()) if name in here] if len(results) > 1 else []
-            notes.append(Alarm(f"{lead}{', '.join([*who, f'{len(of)} of {cells} cells'])}: {rest}."))
+            notes.append(Alarm(f"{lead}{', '.join([*who, f'{len(of)} of {total} splits'])}: {rest}."))
         if not names:
             said = f"{listed}: {rest}" if rest else of[0]
             notes.append((Detail if many else Alarm)(f"{lead}{said}."))

@@ -23,12 +23,29 @@ _NAMED = 6  # runs that a sentence names
 TERMINAL, PLAIN, PAGE = 50, 36, 1000
 
 
+class Called(str):
+    """The name of a run that keeps what it is called side by side, wherever it stands among the others."""
+
+    column: str
+
+
+def keep_columns(names: Sequence[str]) -> list[Called]:
+    """Return names of runs that are called as in this order, also where they are put in another."""
+    kept = [Called(name) for name in names]
+    for one, column in zip(kept, name_columns(names), strict=True):
+        one.column = column
+    return kept
+
+
 def name_columns(names: Sequence[str]) -> list[str]:
     """Name runs wherever they stand side by side: by what tells their names apart, or by letters.
 
     Letters stand for names that are cut or alike; of three runs and more also where one is a mere number, of many where
     one is long.
     """
+    kept = [one.column for one in names if isinstance(one, Called)]
+    if len(kept) == len(names):
+        return kept
     own = tell_apart(names)
     longest = _LONG if len(names) <= FEW_RUNS else _SHORT
     short = len(names) == 2 or all(len(one) <= longest and not one[:1].isdigit() for one in own)

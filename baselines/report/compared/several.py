@@ -17,10 +17,20 @@ from ...tables.folded import fold_lines
 from ...tables.grid import Alarm, Cell, Detail, Doubt, Grid, Line, Verdict
 from ...tables.notes import TESTS, note_directions
 from .comparison import compare_runs
-from .glance.leader import find_leading, tell_leader
+from .glance.leader import Leading, find_leading, tell_leader
 from .glance.lined import difference_cells, head_differences, line_up
 from .matrix_change import tabulate_changes
-from .names import CORNER, FEW_RUNS, join_columns, label_place, name_columns, name_difference, name_places, tell_under
+from .names import (
+    CORNER,
+    FEW_RUNS,
+    join_columns,
+    keep_columns,
+    label_place,
+    name_columns,
+    name_difference,
+    name_places,
+    tell_under,
+)
 from .paired.overall import pool_each
 from .paired.pairs import compare_each, list_places, pick_places
 from .paired.shared import tell_judges
@@ -73,34 +83,37 @@ def tabulate_several(
     """Compare named runs; the first is what the others are compared with.
 
     Args:
-        runs: two or more, of one benchmark. Of three or more that are shown shortly the first with a value is taken.
+        runs: two or more, of one benchmark. Of three or more the others are compared with the first one with a value.
         profile: ``official`` or ``corrected``.
         every: all metrics, of two runs their matrices too; else the headlines, of three runs or more the differences by
             the first and the values of the others.
         labels: of a matrix, ``en`` or ``zh``.
     """
     results = [result for _, result in runs]
-    leading = None
-    if len(runs) > 2 and not every and (found := find_leading(results, profile)):
-        leading, base = found
-        runs = [runs[base], *runs[:base], *runs[base + 1 :]]  # none is compared with one that has no value
-        results = [result for _, result in runs]
+    names = keep_columns([name for name, _ in runs])
+    runs = list(zip(names, results, strict=True))
+    leading = find_leading(results, profile)
+    base = leading.base if leading else 0
     values = compare_runs(runs, profile, every)
+    # None is compared with one that has no value.
+    runs = [runs[base], *runs[:base], *runs[base + 1 :]]
+    results = [result for _, result in runs]
     values.notes += [*note_judges(results, profile), *note_unasked(results, profile)]
     if len(runs) == 2:
         return [values, *(tabulate_changes(runs, profile, labels) if every else [])]
-    differences = _tabulate_differences(runs, profile, every)
+    differences = _tabulate_differences(runs, profile, every, leading)
     leader = tell_leader(runs, profile)
+    if base and leading:
+        told = f"{names[0].column} has no value by {label_place(leading.place)}, the others are compared with"
+        leader.append(Alarm(f"{told} {names[base].column}."))
     if every:
         values.notes = [*leader, *values.notes]
         return [values, differences]
-    lead, *rest = line_up(runs, profile, leading)
+    lead, *rest = line_up(runs, profile, leading.place if leading else None)
     notes = dict.fromkeys([*leader[:1], *lead.notes, *leader[1:], *differences.notes, *values.notes, *tell_under(lead)])
     marked = [note for note in notes if isinstance(note, Alarm | Verdict)]
     single = [
-        note
-        for note in marked
-        if isinstance(note, Alarm) and note not in leader and is_of_some(note, [name for name, _ in runs])
+        note for note in marked if isinstance(note, Alarm) and note not in leader and is_of_some(note, names, leading)
     ]
     above: list[str] = [note for note in marked if note not in single]
     lead = replace(lead, title=f"{differences.title}{lead.title}", notes=[*above, *map(Doubt, single)])
@@ -109,16 +122,24 @@ def tabulate_several(
     return grids
 
 
-def is_of_some(note: str, names: Sequence[str]) -> bool:
-    """Whether a note on three runs or more begins with what some of them are called: it stands below what is of all."""
+def is_of_some(note: str, names: Sequence[str], leading: Leading | None) -> bool:
+    """Whether a note on three runs or more is of some of them, as it begins, and stands below what is of all.
+
+    What is odd of one that leads stands above, unless it is no more than a count of splits.
+    """
+    columns = name_columns(names)
     begins = re.split(", | minus ", note.partition(": ")[0])
-    return len(names) > 2 and not {*begins}.isdisjoint(name_columns(names))
+    best = {columns[at] for at in leading.best} if leading and begins[-1] in columns else set()
+    return len(names) > 2 and not {*columns}.isdisjoint(begins) and best.isdisjoint(begins)
 
 
-def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, every: bool) -> Grid:
+def _tabulate_differences(
+    runs: Sequence[tuple[str, Result]], profile: str, every: bool, leading: Leading | None
+) -> Grid:
     """Tabulate the paired differences of all runs from the first by metric, and say them in words.
 
-    Of more than a few runs the table alone has each of them, unless all is asked for.
+    Of more than a few runs the table alone has each of them, unless all is asked for; else of intervals those by the
+    metric that is `leading` are told of, which alone are shown.
     """
     results = [result for _, result in runs]
     first, *others = results
@@ -169,7 +190,8 @@ def _tabulate_differences(runs: Sequence[tuple[str, Result]], profile: str, ever
             below += [f"{name_difference(two)}: {one}" for one in tell_beside(shown, profile, two, labels)]
         else:
             notes += map(Verdict, tell_turned(shown, profile, two, labels))
-            missing += [(name, one) for one in tell_odd(shown, labels)]
+            own = {place: one for place, one in shown.items() if leading and place == leading.place}
+            missing += [(name, one) for one in tell_odd(own, labels)]
     apart = fold_lines(missing, numbers=False)
     below += [f"{name_difference((base, join_columns(of, names)))}: {one}" for one, of in apart.items()]
     folded = fold_lines(doubts, len(runs) > FEW_RUNS)

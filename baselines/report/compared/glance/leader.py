@@ -102,10 +102,23 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
 
 
-def find_leading(results: Sequence[Result], profile: str) -> tuple[Place, int] | None:
-    """Return the metric by which it is said which run leads, and the first run with a value; None where none leads."""
-    lead = _find_lead(results, profile)
-    return lead and (lead.place, min(lead.ranked))
+class Leading(NamedTuple):
+    """By which metric runs are ranked, the first of them with a value, and those that lead, by their ranks."""
+
+    place: Place
+    base: int
+    best: frozenset[int]
+
+
+def find_leading(results: Sequence[Result], profile: str) -> Leading | None:
+    """Return by what it is said which of three runs or more lead, and which do; None where none does."""
+    lead = _find_lead(results, profile) if len(results) > 2 else None
+    return lead and Leading(lead.place, min(lead.ranked), _find_best(lead))
+
+
+def _find_best(lead: _Lead) -> frozenset[int]:
+    """Return the runs with the best value."""
+    return frozenset({lead.ranked[0], *(at for at in lead.ranked[1:] if _find_against(lead, at) == EQUAL)})
 
 
 def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -> list[str]:
@@ -123,7 +136,7 @@ def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -
 
 def _name_leaders(lead: _Lead, columns: Sequence[str], names: Sequence[str]) -> list[str]:
     """Name in full the runs with the best value, and the others as tables do."""
-    best = {lead.ranked[0], *(at for at in lead.ranked[1:] if _find_against(lead, at) == EQUAL)}
+    best = _find_best(lead)
     return [names[at] if at in best else column for at, column in enumerate(columns)]
 
 
@@ -184,8 +197,8 @@ def _tell_p(lead: _Lead, said: str) -> str:
     decided = [pair.decisive for at, pair in lead.pairs.items() if _find_against(lead, at) == WORSE]
     if said != _SAID[WORSE]:
         return ""
-    several = len(decided) > 1
-    return f" ({format_p(max(decided), several)}{' at most' * several})"
+    told = format_p(max(decided))
+    return f" ({told}{' at most' * (len(decided) > 1 and '<' not in told)})"
 
 
 def _find_against(lead: _Lead, at: int) -> str:

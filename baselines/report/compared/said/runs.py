@@ -8,6 +8,7 @@ from ....tables.failed import note_failed
 from ....tables.folded import fold_notes
 from ....tables.grid import Alarm, Detail
 from ....tables.names import keep_name, number_of
+from ....tables.replicas import are_many
 from ....tables.run_notes import list_settings, note_partial, note_runs, note_sample
 from ...run import name_run
 from ..names import FEW_RUNS, name_columns
@@ -38,7 +39,11 @@ def tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str]) 
     models = [name_run(result.run, number_of(result)) for _, result in runs]
     apart = len({*models}) > 1  # what answered tells the runs apart, as a name does that stands nowhere else
     noted = [note_runs(result.parts or [result.run]) for _, result in runs]
-    said = [[note for note in one if every or not isinstance(note, Detail)] for one in noted]
+    many = not every and are_many([run for _, result in runs for run in result.parts or [result.run]])
+    said = [
+        [note for note in one if every or not (isinstance(note, Detail) or (many and note.startswith("Recipe ")))]
+        for one in noted
+    ]
     of_all = [note for note in said[0] if all(note in theirs for theirs in said)]
     for column, (name, _), model, ours, mine in zip(columns, runs, models, settings, said, strict=True):
         told = [note for note in mine if note not in of_all]

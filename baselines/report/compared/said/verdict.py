@@ -3,7 +3,6 @@
 A difference is the second run's value less the first one's wherever it stands, and a verdict is on the second run.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -223,10 +222,9 @@ def tell_p(pair: Pair) -> str:
     return alone if alone == by_holm else f"{alone}, by Holm {by_holm.removeprefix('p ')}"
 
 
-def format_p(p: float, most: bool = False) -> str:
-    """Write a p of three decimals, rounded up where it is the `most` of several."""
-    shown = math.ceil(p * 1000) / 1000 if most else p
-    return f"p {shown:.3f}" if p >= 0.0005 else "p < 0.001"
+def format_p(p: float) -> str:
+    """Write a p of three decimals."""
+    return f"p {p:.3f}" if p >= 0.0005 else "p < 0.001"
 
 
 def _format(place: Place, pair: Pair) -> str:
