@@ -88,6 +88,7 @@ def write_page(
         called=columns,
         asked=_tell_asked(results),
         spared=spared,
+        made_up=_are_samples(results),
     )
     write_text(path, page)
 
@@ -214,7 +215,7 @@ def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:
     if _are_samples(results):
         printed = any(line.kind == "published" for grid in grids for line in grid.lines)
         beside = (
-            "The papers' values are there for orientation."
+            "The papers' values stand in tables for orientation, in no chart."
             if printed
             else "No published value stands beside made-up data."
         )

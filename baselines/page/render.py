@@ -49,12 +49,14 @@ def render_page(
     called: Sequence[str] = (),
     asked: str = "",
     spared: bool = False,
+    made_up: bool = False,
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
     Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
     and asks to be read again. Runs that stand side by side are `called` so; `asked` says what is asked in them.
-    Some are `spared` where others are invalid: what is said of these does not stand above all.
+    Some are `spared` where others are invalid: what is said of these does not stand above all. Of data that are
+    `made_up` no chart has published values beside ours.
     """
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -76,12 +78,17 @@ def render_page(
     given["single"] = _find_single(given["grids"], given["lead"]) if len(called) > 2 else ()
     heads = [speak(name, labels) for name in called]
     words = {name: _name_in(entry[labels], heads) for name, entry in _words().items()}
-    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in given["grids"]]
+    drawn = [_drop_published(grid) for grid in given["grids"]] if made_up else given["grids"]
+    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in drawn]
     return (
         make_environment()
         .get_template("page.html")
         .render(**given, words=words, language=labels, style=style, script=script, live=live, again=again)
     )
+
+
+def _drop_published(grid: Grid) -> Grid:
+    return replace(grid, lines=[line for line in grid.lines if line.kind != "published"])
 
 
 @cache

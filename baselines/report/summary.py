@@ -111,7 +111,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     """Make the few numbers that a page begins with, the best printed one beside each.
 
     Of one run these are its headlines, or of several splits the first headline over all of them, and of each; of
-    several runs the first of each, of several systems over all splits. Of a benchmark those with its own retriever
+    several runs the first of each, over all splits where there are several. Of a benchmark those with its own retriever
     stand before those without documents.
     """
     names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
@@ -135,9 +135,9 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
         splits = list(dict.fromkeys(row["split"] for row in rows))
         if len(results) > 1 or len(splits) > 1:
             rows = [next(row for row in rows if row["split"] == split) for split in splits]
-        pooled = pool_rows(result, rows, profile) if len(results) == 1 or not alone else []
+        pooled = pool_rows(result, rows, profile)[: 1 if len(results) > 1 else None]
         best += [(None, False)] * len(pooled)
-        if not (pooled or alone):  # of other systems it is over all splits
+        if len(results) > 1 and not pooled:
             rows.sort(key=is_invalid, reverse=True)
         rows = rows[: MOST if len(results) == 1 else 0 if pooled else 1]
         printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
@@ -156,6 +156,9 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
         best += [(one, is_part(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
+    if not (alone or several):  # of each config the best system first
+        order = sorted(range(len(lines)), key=lambda at: _rank_row(shown[at]))
+        lines, best = [lines[at] for at in order], [best[at] for at in order]
     columns = ["value", "95% interval", "n"]
     if any(one for one, _ in best):
         columns.append("best published")
@@ -167,12 +170,19 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
+def _rank_row(row: Row) -> tuple[str, float]:
+    sign = -1 if metric_record(row["metric"]).key(row["key"]).direction == "lower" else 1
+    return row["config"], -sign * row["value"] if row["value"] is not None else float("inf")
+
+
 def _tell_failed(row: Row) -> str:
-    """Say what a row's value would be, were what is left out, since it failed, wrong; "" where it counts so."""
+    """Say what a row's value would be, were what is left out, since it failed, wrong; "" where it is the same."""
     ranks = metric_record(row["metric"]).key(row["key"]).direction != "none"
     if row["value"] is None or not ranks or not (failed := count_left_out(row)):
         return ""
-    return f"{format_value(count_wrong(row), unit_of(row), count_items(row))} if the {failed} left out count as wrong"
+    unit, n = unit_of(row), count_items(row)
+    value = format_value(count_wrong(row), unit, n)
+    return f"{value} if the {failed} left out count as wrong" * (value != format_value(row["value"], unit, n))
 
 
 def _tell_other(result: Result, row: Row) -> _Other | None:

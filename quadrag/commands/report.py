@@ -9,7 +9,8 @@ from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.commands.shared.closing import hold_systems, print_failed, print_next_of_several
-from quadrag.commands.shared.session import shell_path, tell, tell_next
+from quadrag.commands.shared.session import print_results, results_alone, shell_path, tell, tell_next
+from quadrag.errors import QuadragError
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
     options.refuse(parser, "--out", "report makes no folder: --html FILE writes the page")
+    options.form(parser)
     options.labels(parser)
     options.certificates(parser)
     options.verbose(parser)
@@ -59,6 +61,12 @@ def run(arguments: argparse.Namespace) -> None:
     lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)
     profiles = options.profiles(arguments, own)
+    if arguments.format != "table":
+        if len(runs) > 1 or arguments.without:
+            raise QuadragError(f"--format {arguments.format} prints the scores of one RUN; name one, without --without")
+        with results_alone(arguments.format) as stdout:
+            print_results(arguments, stdout, Path(runs[0][0]), results, ())
+        return
     page = None  # where it has more than the terminal
     if arguments.without:
         findings = read_findings(Path(arguments.without))

@@ -14,6 +14,7 @@ from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
 from quadrag.baselines.runs.finished import read_runs
+from quadrag.baselines.scoring.faults import shorten_list
 from quadrag.baselines.tables.draw import print_grids, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.baselines.tables.names import keep_name, number_of
@@ -166,7 +167,8 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     check_profile(profile or PROFILES[0])
     ((_, found),) = read_runs([str(folder)], profile)
     if len(found) > 1:
-        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one of them")
+        inside = [Path(one.folder).relative_to(folder).as_posix() for one in found if one.folder]
+        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {shorten_list(inside)}")
     lay_beside(found)
     return Evaluation(found[0], found[0].folder or Path(folder), found[0].run.profile, labels_in_use())
 

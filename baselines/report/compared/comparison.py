@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 from ...core.result import Result
 from ...scoring.rows import ALL
-from ...scoring.validity import is_alike
+from ...scoring.validity import find_by_phrase, is_alike
 from ...tables.cells import ALIKE, Row, value_cell
 from ...tables.grid import Cell, Detail, Grid, Line, Verdict
 from ...tables.names import keep_name
@@ -87,6 +88,10 @@ def compare_runs(runs: Sequence[tuple[str, Result]], profile: str = "official", 
     known = {*name_columns(names), *(name for name in names if f"= {keep_name(name)}" in grid.title)}
     known |= {*tell_apart(names)} if len(names) > 2 and (len(names) <= FEW_RUNS or not every) else set()
     grid.notes += [] if len(runs) == 2 else [_tell_units(found, profile)]
+    both = zip(found.tables, (find_by_phrase(one.scores) for one in results), strict=True)
+    by_phrase = [{at for at in table if at[0] in places} for table, places in both]
+    rests = dict.fromkeys(show_key(*at[0][2:]) for at in found.places if any(at in one for one in by_phrase))
+    grid.notes += [f"No judge was asked: {', '.join(rests)} rests on what a phrase finds."] * bool(rests)
     grid.notes += [*tell_runs(runs, every, known), INTERVALS, *note_keys(shown)]
     grid.notes += _tell_lacking(results[0], found) if len(runs) != 2 else []
     grid.notes += [Detail(TESTS)] * (len(runs) == 2)
@@ -196,6 +201,12 @@ def _tell_units(found: _Rows, profile: str) -> str:
 def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:
     """Pick what runs are compared by: their headlines or, below those of each config, all metrics."""
     tables = [_select(one.scores, profile) for one in results]
+    by_phrase = [find_by_phrase(one.scores) for one in results]
+    judged = {place for table, rests in zip(tables, by_phrase, strict=True) for place, _ in table if place not in rests}
+    tables = [  # what a phrase finds stands beside nothing that a judge found
+        {at: row for at, row in table.items() if at[0] not in rests or at[0] not in judged}
+        for table, rests in zip(tables, by_phrase, strict=True)
+    ]
     heads = pick_places(results, profile)
     places = dict.fromkeys((place, ALL) for place in heads)
     if every:

@@ -133,12 +133,18 @@ def _tell_failed(count: int, what: str) -> str:
 
 def _kinds_to_retry(results: Sequence[Any]) -> list[str]:
     """Name the kinds of kept replies that may go better another time, less what lines on invalid metrics name."""
-    judged = [result for result in results if result.run.inputs.judge is not None]
-    reasons = {reason for result in judged for row in result.scores for reason in row.get("unscored") or ()}
-    found = {
-        "unreadable": "unparsable" in reasons,
-        "cut": "truncated" in reasons or any(result.run.count_short("cut") for result in results),
-        "empty": any(result.run.count_short("empty") for result in results if "llm" in result.run.usage),
-    }
-    told = " ".join(line for result in results for line in result.run.invalid)
-    return [kind for kind, there in found.items() if there and f"--retry {kind}" not in told]
+
+    def find(result: Any) -> set[str]:
+        run = result.run
+        rows = result.scores if run.inputs.judge is not None else ()
+        reasons = {reason for row in rows for reason in row.get("unscored") or ()}
+        there = {
+            "unreadable": "unparsable" in reasons,
+            "cut": "truncated" in reasons or run.count_short("cut"),
+            "empty": "llm" in run.usage and run.count_short("empty"),
+        }
+        told = " ".join(run.invalid)
+        return {kind for kind, is_there in there.items() if is_there and f"--retry {kind}" not in told}
+
+    found = set[str]().union(*map(find, results))
+    return [kind for kind in ("unreadable", "cut", "empty") if kind in found]

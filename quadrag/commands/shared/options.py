@@ -197,9 +197,8 @@ def cascade(parser: Any) -> None:
     )
 
 
-def output(parser: argparse.ArgumentParser, what: str) -> None:
-    """Say what is shown, and where files go; `what` is the help of --out."""
-    parser.add_argument("--profile", choices=(*_PROFILES, "both"), default="both", help="(default: both)")
+def form(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the form in which results are printed."""
     parser.add_argument(
         "--format",
         choices=("table", "line", "json"),
@@ -214,6 +213,12 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
         dest="format",
         help="one object for scripts and nothing else on stdout; the same as --format json",
     )
+
+
+def output(parser: argparse.ArgumentParser, what: str) -> None:
+    """Say what is shown, and where files go; `what` is the help of --out."""
+    parser.add_argument("--profile", choices=(*_PROFILES, "both"), default="both", help="(default: both)")
+    form(parser)
     labels(parser)
     cascade(parser)
     certificates(parser)

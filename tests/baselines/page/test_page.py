@@ -179,7 +179,7 @@ def test_a_page_begins_with_a_few_numbers(campaign, cli):
     page = (campaign / "noise_robustness_en" / ".." / "report.html").read_text(encoding="utf-8")
     first = page.split('<nav aria-label="On this page">')[0]
     assert 'class="cards lines"' in first and "best published" not in first, "made up"
-    assert ("noise_robustness_en: noise_0/accuracy", "91.7") in cards(page)
+    assert ("noise_robustness_en: all 5 splits/accuracy", "71.7") in cards(page)
     assert "orientation" in first and 'class="alarm"' not in page, "said once, and quietly"
     data = copy_sample("rgb", Path("RGB"))
     assert cli(*RUN[:-1], data, "--out", "one").code == 0 and cli("report", "one", "--html", "one.html").code == 0
@@ -246,7 +246,7 @@ def test_the_page_of_several_benchmarks_begins_with_a_number_of_each(campaign, c
     assert cli("run", "omnieval", "all", "--data-dir", "sample", "--limit", "12", "--out", "both/omnieval").code == 0
     assert cli("report", "both", "--html", "both.html").code == 0
     page = Path("both.html").read_text(encoding="utf-8")
-    assert [label for label, _ in cards(page)] == ["omnieval omnieval: rouge_l", "rgb rgb: noise_0/accuracy"]
+    assert [label for label, _ in cards(page)] == ["omnieval omnieval: rouge_l", "rgb rgb: all 5 splits/accuracy"]
 
 
 def test_what_doubts_the_numbers_of_a_comparison_stands_above_them_once(campaign, cli):

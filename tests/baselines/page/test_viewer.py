@@ -222,6 +222,39 @@ def test_of_several_answers_the_gold_has_marks_where_it_stands_in_none(opened):
     assert missing == ["Paris", "12 July 1998", "in no answer"], "what is empty tells nothing"
 
 
+def test_no_part_of_a_gold_is_marked_that_an_answer_has_in_another_order_or_way(opened):
+    answers = make_answers(count=3)
+    said = [
+        ("李路执导，编剧是王海鸰。", ["王海鸰", "李路"]),
+        ("今日(1月3日)", ["3 / 1月3日"]),
+        ("12 July 1998", ["July 12, 1999"]),
+    ]
+    for (text, gold), item, whole in zip(said, answers.index["items"], answers.items, strict=True):
+        item["answers"] = [text, "?"]
+        whole["gold"] = gold
+        for run in whole["runs"]:
+            run["rest"] = ""
+    page = opened(answers, address="#item=rgb/c/all/0/0/0")
+    page.wait_for_selector("#item h3")
+    assert page.locator("#item mark.missing").count() == 0
+    assert page.locator("#item .sides mark.shared").all_inner_texts() == ["李路", "王海鸰"]
+    page.click("#list li:nth-child(2) button")
+    page.locator("#item h3", has_text="number 1?").wait_for()
+    assert page.locator("#item mark.missing").count() == 0
+    page.click("#list li:nth-child(3) button")
+    page.locator("#item h3", has_text="number 2?").wait_for()
+    assert page.locator("#item mark.missing").all_inner_texts() == ["1999", "in no answer"]
+
+
+def test_a_reply_that_was_cut_is_called_so_in_the_list_and_found_as_failed(opened):
+    answers = make_answers(count=3)
+    answers.index["items"][1]["failed"] = ["cut reply", ""]
+    page = opened(answers)
+    assert page.locator("#list li:nth-child(2) .answer").first.inner_text().count("cut reply") == 1
+    page.select_option("#which", "failed")
+    assert page.locator("#list li").count() == 1
+
+
 def test_what_runs_do_not_share_stands_at_each_and_what_a_judge_repeats_stands_once(opened):
     answers = make_answers(count=4)
     before, after = answers.items[1]["runs"]

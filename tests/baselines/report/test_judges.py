@@ -138,7 +138,7 @@ def test_a_difference_that_is_answers_like_error_texts_alone_is_told() -> None:
         assert f"{hidden} +40.0 points on rouge_l (20 questions left)." in balanced
     three = [("Z", run(0.4, "Z")), ("A", fail(run(0.45), 0.0)), ("B", run(0.5, "B"))]
     leads, errors, *_ = tell_leader(three)
-    assert leads == "B is best on rouge_l with 50.0: better than A, Z (p < 0.001 at most)."
+    assert leads == "B is best on rouge_l with 50.0: better than A, Z (p < 0.001)."
     assert errors == f"A minus B: {told} {left.replace('0.0', '-5.0')}.", "neither is the first one"
     ours = "差别出自读起来像报错信息的回答：去掉这样回答的 20 题，差值为 rouge_l 0.0 个百分点（剩 20 题）。"
     assert speak(f"{told} {left}.", "zh") == ours

@@ -59,7 +59,7 @@ def test_nobody_is_called_the_best_by_chance_alone_and_one_who_is_better_than_al
         "Not decided which run is best: b and c lead on accuracy with 50.0 over all 5 splits; not decided against a."
     )
     [best] = told(glance_several(make(a=12, b=0, c=1)))
-    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c (p 0.002 at most)."
+    assert best == "a is best on accuracy with 100.0 over all 5 splits: better than b, c (p 0.001 at most)."
 
 
 def test_runs_that_differ_in_nothing_have_no_leader(make):

@@ -188,7 +188,7 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     many = [(f"s{at}", graded([1] * at + [-1] * (20 - at))) for at in range(20)]
     grid, values = tabulate_several(many, every=False)
     assert grid.notes == [
-        "s19 leads on accuracy with 95.0: better than 8 runs (p 0.047 at most); not decided against 11 runs."
+        "s19 leads on accuracy with 95.0: better than 8 runs (p 0.046 at most); not decided against 11 runs."
     ]
     looked = "For the run that leads, p is multiplied by 190, the number of pairs of runs: it was picked by its value."
     assert looked in values.notes
