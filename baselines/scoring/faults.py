@@ -126,9 +126,11 @@ class Fault(NamedTuple):
         if [*self.lost] == ["unparsable"] and not self.profile:
             what = f"{'verdicts' if self._find_form(run) else 'results'} could not be read"
         told = [f"{sum(self.lost.values())} of {self.total} {what}, {self.counts}"] if self.lost else []
-        if self.scored:
-            many = f"{sum(self.scored.values())} {'more' if self.lost else f'of {self.total}'}"
-            told.append(f"{many} {describe_short(self.scored)}, {_SHORT_COUNT}")
+        short, what = sum(self.scored.values()), describe_short(self.scored)
+        if self.scored and self.lost:
+            told.append(f"{what.replace('are', 'that are', 1)} are scored as they are ({short} more)")
+        elif self.scored:
+            told.append(f"{short} of {self.total} {what}, {_SHORT_COUNT}")
         keys = "all metrics" if self.every and len(self.places) > _SHOWN else list_keys(self.places, run)
         return f"{config} {split}: {', '.join(told)}: {keys}"
 

@@ -102,7 +102,9 @@ def _count_failed(found: Sequence[ShownItem]) -> Iterator[str]:
     for why, ids in failed.items() if len(found) > 1 else ():
         own = [*dict.fromkeys(ids)]  # of which each may stand in several splits, or be answered several times
         count = (
-            f"{len(ids)} items ({shorten_list(own)})" if own == ids else f"{len(ids)} answers ({len(own)} questions)"
+            f"{len(ids)} item{'s' * (len(ids) > 1)} ({shorten_list(own)})"
+            if own == ids
+            else f"{len(ids)} answers ({len(own)} questions)"
         )
         yield f"{count}: {why}"
 

@@ -233,7 +233,7 @@ def test_an_item_fails_once_by_its_reply_before_its_verdict(tmp_path, capsys):
         out = " ".join(capsys.readouterr().out.split())
     assert "12 of 12 items failed (1 api_error, 10 unparsable, 1 empty reply), more than --max-failed" in out
     lost = "1 of 12 items failed (1 api_error), official leaves them out, corrected counts them as wrong"
-    more = "1 more replies are empty, they are scored as they are"
+    more = "replies that are empty are scored as they are (1 more)"
     assert f"{lost}, {more}: rejection_rate, unsupported_correct." in out
 
 
