@@ -39,7 +39,7 @@ def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
         assert re.fullmatch(r"truthfulness +INVALID +– +\d of 10.*", line)
         assert "INVALID, task_1_2 public" in " ".join(out.split())
         page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-        assert re.search(r">truthfulness</th><td>–.*\n.*>n</th><td>\d of 10</td>", page)
+        assert re.search(r">truthfulness</th><td>INVALID.*\n.*>n</th><td>\d/10</td>", page)
         # Every figure is still in the file; what is shown again is marked again.
         rows = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
         assert next(row["value"] for row in rows if (row["key"], row["profile"]) == ("truthfulness", "official")) < 0
