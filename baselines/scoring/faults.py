@@ -135,6 +135,15 @@ class Fault(NamedTuple):
         return f"{config} {split}: {', '.join(told)}: {keys}"
 
 
+class _Failed(NamedTuple):
+    """Of how many items how many failed under one profile, as `Fault` has it."""
+
+    total: int
+    reasons: dict[str, int]
+    lost: dict[str, int]
+    scored: dict[str, int]
+
+
 def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord, items: Sequence[Mapping[str, Any]]) -> list[Fault]:
     """Find the metrics of which any item failed, under both profiles or under one: what a rule decides differs."""
     short = list_short(items, run)
@@ -146,15 +155,15 @@ def find_faults(scores: Sequence[Mapping[str, Any]], run: RunRecord, items: Sequ
     for place, rows in by_place.items():
         here = short.get(place[:2], ())
         failed = {profile: _count_failed(pick_read(row, rows.get("corrected")), here) for profile, row in rows.items()}
-        alike = len({str(one) for one in failed.values()}) == 1
+        alike = len({*map(str, failed.values())}) == 1
         for profile in [""] if alike else failed:
-            total, reasons, lost, as_is = failed[profile or next(iter(failed))]
-            if reasons and total:
-                counts = _say_counts(profile, rows, total - sum(lost.values())) if lost else ""
-                key = (*place[:2], total, counts, profile, *reasons.items(), "", *lost.items(), "", *as_is.items())
+            one = failed[profile or next(iter(failed))]
+            if one.reasons and one.total:
+                counts = _say_counts(profile, rows, one.total - sum(one.lost.values())) if one.lost else ""
+                key = (*place[:2], counts, profile, str(one))
                 before = found[key].places if key in found else ()
-                count = min(sum(reasons.values()), total)
-                found[key] = Fault((*before, place), count, total, reasons, counts, lost, as_is, profile)
+                count = min(sum(one.reasons.values()), one.total)
+                found[key] = Fault((*before, place), count, one.total, one.reasons, counts, *one[2:], profile)
     ran = Counter(place[:2] for place in by_place)
     return [fault._replace(every=len(fault.places) == ran[fault.places[0][:2]]) for fault in found.values()]
 
@@ -191,16 +200,13 @@ def is_by_rule(metric: str, key: str) -> bool:
     return judged and not record.key(key).needs and not record.key(key).among
 
 
-def _count_failed(
-    row: Mapping[str, Any], short: Sequence[Short]
-) -> tuple[int, dict[str, int], dict[str, int], dict[str, int]]:
+def _count_failed(row: Mapping[str, Any], short: Sequence[Short]) -> _Failed:
     """Count the items that could fail, and by reason those that did, each once.
 
-    What a reply of a model that is empty or cut makes of its verdict, is by this reply: the third are those that have
-    no value by the metric's own reasons, the last those that are scored as they are.
+    What a reply of a model that is empty or cut makes of its verdict, is by this reply. It may be left out by the
+    metric's own rules, as the authors of CRUD-RAG do with empty ones.
     """
-    lost = _list_failed(row)
-    reasons, profile = Counter(lost), row["profile"]
+    reasons, lost, profile = Counter(_list_failed(row)), Counter(_list_failed(row)), row["profile"]
     name, by_answer = f"{row['metric']}.{row['key'].removesuffix('_weighted')}", _is_by_answer(row)
     as_is, by_reply, ruled = Counter[str](), Counter[str](), row.get("n_ruled", 0)
     for kind, item in short:
@@ -212,11 +218,11 @@ def _count_failed(
         if why and reasons[why]:
             reasons[why] -= 1
         else:
-            as_is[kind] += 1
+            (lost if entry and entry.get(PROFILES[0]) is None else as_is)[kind] += 1
         ruled -= profile in entry.get("ruled", ())  # a rule may have called it missing
     # What a rule decided could not fail.
     found = {**+reasons, **by_reply}
-    return count_tried(row) - (0 if describe_short(found) else max(ruled, 0)), found, lost, dict(as_is)
+    return _Failed(count_tried(row) - (0 if describe_short(found) else max(ruled, 0)), found, dict(lost), dict(as_is))
 
 
 def _say_counts(profile: str, rows: Mapping[str, Mapping[str, Any]], readable: int) -> str:

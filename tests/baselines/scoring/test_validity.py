@@ -237,6 +237,15 @@ def test_an_item_fails_once_by_its_reply_before_its_verdict(tmp_path, capsys):
     assert f"{lost}, {more}: rejection_rate, unsupported_correct." in out
 
 
+def test_an_empty_reply_that_a_metric_leaves_out_is_not_said_to_be_scored(tmp_path, capsys):
+    replies = iter([Rule("reply", message={"content": ""})])
+    with ChatServer(models=["m"], manner=lambda body: next(replies, None)) as model:
+        place = ("run", "crud_rag", "summary", "--data-dir", "sample", "--retriever", "bm25")
+        assert run(tmp_path, place, "--llm", f"{model.url}#m") == 0
+    told = "1 of 8 replies are empty, official leaves them out, corrected counts them as wrong: all metrics."
+    assert told in " ".join(capsys.readouterr().out.split())
+
+
 def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
     # `corrected` decides by rule that each answer is missing; `official` has all but two of them judged.
     with (
