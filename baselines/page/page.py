@@ -132,11 +132,25 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
 
 
 def _glance_folder(results: Sequence[Result], profile: str) -> Grid:
-    """Make the headline of one folder: of three or more runs of the same questions, which leads; else what each has."""
-    asked = {(one.run.inputs.benchmark, one.run.inputs.config, tuple(one.run.inputs.splits)) for one in results}
-    named = [(str(one.folder), one) for one in results if one.folder]
-    several = glance_several(named, profile) if len(asked) == 1 and len(named) == len(results) > 2 else None
+    """Make the headline of one folder: of three or more systems asked the same, which leads; else what each run has."""
+    systems = _gather_systems(results)
+    several = glance_several(merge_all(systems), profile) if len(systems) > 2 else None
     return several or headline_all(results, profile)
+
+
+def _gather_systems(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
+    """Put the runs of each system of a folder together; [] where they were not all asked the same, each once."""
+    found: dict[str, list[Result]] = {}
+    for one in results:
+        alone = sum(other.run.inputs.llm == one.run.inputs.llm for other in results) == 1
+        if one.folder is None:
+            return []
+        found.setdefault(str(one.folder if alone else one.folder.parent), []).append(one)
+    runs = {name: [one.run.inputs for one in parts] for name, parts in found.items()}
+    asked = [[(one.benchmark, one.config, one.retriever, *one.splits) for one in each] for each in runs.values()]
+    alike = all({*each} == {*asked[0]} and len(each) == len(asked[0]) for each in asked)
+    single = all(len({one.llm for one in each}) == 1 for each in runs.values())
+    return list(found.items()) if alike and single and len({*asked[0]}) == len(asked[0]) else []
 
 
 def _glance(runs: Runs, profile: str) -> Grid | None:

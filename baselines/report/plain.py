@@ -9,7 +9,17 @@ from quadrag.metric_record import show_key
 
 from ..core.result import Result
 from ..scoring.validity import find_by_phrase, is_invalid
-from ..tables.cells import INVALID, NOTHING, Row, count_items, format_value, interval_cell, unit_of
+from ..tables.cells import (
+    INVALID,
+    NOTHING,
+    Row,
+    count_all,
+    count_both,
+    count_items,
+    format_value,
+    interval_cell,
+    unit_of,
+)
 from ..tables.failed import note_invalid
 from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
@@ -78,7 +88,7 @@ def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
             place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
             rests = " by phrase" * ((row["metric"], row["key"]) in by_phrase)
             key = show_key(row["metric"], row["key"])
-            yield f"{place}: {key} = {shown} ({between}) n={n}{rests} {row['signature']}"
+            yield f"{place}: {key} = {shown} ({between}) n={count_both(row)[0]}{rests} {row['signature']}"
 
 
 def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
@@ -125,8 +135,8 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
             "recipe": result.run.row.get("recipe"),
             "retriever": inputs.retriever,
             **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
-            "n": count_items(row) or 0,
-            "n_total": row["n_total"],
+            "n": count_both(row)[0],
+            "n_total": count_all(row),
             "signature": row["signature"],
             **({"samples": spread._asdict()} if spread else {}),
             "valid": not is_invalid(row),

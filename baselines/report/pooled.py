@@ -80,6 +80,12 @@ def _average(result: Result, items: Iterable[Item], fill: float | None) -> dict[
     return {question: fmean(one) for question, one in values.items()}
 
 
+def _count_failed(items: Sequence[Item]) -> Counter[str]:
+    """Count the items without a value, by their reason, but for those to which a metric does not apply."""
+    reasons = (item.reason for item in items if item.value is None and item.reason not in (None, NOT_APPLICABLE))
+    return Counter(reason for reason in reasons if reason)
+
+
 def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
     config, metric, key = (rows[0][name] for name in ("config", "metric", "key"))
     record = metric_record(metric).key(key)
@@ -106,7 +112,8 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         "n_total": len(asked),
         "n_scored": len(means),
         "n_not_applicable": whys.count([]),
-        "unscored": Counter(why[0] for why in whys if why),
+        "unscored": Counter(why[0] for why in whys if why) if fill is not None else _count_failed(items),
+        "over_scored": fmean(scored.values()) if (scored := _average(result, items, None)) else None,
         "signature": "; ".join(dict.fromkeys(row["signature"] for row in rows)),
         **({"times": times.pop()} if len(times) == 1 and times != {1} else {}),
         "n_answers": len(items),

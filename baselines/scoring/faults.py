@@ -109,6 +109,8 @@ class Fault(NamedTuple):
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             said = next(iter(run.failures.values()))
             cause = f"{cause}; {said}" if most == "raised" else said
+        elif most == "truncated" and run.inputs.judge is None:
+            cause = cause.replace(" or --judge-max-tokens", "")
         elif most == "truncated" and not run.count_short("cut"):
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
         elif most == CUT and run.log:

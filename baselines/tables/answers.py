@@ -130,7 +130,8 @@ def _tell_texts(result: Result) -> Iterator[str]:
         n = len(by_text[text])
         whole = {plain_text(result.texts[place] or "") for place in by_text[text]}
         part = " in the part that is scored" * whole.isdisjoint(parts)
-        said = f"the same text{part}, {_quote(text)}" if text else "empty"
+        alike = " but for numbers" * (text not in parts and not find_error(text))
+        said = f"the same text{alike}{part}, {_quote(text)}" if text else "empty"
         refusal = text and not find_error(text) and any(map(list_looking, find_rows(result, by_text[text])))
         advice = "" if refusal or text in declined else _advise(result.run, "errors" if text else "failures")
         if advice and text and not find_error(text) and answered[text] >= _MOSTLY * asked and _searches(result.run):

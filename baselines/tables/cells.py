@@ -140,9 +140,24 @@ def items_of(row: Row) -> str:
     """Write over how many items a row's value is, of those that the metric is about, or all in how many splits."""
     if "times" in row:
         return f"{row['n_total']} × {row['times']} splits"
-    if row.get("left_out") and "n_answers" in row:  # over all splits, of each of which some failed
-        return f"{row['n_answers'] - row['left_out']} of {row['n_answers']}"
-    return f"{count_items(row) or 0} of {row['n_total'] - row.get('n_not_applicable', 0)}"
+    scored, total = count_both(row)
+    return f"{scored} of {total}"
+
+
+def count_both(row: Row) -> tuple[int, int]:
+    """Count the items that a row's value is over, and those that its metric is about.
+
+    Over all splits of a config these are questions or, where some of their answers are left out, answers.
+    """
+    total = count_all(row)
+    if row.get("left_out"):
+        return total - row["left_out"], total
+    return count_items(row) or 0, total - row.get("n_not_applicable", 0)
+
+
+def count_all(row: Row) -> int:
+    """Count the items that a row's metric was tried on: of a value over all splits as `count_both` does."""
+    return int(row["n_answers"] if row.get("left_out") else row["n_total"])
 
 
 def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:

@@ -1,6 +1,7 @@
 """What is said at a table of the items that failed: which values are invalid, and how the others count them."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from quadrag.run_record import MOST_FAILED, RunRecord
@@ -49,10 +50,12 @@ def _fold_places(
     told: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     runs_of: dict[str, str] = {}  # who has a place
     parts = [one.parts or [one.run] for one in results]
-    total = sum(len(run.inputs.splits) for runs in parts for run in runs)
-    for name, model, one, runs in zip(
-        names or name_apart(results), names or name_models(results), results, parts, strict=True
-    ):
+    models = names or name_models(results)
+    sizes = Counter[str]()  # how many splits each system has
+    for model, runs in zip(models, parts, strict=True):
+        sizes[model] += sum(len(run.inputs.splits) for run in runs)
+    total = sizes.total()
+    for name, model, one, runs in zip(names or name_apart(results), models, results, parts, strict=True):
         config, several = one.run.inputs.config, len(one.run.inputs.splits) > 1
         alone = all(run.inputs.config == config for run in runs)
         for line in lines_of(one.run):
@@ -74,7 +77,9 @@ def _fold_places(
         if names or many:
             here = {runs_of[place] for place in of}
             who = [name for name in dict.fromkeys(runs_of.values()) if name in here] if len(results) > 1 else []
-            notes.append(Alarm(f"{lead}{', '.join([*who, f'{len(of)} of {total} splits'])}: {rest}."))
+            all_of = sum(sizes[name] for name in here)
+            count = [f"{len(of)} of {all_of} splits"] * (len(of) < all_of or not who)
+            notes.append(Alarm(f"{lead}{', '.join([*who, *count])}: {rest}."))
         if not names:
             said = f"{listed}: {rest}" if rest else of[0]
             notes.append((Detail if many else Alarm)(f"{lead}{said}."))

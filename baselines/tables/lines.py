@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from ..scoring.validity import is_invalid
-from .cells import NOTHING, RATE, Row, count_items, value_cell
+from .cells import NOTHING, RATE, Row, count_both, count_items, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published
 
@@ -74,7 +74,7 @@ def _count(row: Row | None) -> str:
     count = None if row is None else count_items(row)
     if row is None or count is None:
         return NOTHING
-    total = row["n_total"] - row.get("n_not_applicable", 0)
+    count, total = count_both(row)
     return f"{count}/{total}" if count < total else str(count)
 
 

@@ -14,7 +14,7 @@ from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines
 from quadrag.baselines.scoring.validity import is_alike, is_alike_beside, is_invalid
-from quadrag.baselines.tables.cells import FEW, count_items
+from quadrag.baselines.tables.cells import FEW, count_all, count_both, count_items
 from quadrag.baselines.tables.names import number_of
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.labels import LANGUAGES
@@ -65,8 +65,8 @@ class Scores(Named[Score]):
             found[name(row["split"], row["metric"], row["key"])] = Score(
                 value=row["value"],
                 interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
-                n=count_items(row) or 0,
-                n_total=row["n_total"],
+                n=count_both(row)[0],
+                n_total=count_all(row),
                 unscored=dict(row.get("unscored", {})),
                 metric=row["metric"],
                 key=row["key"],

@@ -143,6 +143,11 @@ def compare_two(
                 ],
             )
         )
+    # What is over all splits of a config stands before these, under one heading.
+    places = [*pooled, *(place for place, _ in found.places)]
+    configs = list(dict.fromkeys(place[0] for place in places))
+    order = sorted(range(len(lines)), key=lambda at: configs.index(places[at][0]))
+    lines = [lines[at] for at in order]
     shown = [place[2:] for place, _ in found.places]
     missing = tell_missing(first, second, found.heads, compared, profile, columns)
     common = [place for place in found.heads if all((place, ALL) in table for table in found.tables)]

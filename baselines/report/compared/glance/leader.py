@@ -11,6 +11,7 @@ from quadrag.stats import Pair
 from ....core.result import Result
 from ....scoring.validity import is_alike, is_invalid
 from ....tables.cells import INVALID, NOTHING, Row, mark_cell, value_cell
+from ....tables.folded import fold_lines
 from ....tables.grid import Alarm, Cell, Grid, Line, Verdict
 from ....tables.notes import name_units, note_directions
 from ...failing import count_left_out, count_wrong, tell_failing, tell_order
@@ -21,6 +22,7 @@ from ..paired.overall import pool_splits
 from ..paired.pairs import Compared, compare_each, has_better, pair_cell, place_of
 from ..said.errors import tell_errors
 from ..said.verdict import BETTER, EQUAL, TOO_FEW, UNDECIDED, WORSE, find_verdict, format_p
+from ..said.words import tell_length
 
 # What a verdict on another run says of the one that leads, in the order of the sentence; "" is no verdict.
 _SAID = {
@@ -92,7 +94,7 @@ def glance_several(runs: Sequence[tuple[str, Result]], profile: str = "official"
     shown = [values[at] for at in ranked]
     notes: list[str] = [
         _tell(lead, runs, _name_leaders(lead, columns, names)),
-        *_tell_errors(lead, runs, columns, profile),
+        *_tell_doubts(lead, runs, columns, profile),
         *tell_failing({(names if at == first else columns)[at]: values[at] for at in ranked}, names[first]),
         *tell_order(shown),
         f"{name_units(rows)}; {profile} profile.",
@@ -129,7 +131,7 @@ def tell_leader(runs: Sequence[tuple[str, Result]], profile: str = "official") -
     columns, names = (name([one for one, _ in runs]) for name in (name_columns, name_lines))
     return [
         _tell(lead, runs, _name_leaders(lead, columns, names)),
-        *_tell_errors(lead, runs, columns, profile),
+        *_tell_doubts(lead, runs, columns, profile),
         *_tell_looking(lead),
     ]
 
@@ -140,15 +142,22 @@ def _name_leaders(lead: _Lead, columns: Sequence[str], names: Sequence[str]) -> 
     return [names[at] if at in best else column for at, column in enumerate(columns)]
 
 
-def _tell_errors(
+def _tell_doubts(
     lead: _Lead, runs: Sequence[tuple[str, Result]], columns: Sequence[str], profile: str
 ) -> Iterator[Alarm]:
-    """Say where error texts make what the run that leads differs by; of the first run a table of differences does."""
+    """Say where error texts, or length, make what the run that leads differs by; of the first a table does."""
     first = lead.ranked[0]
+    longer: list[tuple[str, str]] = []
     for at, pair in lead.pairs.items():
         if 0 not in (first, at):
-            for told in tell_errors(runs[first][1], runs[at][1], {lead.place: pair}, profile):
+            both = runs[first][1], runs[at][1]
+            for told in tell_errors(*both, {lead.place: pair}, profile):
                 yield Alarm(f"{name_difference((columns[first], columns[at]))}: {told}")
+            longer += [
+                (columns[at], line) for line in tell_length(*both, {lead.place: Compared(pair, None, pair.n, (0, 0))})
+            ]
+    for line, of in fold_lines(longer, numbers=True).items():
+        yield Alarm(f"{name_difference((', '.join(of), columns[first]))}: {line}")
 
 
 def _tell_looking(lead: _Lead) -> list[str]:
