@@ -39,6 +39,8 @@ from .said.rankings import tell_rankings
 from .said.verdict import tell_headline, tell_turned
 from .said.words import tell_alike, tell_beside, tell_length, tell_missing, tell_odd, tell_over, tell_rule
 
+_COUNTED = re.compile(r"^\d+ of \d+ splits of ")
+
 
 def refuse_same(names: Sequence[str]) -> None:
     """Refuse to compare a folder, or a file, with itself, however it is spelled.
@@ -128,8 +130,9 @@ def is_of_some(note: str, names: Sequence[str], leading: Leading | None) -> bool
     What is odd of one that leads stands above, unless it is no more than a count of splits.
     """
     columns = name_columns(names)
-    begins = re.split(", | minus ", note.partition(": ")[0])
-    best = {columns[at] for at in leading.best} if leading and begins[-1] in columns else set()
+    head = note.partition(": ")[0]
+    begins = re.split(", | minus ", _COUNTED.sub("", head))
+    best = {columns[at] for at in leading.best} if leading and not _COUNTED.match(head) else set()
     return len(names) > 2 and not {*columns}.isdisjoint(begins) and best.isdisjoint(begins)
 
 
