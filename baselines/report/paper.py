@@ -92,7 +92,9 @@ def _clear_printed(grid: Grid) -> Grid:
         else line
         for line in grid.lines
     ]
-    return replace(grid, lines=lines) if any(marked) else grid
+    printed = any(line.kind == "published" for line in lines)
+    told = [f"No published value stands beside what is marked {ALIKE}."] * printed
+    return replace(grid, lines=lines, notes=[*grid.notes, *told]) if any(marked) else grid
 
 
 def _list_shown(result: Result) -> list[Row]:

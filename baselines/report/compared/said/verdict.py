@@ -16,6 +16,7 @@ from ....tables.names import keep_name
 from ..names import Place, join_labels
 from ..paired.pairs import Compared, has_better, pair_cell
 
+OPPOSITE = "says the opposite"  # of one profile of the other
 BETTER, WORSE, EQUAL = "better", "worse", "all equal"
 UNDECIDED, TOO_FEW = "not decided", "too few questions"
 _FEW = 3  # metrics that a headline names of one verdict
@@ -161,7 +162,7 @@ def tell_other(place: Place, one: Compared, profile: str, names: Sequence[str]) 
         lost = mine == EQUAL != turned and profile == PROFILES[0] and any(one.failed)
         told = f"{_name_other(profile)}, the other profile, counts what failed as wrong: "
         return told + _tell_difference(place, other) if lost else ""
-    what = "says the opposite" if all(decided) else "decides" if decided[1] else "does not decide"
+    what = OPPOSITE if all(decided) else "decides" if decided[1] else "does not decide"
     verdict = f"{_tell_verdict(place, other, names)}, " * decided[1]
     return f"{_name_other(profile)}, the other profile, {what}: {verdict}{_tell_difference(place, other)}"
 

@@ -16,6 +16,7 @@ from ..paired.pairs import Compared, compare_each, list_places, place_of, say_un
 from ..paired.shared import is_judged, is_same, match_answers
 from .verdict import (
     BETTER,
+    OPPOSITE,
     UNDECIDED,
     WORSE,
     drop_splits,
@@ -51,7 +52,8 @@ def tell_beside(
             facts.setdefault("; ".join(said), []).append(labels[place])
         if but := tell_other(place, one, profile, names):
             others.setdefault(but, []).append(labels[place])
-    notes = [f"{join_labels(metrics)}: {said}." for said, metrics in (*facts.items(), *others.items())]
+    said_of = ((f"{join_labels(metrics)}: {said}.", said) for said, metrics in (*facts.items(), *others.items()))
+    notes: list[str] = [Alarm(line) if OPPOSITE in said else line for line, said in said_of]
     undecided = {place: one for place, one in drop_splits(told).items() if find_verdict(place, one.pair) == UNDECIDED}
     needs: dict[str, list[str]] = {}
     for place, one in undecided.items():
