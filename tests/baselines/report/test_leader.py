@@ -48,8 +48,8 @@ def test_the_best_run_stands_first_and_p_counts_every_pair_of_runs(make):
     assert told(grid) == [
         "three leads on accuracy with 100.0 over all 5 splits: better than one (p 0.001); not decided against two."
     ]
-    looked = "For the run that leads, p is multiplied by 3, the number of pairs of runs: it was picked by its value."
-    assert grid.notes[-1] == f"Better or worse: p below 0.05. {looked}"
+    looked = "For the run that leads, picked by its value, p is multiplied by 3, the number of pairs of runs: it is "
+    assert grid.notes[-1] == f"Better or worse: p below 0.05. {looked}another p than that of a table."
     assert [bar.count("<circle") for bar in draw_bars(grid)] == [1, 1, 1]
 
 

@@ -61,7 +61,8 @@ def test_a_run_that_failed_stands_where_its_failures_count_as_wrong() -> None:
             "both scored; not decided against close."
         )
         looked = (
-            "For the run that leads, p is multiplied by 6, the number of pairs of runs: it was picked by its value."
+            "For the run that leads, picked by its value, p is multiplied by 6, the number of pairs of runs: it is "
+            "another p than that of a table."
         )
         assert looked in grid.notes
         assert not any("change places" in note for note in grid.notes), "they stand by the corrected values"
@@ -190,8 +191,8 @@ def test_of_three_runs_and_more_a_terminal_has_one_table_the_best_first_without_
     assert grid.notes == [
         "s19 leads on accuracy with 95.0: better than 8 runs (p 0.046 at most); not decided against 11 runs."
     ]
-    looked = "For the run that leads, p is multiplied by 190, the number of pairs of runs: it was picked by its value."
-    assert looked in values.notes
+    looked = "For the run that leads, picked by its value, p is multiplied by 190, the number of pairs of runs: it is "
+    assert f"{looked}another p than that of a table." in values.notes
     assert not re.search("runs|better", speak(grid.notes[0], "zh"))
     assert sum(note.startswith("s19 minus s0") for note in grid.notes) == 0, "the table has it"
     long = [(f"the-{name}-of-a-system", one) for name, one in many[:4]]

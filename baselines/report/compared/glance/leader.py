@@ -163,7 +163,8 @@ def _tell_doubts(
 def _tell_looking(lead: _Lead) -> list[str]:
     pairs = comb(len(lead.ranked), 2)
     told = (
-        f"For the run that leads, p is multiplied by {pairs}, the number of pairs of runs: it was picked by its value."
+        f"For the run that leads, picked by its value, p is multiplied by {pairs}, the number of pairs of runs: it is "
+        "another p than that of a table."
     )
     return [told] if pairs > 1 and any(_find_against(lead, at) == WORSE for at in lead.ranked) else []
 
