@@ -214,7 +214,7 @@ def _count_failed(row: Mapping[str, Any], short: Sequence[Short]) -> _Failed:
     for kind, item in short:
         entry = item.get(name, {})
         why = reason_of(entry, profile)
-        if (why == NOT_APPLICABLE and not by_answer) or (why == "truncated" and kind == CUT):
+        if why == NOT_APPLICABLE and not by_answer:
             continue
         by_reply[kind] += 1
         if why and reasons[why]:

@@ -11,7 +11,7 @@ _SLOT = "\0"  # stands in a line for a number
 _END = re.compile(r"[,;:.](?= |$)")  # of a part of a line
 _JOINT = re.compile("[_ ]")  # between words of a name
 # No number are a quoted text, as an answer, and what is part of a name or of a path.
-_PARTS = re.compile(r"('[^']*')|(?<![\w./-])(\d+(?:\.\d+)?)(?![\w/])")
+_PARTS = re.compile(r"('[^']*')|(?<![\w./-])(\d+(?:\.\d+)?(?:–\d+(?!\.\d))?)(?![\w/])")  # or several counts, as ``3–7``
 
 
 Told = list[tuple[str, list[str]]]  # names of runs, and the numbers in what is said of each
@@ -75,7 +75,8 @@ def _join(shape: str, numbers: Iterable[str]) -> str:
 
 
 def _span(numbers: Iterable[str]) -> str:
-    rising = sorted(set(numbers), key=float)
+    ends = {end for number in numbers for end in number.split("–")}
+    rising = sorted(ends, key=float)
     return rising[0] if len(rising) == 1 else f"{rising[0]}–{rising[-1]}"
 
 

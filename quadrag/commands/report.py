@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> None:
     profiles = options.profiles(arguments, own)
     if arguments.format != "table":
         if len(runs) > 1 or arguments.without:
-            raise QuadragError(f"--format {arguments.format} prints the scores of one RUN; name one, without --without")
+            told = "name one without --without; quadrag.compare in Python has differences"
+            raise QuadragError(f"--format {arguments.format} prints the scores of one RUN; {told}")
         with results_alone(arguments.format) as stdout:
             print_results(arguments, stdout, Path(runs[0][0]), results, ())
         return

@@ -76,6 +76,26 @@ def test_what_failed_is_told_once_with_its_places_and_neither_totals_nor_errors_
     ]
 
 
+def test_counts_that_are_ranges_make_one():
+    told = [("a", "3–7 of 12 items failed"), ("b", "4–5 of 12 items failed"), ("c", "9 of 12 items failed")]
+    assert fold_lines(told, numbers=True) == {"3–9 of 12 items failed": ["a", "b", "c"]}
+    values = [("a", "0.0–24.2"), ("b", "0.0–25.9")]
+    assert fold_lines(values, numbers=True) == {"0.0–24.2–25.9": ["a", "b"]}, "no two decimals are one count"
+
+
+def test_a_few_splits_are_named_and_many_invalid_ones_counted():
+    runs = [make_failed(name, {f"noise_{at}": f"{at} of 12" for at in (3, 5)}, name) for name in ("a", "b", "d")]
+    for run in runs:
+        run.run.invalid = [
+            line.replace("items failed:", "items failed (1 api_error), more:") for line in run.run.invalid
+        ]
+    notes = note_invalid([*runs, make_failed("c", {})])
+    assert (
+        notes[0] == "INVALID, a, b, d: 3–5 of 12 items failed (api_error), more than --max-failed 0.2; each: --verbose."
+    )
+    assert [type(note).__name__ for note in notes] == ["Detail"] * 3
+
+
 def test_names_that_begin_alike_are_one_where_none_is_left_out():
     names = [f"noise_{language} noise_{ratio}" for language in ("en", "zh") for ratio in (0, 20)]
     names += ["rejection_en", "rejection_zh", "facts_en", "facts_zh"]
