@@ -3,7 +3,7 @@
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.tables.failed import note_invalid
 from quadrag.baselines.tables.folded import fold_lines, fold_names, fold_notes
-from quadrag.baselines.tables.grid import Detail
+from quadrag.baselines.tables.grid import Alarm, Detail
 from quadrag.baselines.tables.names import join_runs, name_apart
 from quadrag.baselines.tables.notes import note_judged, note_ruled
 from quadrag.baselines.tables.replicas import PROMPTS, note_recipes
@@ -89,11 +89,10 @@ def test_a_few_splits_are_named_and_many_invalid_ones_counted():
         run.run.invalid = [
             line.replace("items failed:", "items failed (1 api_error), more:") for line in run.run.invalid
         ]
-    notes = note_invalid([*runs, make_failed("c", {})])
-    assert (
-        notes[0] == "INVALID, a, b, d: 3–5 of 12 items failed (api_error), more than --max-failed 0.2; each: --verbose."
-    )
-    assert [type(note).__name__ for note in notes] == ["Detail"] * 3
+    first, *notes = note_invalid([*runs, make_failed("c", {})])
+    told = "3–5 of 12 items failed (api_error), more than --max-failed 0.2; each: --verbose."
+    assert first == f"INVALID, a, b, d: {told}" and isinstance(first, Alarm)
+    assert [type(note) for note in notes] == [Detail] * 3
 
 
 def test_names_that_begin_alike_are_one_where_none_is_left_out():
