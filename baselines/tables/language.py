@@ -18,7 +18,7 @@ from quadrag import catalogue
 from quadrag.labels import LANGUAGES
 
 from .chinese.phrases import read_phrases, read_written
-from .chinese.translate import END, JOINTS, QUOTED, find, look_up, translate
+from .chinese.translate import END, JOINTS, QUOTED, find, translate
 from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES
@@ -124,7 +124,7 @@ def _speak_note(note: str, names: Sequence[str], comma: str = "、") -> str:
         ):  # what is said of a run may be a phrase that begins with its name
             return f"{'、'.join(said)}：{END.sub('。', ours)}"
     if "; " in told and ";" not in head and find(note) is None and find(told) is not None:
-        return f"{look_up(head)}：{END.sub('。', translate(told, comma))}"
+        return f"{translate(head, comma)}：{END.sub('。', translate(told, comma))}"
     return translate(note, comma)
 
 

@@ -22,7 +22,7 @@ _NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _LISTED = re.compile(r"(?:all \d+ splits/)?[^\s()]+(?: \([^()]*\)| and \d+ more)?")  # a name, as a list has it
-_COUNTED = re.compile(r"(\d+) ([a-z_ ]+)")
+_COUNTED = re.compile(r"(\d+(?:–\d+)?) ([a-z_ ]+)")
 _A_TYPE = re.compile(r"an? ([A-Z]\w*|\w{2,})")  # as Python calls it
 _NUMBERS = re.compile(r"\d+(?:, \d+)+")
 _RANGE = re.compile(r"(\S*[\d_]\S*) to (\S*[\d_]\S*)")  # of numbers, or of files that are numbered
@@ -75,7 +75,7 @@ def look_up(text: str) -> str:
     if found := _COLUMN.fullmatch(plain):
         return f"{begin}{found[1]}：{_say(found[2])}"
     if found := _PAIR.fullmatch(plain):
-        return f"{begin}{_link(found[1], '减', found[2])}：{_say(found[3])}"
+        return f"{begin}{_link(found[1].replace(', ', '、'), '减', found[2])}：{_say(found[3])}"
     if (ours := find(plain)) is not None:
         return begin + ours
     if " " in plain and not plain.endswith(".") and (ours := find(f"{plain}.")) is not None:
