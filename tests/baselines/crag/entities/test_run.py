@@ -73,7 +73,7 @@ def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli
     code, _, err = cli(*arguments, "--out", "a")
     assert code == 2 and "holds a run with entity" in err
     code, _, err = cli(*arguments, *entity[:2], "--out", "a")
-    assert code == 2 and 'services.entity "finds"' in err and 'give --entity-service "finds"' in err
+    assert code == 2 and 'the entity model at "finds"' in err and 'give --entity-service "finds"' in err
     server.rules.insert(0, Rule("reply", model="k", message={"content": json.dumps({"domain": "open"})}))
     assert cli(*arguments, *entity, "--fresh", "--out", "a")[0] == 0
     assert len(server.state.bodies) == 60 and stages(Path("a")) != stages(Path("b"))
