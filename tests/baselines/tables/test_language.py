@@ -339,7 +339,7 @@ def test_runs_keep_their_names_before_what_is_said_of_them():
     assert ours.pop() == "b：runs/b。"
     whole = "b: by corrected worse than a on all 5 splits/em, -40.0 (95% -60.4 to -8.2; p 0.016)."
     assert speak_note(whole, "zh", ["a", "b"]) == (
-        "b：按修正口径，全部 5 个划分/em 上差于 a，-40.0（95% 区间 -60.4 至 -8.2；p 0.016）。"
+        "b：按修正口径，在全部 5 个划分/em 上差于 a，-40.0（95% 区间 -60.4 至 -8.2；p 0.016）。"
     ), "a phrase that begins with a name"
     assert ours == ["all：不完整：只问了 60 题中的前 3 题。", "all、b：a、m；数据：自带样例。"] and isinstance(
         ours[0], Alarm

@@ -166,7 +166,8 @@ def _tell_looking(lead: _Lead) -> list[str]:
         f"For the run that leads, picked by its value, p is multiplied by {pairs}, the number of pairs of runs: it is "
         "another p than that of a table."
     )
-    return [told] if pairs > 1 and any(_find_against(lead, at) == WORSE for at in lead.ranked) else []
+    decided = any(_find_against(lead, at) in (WORSE, UNDECIDED) for at in lead.ranked)
+    return [told] if pairs > 1 and decided else []
 
 
 def _tell(lead: _Lead, runs: Sequence[tuple[str, Result]], names: Sequence[str]) -> Verdict:
