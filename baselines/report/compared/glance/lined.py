@@ -243,6 +243,7 @@ def _is_same(place: Place, sides: Sequence[Side]) -> bool:
     pairs = [side.pair for side in sides[1:] if _is_shown(side)]
     return (
         bool(pairs)
+        and all(side.shown.text != INVALID for side in sides)
         and len({side.shown.text for side in sides if _is_shown(side)}) == 1
         and all(pair is not None and find_verdict(place, pair) == EQUAL for pair in pairs)
     )
