@@ -15,14 +15,16 @@ from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import write_text
+from quadrag.stats.agreement import Agreement
 from quadrag.stats.ppi import Rates
 
-from ..scoring.cascade import PROFILE, Cascade, Stage
+from ..scoring.cascade import Cascade, Stage
 from ..tables.cells import write_number
 from .asking import read_signature
 from .choose import Choice
-from .figures import Figures
+from .figures import Figures, Intervals
 from .free import find_free
+from .replies import PROFILE
 
 _FORM = "quadrag certificate 1"
 _NO_KAPPA = 0.1  # as by chance, where it may be 0
@@ -43,8 +45,9 @@ class Certificate:
         service: where it was asked.
         prompts: the digests of the metric's prompt; none of a judge that no prompt was sent to.
         profile: how its replies were read.
-        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost;
-            under `free` the best of what costs nothing.
+        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own
+            verdicts; under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how
+            far these and the judge together agree with people, which is what the values of a run rest on.
     """
 
     form: str
@@ -113,7 +116,7 @@ class Certificate:
     @property
     def is_chance(self) -> bool:
         """Whether the judge agrees with people no better than chance, so that its verdicts say nothing."""
-        return self._may_be_chance and self.figures["kappa"] <= _NO_KAPPA
+        return self._may_be_chance and (self.figures["kappa"] or 0) <= _NO_KAPPA
 
     @property
     def is_worse(self) -> bool:
@@ -123,7 +126,7 @@ class Certificate:
     @property
     def _may_be_chance(self) -> bool:
         kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
-        return kappa is not None and (between[0] if between else kappa) <= 0
+        return kappa is None or (between[0] if between else kappa) <= 0
 
     @property
     def _beside_free(self) -> str:
@@ -172,10 +175,9 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
     if found.correlation:
         figures |= found.correlation._asdict()
     if found.agreement:
-        kinds = ("agreement", "kappa", "ac1")
-        values = (found.agreement.accuracy, found.agreement.kappa, found.agreement.ac1)
-        figures |= {"n": found.agreement.n, **dict(zip(kinds, values, strict=True))}
-        figures |= {f"{kind}_interval": both for kind, both in zip(kinds, found.intervals, strict=True)}
+        figures |= _agreed(found.agreement, found.intervals)
+        if found.pipeline:
+            figures["pipeline"] = {**_agreed(*found.pipeline), "by_rule": found.pipeline[0].n - found.agreement.n}
         figures |= {"classes": labels.classes, "values": list(labels.grades.values()), "confusion": found.table}
         figures["by_class"] = {name: one._asdict() for name, one in zip(labels.classes, found.classes, strict=True)}
         figures["bias"] = [one._asdict() for one in found.bias]
@@ -201,6 +203,13 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
         PROFILE,
         figures,
     )
+
+
+def _agreed(found: Agreement, intervals: Intervals) -> dict[str, Any]:
+    """Return agreement, kappa and AC1 with their intervals, and of how many items, by the names that they have here."""
+    kinds = ("agreement", "kappa", "ac1")
+    values = dict(zip(kinds, (found.accuracy, found.kappa, found.ac1), strict=True))
+    return {"n": found.n, **values, **{f"{kind}_interval": both for kind, both in zip(kinds, intervals, strict=True)}}
 
 
 def read_certificate(path: Path) -> Certificate:

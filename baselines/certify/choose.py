@@ -55,7 +55,7 @@ class Choice:
 
     Attributes:
         cascade: what each judge decides.
-        labels: those on which the last judge has a verdict.
+        labels: those on which the last judge has a verdict, and those that rules decide before any judge.
         best: how it does on the labels that it was chosen on.
         frontier: all cascades of which none saves more calls and agrees as often, the last judge alone first.
         verdicts: cross-validated; of the whole cascade.
@@ -77,7 +77,7 @@ def choose_cascade(labels: LabelSet, judges: Sequence[Verdicts], keeps: float | 
 
     Args:
         labels: what people said.
-        judges: the verdicts of all judges on all items, the last judge's last.
+        judges: the verdicts of all judges on all items that no rule decides, the last judge's last.
         keeps: the agreement with people that is to be kept; that of the last judge alone when None.
 
     Raises:
@@ -89,7 +89,7 @@ def choose_cascade(labels: LabelSet, judges: Sequence[Verdicts], keeps: float | 
         raise QuadragError(f"{labels.name} has no grades of single answers; a cascade needs labels that are such")
     if double := next((one for one in names if names.count(one) > 1), None):
         raise QuadragError(f"{double} is named twice in one cascade; expected another judge as --judge-large")
-    labels = _judged_by(labels, judges[-1])
+    whole, labels = _judged_by(labels, judges[-1])
     groups = list(dict.fromkeys(item.group or item.id for item in labels.items))
     if len(groups) < 2:
         raise QuadragError(f"{labels.name}: all labels are of one group; expected several, to choose and to measure on")
@@ -112,15 +112,21 @@ def choose_cascade(labels: LabelSet, judges: Sequence[Verdicts], keeps: float | 
         asked += int(one.asked[unseen].sum())
     cascade = Cascade(labels.graded.metric, labels.graded.key, best.stages)
     saved = 1 - asked / len(labels.items)
-    return Choice(cascade, labels, best, _frontier(tried), _join(cascade, judges, given), saved, keeps)
+    return Choice(cascade, whole, best, _frontier(tried), _join(cascade, judges, given), saved, keeps)
 
 
-def _judged_by(labels: LabelSet, last: Verdicts) -> LabelSet:
-    """Leave out what the last judge has no verdict on, so that all cascades are of the same items."""
-    there = list_judged(labels, last)
+def _judged_by(labels: LabelSet, last: Verdicts) -> tuple[LabelSet, LabelSet]:
+    """Leave out what the last judge has no verdict on, so that all cascades are of the same items.
+
+    Returns:
+        The labels with what rules decide, and those of the judged items alone, on which a cascade is chosen.
+    """
+    judged = list_judged(labels, last)
+    there = [item for item in labels.items if item.id in last.by_rule or last.given.get(item.id) is not None]
     lacking = len(labels.items) - len(there)
     said = [f"Left out: {lacking} items on which {last.judge} has no verdict."] if lacking else []
-    return replace(labels, items=there, notes=[*labels.notes, *said])
+    whole = replace(labels, items=there, notes=[*labels.notes, *said])
+    return whole, replace(whole, items=judged)
 
 
 def _possible(labels: LabelSet, judges: Sequence[Verdicts]) -> Iterator[tuple[Stage, ...]]:
@@ -183,4 +189,4 @@ def _frontier(tried: Sequence[Tried]) -> list[Tried]:
 def _join(cascade: Cascade, judges: Sequence[Verdicts], given: Mapping[str, str | None]) -> Verdicts:
     prompts = list(dict.fromkeys(prompt for one in judges for prompt in one.prompts))
     services = "; ".join(one.service for one in judges if one.service)
-    return Verdicts(cascade.name, given, prompts=prompts, service=services)
+    return Verdicts(cascade.name, given, prompts=prompts, service=services, by_rule=judges[-1].by_rule)

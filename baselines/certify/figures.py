@@ -1,6 +1,8 @@
 """What verdicts come to beside labels: agreement with its interval, classes, bias, consistency, and the ceiling.
 
-Items without a readable verdict are counted and left out. Nothing is shown here.
+All of it is of the judge's own verdicts. What a metric's rules decide is none of them: with them it makes the pipeline,
+whose agreement stands apart, since a run's values rest on both. Items without a readable verdict are counted and left
+out. Nothing is shown here.
 """
 
 from collections import Counter
@@ -11,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quadrag.errors import QuadragError
-from quadrag.stats import Interval, McNemar, mcnemar, summarise, wilson
+from quadrag.stats import NOT_APPLICABLE, Interval, McNemar, mcnemar, summarise, wilson
 from quadrag.stats import Item as Value
 from quadrag.stats.agreement import (
     Agreement,
@@ -22,12 +24,16 @@ from quadrag.stats.agreement import (
     count_pairs,
 )
 
+from ..core.benchmark import MetricUse
+from ..scoring.verdicts import Said
 from ..tables.cells import FEW
+from ..tables.names import keep_name
 from .labels import Item, LabelSet
 from .verdicts import Verdicts, list_judged
 
 _FEWEST = 10  # items of a slice that is shown
 _CORRELATION_DRAWS = 2000
+Intervals = tuple[Interval | None, Interval | None, Interval | None]  # of accuracy, kappa and AC1; of few groups none
 
 
 class Bias(NamedTuple):
@@ -60,7 +66,8 @@ class Figures:
         labels: the set.
         verdicts: of the judge.
         agreement: over the items with a verdict; None of a ranked set.
-        intervals: of accuracy, kappa and AC1; none of too few groups.
+        intervals: of it.
+        pipeline: agreement of rules and judge together, and its intervals; None where no rule decides.
         table: counts, labels by verdicts.
         classes: the figures of each class.
         bias: by slice, length of the answer and, of pairs, position.
@@ -74,7 +81,8 @@ class Figures:
     labels: LabelSet
     verdicts: Verdicts
     agreement: Agreement | None = None
-    intervals: tuple[Interval | None, Interval | None, Interval | None] = (None, None, None)
+    intervals: Intervals = (None, None, None)
+    pipeline: tuple[Agreement, Intervals] | None = None
     table: list[list[int]] = field(default_factory=list)
     classes: list[ClassFigures] = field(default_factory=list)
     bias: list[Bias] = field(default_factory=list)
@@ -83,6 +91,18 @@ class Figures:
     ceiling: Agreement | None = None
     correlation: Correlation | None = None
     groups: int = 0
+
+    @property
+    def said(self) -> Said:
+        """What the judge said, as a run's verdicts are looked at."""
+        graded, verdicts = self.labels.graded, self.verdicts
+        worth: dict[str | None, float | str] = {
+            name: NOT_APPLICABLE if value is None else value for name, value in self.labels.grades.items()
+        }
+        given = [verdicts.given.get(item.id) for item in self.labels.items]
+        values = [worth.get(grade, grade) for grade in given]
+        use = MetricUse(graded.metric, (graded.key,))
+        return Said(keep_name(verdicts.judge), use, f"{graded.metric}.{graded.key}", values)
 
 
 class Against(NamedTuple):
@@ -101,26 +121,37 @@ def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
         QuadragError: no item has a verdict.
     """
     judged = list_judged(labels, verdicts)
-    lacking = [item.id for item in labels.items if verdicts.given.get(item.id) is None]
+    ruled = [item for item in labels.items if item.id in verdicts.by_rule]
+    lacking = {item.id for item in labels.items} - {item.id for item in (*judged, *ruled)}
     found = Figures(labels, verdicts, ceiling=measure_ceiling(labels))
     found.unreadable = dict(Counter(verdicts.reasons.get(name, "unreadable") for name in lacking))
     found.consistency = _consistency(verdicts)
     said = [str(verdicts.given[item.id]) for item in judged]
-    groups = [item.group or item.id for item in judged]
     found.groups = count_groups(judged)
     if labels.ranked:
+        groups = [item.group or item.id for item in judged]
         found.correlation = _correlate([float(item.label) for item in judged], list(map(float, said)), groups)
         return found
-    given = [item.label for item in judged]
-    table = count_pairs(given, said, labels.classes)
-    found.agreement, found.table, found.classes = agreement(table), table.tolist(), class_figures(table)
-    if found.groups >= FEW:
-        intervals = agreement_intervals(given, said, groups, labels.classes)
-        if found.groups == len(judged):
-            intervals = (wilson(int(np.trace(table)), len(judged)), *intervals[1:])
-        found.intervals = intervals
+    table = count_pairs([item.label for item in judged], said, labels.classes)
+    found.table, found.classes = table.tolist(), class_figures(table)
+    found.agreement, found.intervals = _agree(labels, judged, said)
+    if ruled:
+        both = [*said, *(verdicts.by_rule[item.id] for item in ruled)]
+        found.pipeline = _agree(labels, [*judged, *ruled], both)
     found.bias = list(_biases(labels, judged, said))
     return found
+
+
+def _agree(labels: LabelSet, items: Sequence[Item], said: Sequence[str]) -> tuple[Agreement, Intervals]:
+    """Return how far what was said of items agrees with their labels."""
+    given, groups = [item.label for item in items], [item.group or item.id for item in items]
+    table = count_pairs(given, said, labels.classes)
+    if (n := count_groups(items)) < FEW:
+        return agreement(table), (None, None, None)
+    intervals = agreement_intervals(given, said, groups, labels.classes)
+    if n == len(items):
+        intervals = (wilson(int(np.trace(table)), n), *intervals[1:])
+    return agreement(table), intervals
 
 
 def count_groups(items: Sequence[Item]) -> int:

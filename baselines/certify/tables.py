@@ -7,15 +7,17 @@ each class).
 from collections.abc import Callable, Sequence
 
 from quadrag.stats import Interval
+from quadrag.stats.agreement import Agreement
 
-from ..tables.cells import FEW, NOTHING, write_number
-from ..tables.grid import Cell, Grid, Line
+from ..scoring.verdicts import tell_alike
+from ..tables.cells import ALIKE, FEW, NOTHING, write_number
+from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name
 from .certificate import round_two
 from .choose import PARTS, Choice
 from .corrected import Corrected
 from .draw import Sheet
-from .figures import Against, Figures
+from .figures import Against, Figures, Intervals
 from .labels import LabelSet
 from .notes import IN_PERCENT
 
@@ -30,7 +32,9 @@ def tabulate(found: Sequence[Figures]) -> list[Grid]:
     if found[0].labels.ranked:
         return [_ranks(found)]
     grids = [_agreement(found)]
-    if len(found) == 1:
+    if len(found) == 1 and found[0].said.is_alike:  # of each class all or nothing is right
+        grids.append(_confusion(found[0]))
+    elif len(found) == 1:
         grids += [_classes(found[0]), _confusion(found[0])]
         grids += [_bias(found[0])] if found[0].bias else []
     return grids
@@ -54,8 +58,9 @@ def tabulate_cascade(choice: Choice) -> Grid:
 
 
 def _agreement_of(choice: Choice) -> float:
-    said = choice.verdicts.given
-    return sum(said[item.id] == item.label for item in choice.labels.items) / len(choice.labels.items)
+    said = [(item.label, choice.verdicts.given.get(item.id)) for item in choice.labels.items]
+    judged = [label == grade for label, grade in said if grade is not None]
+    return sum(judged) / len(judged)
 
 
 def describe_labels(labels: LabelSet) -> str:
@@ -86,16 +91,15 @@ def _notes(labels: LabelSet) -> list[str]:
 
 def _agreement(found: Sequence[Figures]) -> Grid:
     labels = found[0].labels
-    lines = [_agreement_line(one) for one in found]
-    ceiling = found[0].ceiling
-    if ceiling:
-        cells = [
-            Cell(_percent(ceiling.accuracy)),
-            Cell(_two(ceiling.kappa)),
-            Cell(_two(ceiling.ac1)),
-            Cell(f"{ceiling.n}"),
-        ]
-        lines.append(Line("people (ceiling)", cells, rule=True))
+    lines = []
+    for one in found:
+        assert one.agreement is not None
+        mark = ALIKE * one.said.is_alike
+        lines.append(Line(_call(one), _agreement_cells(one.agreement, one.intervals, mark)))
+        if one.pipeline:
+            lines.append(Line(f"rules and {_call(one)}", _agreement_cells(*one.pipeline, mark)))
+    if ceiling := found[0].ceiling:
+        lines.append(Line("people (ceiling)", _agreement_cells(ceiling, (None, None, None)), rule=True))
     grid = Grid(
         f"Agreement with people, {labels.name}, {labels.graded.name}",
         "judge",
@@ -110,13 +114,12 @@ def _agreement(found: Sequence[Figures]) -> Grid:
     return grid
 
 
-def _agreement_line(one: Figures) -> Line:
-    assert one.agreement is not None
-    share, *others = one.intervals
-    cells = [Cell(_percent(one.agreement.accuracy), _both(share, _percent))]
-    for value, between in zip((one.agreement.kappa, one.agreement.ac1), others, strict=True):
-        cells.append(Cell(_two(value), _both(between)))
-    return Line(_call(one), [*cells, Cell(str(one.agreement.n))])
+def _agreement_cells(found: Agreement, intervals: Intervals, mark: str = "") -> list[Cell]:
+    share, *others = intervals
+    cells = [Cell(_percent(found.accuracy) + mark, _both(share, _percent))]
+    for value, between in zip((found.kappa, found.ac1), others, strict=True):
+        cells.append(Cell(_two(value) + mark, _both(between)))
+    return [*cells, Cell(str(found.n))]
 
 
 def _intervals(found: Sequence[Figures]) -> str:
@@ -131,7 +134,10 @@ def _intervals(found: Sequence[Figures]) -> str:
 
 def _about(one: Figures) -> list[str]:
     """Say of a judge what could not be read, whether it says the same again, and what it took."""
-    name, notes = _call(one), []
+    name = _call(one)
+    notes: list[str] = []
+    if one.said.is_alike:
+        notes.append(Alarm(f"{tell_alike([one.said])}; {ALIKE} marks what rests on them."))
     if one.unreadable:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(one.unreadable.items()))
         notes.append(f"{name}: {sum(one.unreadable.values())} items without a verdict ({counts}), left out.")

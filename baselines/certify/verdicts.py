@@ -1,7 +1,7 @@
 """What a judge said of the items of a label set, without asking anybody: from files, from the set, or by a rule."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
 from .grades import PAIRS, Graded
 from .labels import Item, LabelSet, same_text
+from .replies import read_replies
 from .sheets import Line, read_sheet
 
 RECORDED = "recorded:"
@@ -26,7 +27,8 @@ class Verdicts:
 
     Attributes:
         judge: what it is called.
-        given: a grade for each id, or a number of a ranked set; None where none could be read.
+        given: a grade for each id, or a number of a ranked set; None where none could be read. The judge's own alone:
+            nothing stands here of what a rule decides.
         reasons: why not, by id.
         confidence: how sure of it, from 0 to 1, by id; of those that say so.
         repeats: further verdicts of the same judge on the same items.
@@ -35,6 +37,7 @@ class Verdicts:
         usage: calls, tokens and cost, of a live judge.
         seconds: that it took.
         unread: one of its replies in which there was no verdict to read; "" where that is not known.
+        by_rule: the grades of items that the metric's rules decide, so that the judge is not asked, by id.
     """
 
     judge: str
@@ -47,6 +50,7 @@ class Verdicts:
     usage: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     unread: str = ""
+    by_rule: Mapping[str, str] = field(default_factory=dict)
 
     def explain_unread(self, graded: Graded) -> str:
         """Say what it said in place of a verdict, how one looks, and what to do; "" where that is not known."""
@@ -62,10 +66,19 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
         QuadragError: there is none.
     """
     judged = [item for item in labels.items if verdicts.given.get(item.id) is not None]
+    if not judged and verdicts.by_rule and not verdicts.reasons:
+        raise QuadragError(f"The judge {verdicts.judge} was asked about none: rules decide all answers ({labels.name})")
     if not judged:
         why = verdicts.explain_unread(labels.graded) or "; expected one at least"
         raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{why}")
     return judged
+
+
+def leave_to_rules(judges: Sequence[Verdicts]) -> list[Verdicts]:
+    """Return the verdicts of judges of one cascade: what rules decide for one of them, none is asked about."""
+    by_rule = {name: grade for one in judges for name, grade in one.by_rule.items()}
+    own = [{name: grade for name, grade in one.given.items() if name not in by_rule} for one in judges]
+    return [replace(one, given=given, by_rule=by_rule) for one, given in zip(judges, own, strict=True)]
 
 
 def list_judges(labels: LabelSet) -> list[str]:
@@ -125,6 +138,7 @@ def _read_file(
     labels: LabelSet, items: Mapping[str, Item], path: Path
 ) -> list[tuple[str, str | None, str, float | None]]:
     sheet = read_sheet(path, "id", "verdict")
+    read = _reader(labels, [line.row["verdict"].strip() for line in sheet.lines])
     found: dict[str, tuple[str, str | None, str, float | None]] = {}
     unknown: dict[str, str] = {}
     for line in sheet.lines:
@@ -139,7 +153,7 @@ def _read_file(
         for column, shown in (("question", items[name].question), ("answer", items[name].answer)):
             if shown.strip() and line.row.get(column, "").strip() and not same_text(line.row[column], shown):
                 raise QuadragError(_differ(line.place, name, column, line.row[column], shown))
-        verdict = _number(text) if labels.ranked else labels.graded.read(text) if not labels.pairs else _pair(text)
+        verdict = read(text)
         if verdict is None and text not in _REASONS:
             wanted = "a number" if labels.ranked else " or ".join(PAIRS) if labels.pairs else labels.graded.spelled
             raise QuadragError(f"{line.place}: verdict {text!r} on {name!r}; expected {wanted}, or nothing")
@@ -153,6 +167,19 @@ def _read_file(
             + f"; expected its ids, as {next(iter(items))!r}"
         )
     return list(found.values())
+
+
+def _reader(labels: LabelSet, texts: Sequence[str]) -> Callable[[str], str | None]:
+    """Return what reads the verdicts of a file, of which these are all.
+
+    Of single answers they are grades as people write them, or a judge's replies as they are.
+    """
+    if labels.ranked or labels.pairs:
+        return _number if labels.ranked else _pair
+    found = {text: labels.graded.read(text) for text in texts if text not in _REASONS}
+    replies = [text for text, grade in found.items() if grade is None]
+    found |= zip(replies, read_replies(labels.graded, replies), strict=True) if replies else ()
+    return found.get
 
 
 def _confidence(line: Line) -> float | None:

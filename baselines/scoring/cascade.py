@@ -23,7 +23,7 @@ from .modules import CachedJudge, Judge, ScoringInputs, compute
 from .probe import Unread, find_unread
 from .rules import RULE, judge_by_rule
 
-PROFILE = "official"  # how replies are read, as certificates do
+PROFILE = "official"  # how replies are read: what that cannot read is passed on, so that it has a value by that profile
 _FAILED = ("api_error", "raised")
 _OPEN = Failure("api_error", "not asked yet")
 T = TypeVar("T")

@@ -65,8 +65,8 @@ class Oddities(NamedTuple):
     doubtful: dict[str, list[str]]
 
 
-class _Said(NamedTuple):
-    """What a judge said by one key of a metric: a verdict of each answer, None where there is none."""
+class Said(NamedTuple):
+    """What a judge said by one key of a metric, of a run's answers or of labelled ones; None where nothing."""
 
     judge: str
     use: MetricUse
@@ -75,7 +75,13 @@ class _Said(NamedTuple):
 
     @property
     def counts(self) -> Counter[float | str]:
+        """How often it said what."""
         return Counter(one for one in self.verdicts if one is not None)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether it said one and the same more than once, and nothing else."""
+        return len(self.counts) == 1 and self.counts.total() >= _LEAST
 
 
 class _Far(NamedTuple):
@@ -105,7 +111,7 @@ def count_held(lines: Lines, name: str) -> tuple[int, int]:
     return len(held), len(held) + len(others)
 
 
-def _collect(judged: Judged) -> Iterator[_Said]:
+def _collect(judged: Judged) -> Iterator[Said]:
     """Yield what each judge said; of several on a panel the items hold the mean alone, so each is read by itself."""
     lines, task, given = judged.lines, judged.task, judged.given
     metrics = judged.benchmark.metrics(task.config, known_conditions(task.conditions, given))
@@ -119,7 +125,7 @@ def _collect(judged: Judged) -> Iterator[_Said]:
             for key in metric.judged:
                 named = f"{metric.module}.{key}"
                 verdicts = [_read_row(row, named) for row in rows] if rows else _read_lines(lines, named)
-                yield _Said(name, metric, named, verdicts)
+                yield Said(name, metric, named, verdicts)
 
 
 def _read_lines(lines: Lines, name: str) -> Verdicts:
@@ -145,30 +151,33 @@ def _read(name: str, reading: float | str | None) -> float | str | None:
     return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
 
 
-def _tell_constant(said: Sequence[_Said], lines: Lines) -> dict[str, list[str]]:
+def _tell_constant(said: Sequence[Said], lines: Lines) -> dict[str, list[str]]:
     """Say of judges whose verdicts are one and the same, whatever the answer, that they are."""
     told = {}
     for judge in dict.fromkeys(one.judge for one in said):
-        alike = [one for one in said if one.judge == judge and len(one.counts) == 1 and one.counts.total() >= _LEAST]
-        if not alike:
-            continue
-        asked: dict[MetricUse, int] = {}  # one verdict may have several keys
-        for one in alike:
-            asked[one.use] = max(asked.get(one.use, 0), one.counts.total())
-        count = sum(asked.values())
-        values = ", ".join(f"{_show(one.name)} {_write(next(iter(one.counts)))}" for one in alike)
-        if max(asked.values()) < _FEW:
-            line = f"The {count} verdicts of the judge {judge} are the same, {values}"
-            line += ": too few to tell whether it says so of any answer"
-        else:
-            line = f"All {count} verdicts of the judge {judge} are the same, {values}"
-            line += ": all answers may be so, or it says so of any"
-        # Where others on its panel tell answers apart, so does the mean.
-        told[line] = [one.name for one in alike if len({*_read_lines(lines, one.name)} - {None}) == 1]
+        if alike := [one for one in said if one.judge == judge and one.is_alike]:
+            # Where others on its panel tell answers apart, so does the mean.
+            names = [one.name for one in alike if len({*_read_lines(lines, one.name)} - {None}) == 1]
+            told[tell_alike(alike)] = names
     return told
 
 
-def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, list[str]]]:
+def tell_alike(alike: Sequence[Said]) -> str:
+    """Say of a judge how many verdicts are one and the same by each key, and what that may mean."""
+    judge = alike[0].judge
+    asked: dict[MetricUse, int] = {}  # one verdict may have several keys
+    for one in alike:
+        asked[one.use] = max(asked.get(one.use, 0), one.counts.total())
+    count = sum(asked.values())
+    values = ", ".join(f"{_show(one.name)} {_write(next(iter(one.counts)))}" for one in alike)
+    if max(asked.values()) < _FEW:
+        line = f"The {count} verdicts of the judge {judge} are the same, {values}"
+        return f"{line}: too few to tell whether it says so of any answer"
+    line = f"All {count} verdicts of the judge {judge} are the same, {values}"
+    return f"{line}: all answers may be so, or it says so of any"
+
+
+def _tell_doubtful(said: Sequence[Said], lines: Lines) -> Iterator[tuple[str, list[str]]]:
     """Say of verdicts that they are not what words alone say of the same answers, and name what they discredit."""
     for one in said:
         record, all_keys = _record(one.name), [f"{one.use.module}.{key}" for key in one.use.judged]
@@ -178,7 +187,7 @@ def _tell_doubtful(said: Sequence[_Said], lines: Lines) -> Iterator[tuple[str, l
             yield f"The judge {one.judge} {far.told}: {_SEE}", all_keys if far.apart else []
 
 
-def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
+def _tell_refused(one: Said, record: KeyRecord, lines: Lines) -> str:
     """Say of verdicts that many are against answers that words alone find right, as an inverted judge's are."""
     wrong = record.range[0] or 0.0
     right, _ = _part(one.verdicts, record, lines)
@@ -189,7 +198,7 @@ def _tell_refused(one: _Said, record: KeyRecord, lines: Lines) -> str:
     return f"gives {_show(one.name)} {_write(wrong)} to {refused} of {len(right)} answers that hold {held}"
 
 
-def _tell_against(one: _Said, record: KeyRecord, lines: Lines) -> str:
+def _tell_against(one: Said, record: KeyRecord, lines: Lines) -> str:
     """Say of verdicts that fewer find an answer right where words alone do than where these do not."""
     parts = _part(one.verdicts, record, lines)
     if "right" not in record.grades or min(map(len, parts)) < TO_CHECK:
@@ -210,7 +219,7 @@ def _part(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> tuple[list[flo
     return parts
 
 
-def _find_far(one: _Said, record: KeyRecord, lines: Lines) -> _Far | None:
+def _find_far(one: Said, record: KeyRecord, lines: Lines) -> _Far | None:
     """Find out whether verdicts are far from what words alone say on average; less far, nearly always the same too."""
     total = one.counts.total()
     ((verdict, count),) = one.counts.most_common(1) or [("", 0)]

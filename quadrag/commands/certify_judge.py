@@ -15,6 +15,7 @@ import argparse
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,16 +98,19 @@ def run(arguments: argparse.Namespace) -> int:
         raise QuadragError(f"{few}, or leave out --out")
     if arguments.judge_large is not None:
         return _certify_cascade(arguments, labels)
-    found = [measure(labels, one) for one in _verdicts(arguments, labels)]
-    if not found:
-        found = [measure(labels, known_verdicts(labels, name)) for name in list_judges(labels)]
-        if not found:
+    judges = list(_verdicts(arguments, labels))
+    if not judges:
+        judges = [known_verdicts(labels, name) for name in list_judges(labels)]
+        if not judges:
             raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge or --verdicts")
         if arguments.out:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {list_judges(labels)[0]}")
-    certificate, judges = certify(found[0]), [one.verdicts for one in found]
-    if not _write(arguments, labels, judges, certificate):
+    if _is_invalid(arguments, labels, judges):
         return 3
+    found = [measure(labels, one) for one in judges]
+    certificate = certify(found[0])
+    if arguments.out:
+        certificate.write(Path(arguments.out))
     if len(found) == 1 or arguments.against:
         _tell_worth(arguments, f"{keep_name(certificate.judge)} ", certificate)
     tell(arguments, describe_labels(labels))
@@ -167,15 +171,18 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     from quadrag.baselines.certify.choose import choose_cascade
     from quadrag.baselines.certify.figures import measure
     from quadrag.baselines.certify.tables import CASCADE, describe_labels, tabulate, tabulate_cascade
+    from quadrag.baselines.certify.verdicts import leave_to_rules
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
 
-    judges = list(_verdicts(arguments, labels))
+    judges = leave_to_rules(list(_verdicts(arguments, labels)))
+    if _is_invalid(arguments, labels, judges):
+        return 3
     choice = choose_cascade(labels, judges, arguments.keep_agreement)
     found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
     certificate = certify(found[-1], choice)
-    if not _write(arguments, labels, judges, certificate):
-        return 3
+    if arguments.out:
+        certificate.write(Path(arguments.out))
     print(certificate.judge)
     _tell_worth(arguments, "", certificate)
     tell(arguments, describe_labels(choice.labels))
@@ -184,17 +191,33 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     return _end(arguments)
 
 
-def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate: Any) -> bool:
-    """Write the certificate; where a judge said too little that can be read, only say so: figures would say nothing."""
-    from quadrag.baselines.certify.figures import tell_few
+def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool:
+    """Say of a judge that it said too little that can be read, or of too few questions: figures would say nothing.
 
-    invalid = _invalid(labels, judges, arguments.max_failed)
-    invalid = invalid or (arguments.out and tell_few(certificate.figures["groups"]))
-    if invalid:
-        tell_bad(f"INVALID, {invalid}")
-    elif arguments.out:
-        certificate.write(Path(arguments.out))
-    return not invalid
+    Raises:
+        QuadragError: what a judge said is of labels of one class alone.
+    """
+    from quadrag.baselines.certify.figures import count_groups, tell_few
+    from quadrag.baselines.certify.labels import check_classes
+    from quadrag.baselines.certify.verdicts import list_judged
+    from quadrag.run_record import MOST_FAILED
+
+    most = MOST_FAILED if arguments.max_failed is None else arguments.max_failed
+    for one in judges:
+        asked = len(labels.items) - len(one.by_rule)
+        lacking = sum(one.given.get(item.id) is None for item in labels.items) - len(one.by_rule)
+        if one.usage and asked * most < lacking < len(labels.items):
+            ruled = f"; {len(one.by_rule)} more are decided by rule" if one.by_rule else ""
+            said = f"{one.judge} gave no readable verdict on {lacking} of {asked} items{ruled}; no certificate"
+            tell_bad(f"INVALID, {said}{one.explain_unread(labels.graded)}")
+            return True
+        judged = list_judged(labels, one)
+        if arguments.out and (few := tell_few(count_groups(judged))):
+            tell_bad(f"INVALID, {few}")
+            return True
+        if not labels.ranked:
+            check_classes(replace(labels, items=judged, notes=[]), f"{labels.name}, what {one.judge} judged")
+    return False
 
 
 def _end(arguments: argparse.Namespace) -> int:
@@ -275,19 +298,3 @@ def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: st
         if session.fresh:
             session.reuse.since = session.reuse.began
         yield session.judges[0]
-
-
-def _invalid(labels: Any, judges: Any, most: float | None) -> str | None:
-    """Say of which live judge too many verdicts are lacking; None of none."""
-    from quadrag.baselines.certify.asking import count_asked
-    from quadrag.run_record import MOST_FAILED
-
-    total = len(labels.items)
-    for one in judges:
-        lacking = sum(one.given.get(item.id) is None for item in labels.items)
-        if one.usage and lacking > total * (MOST_FAILED if most is None else most):
-            why = one.explain_unread(labels.graded)
-            asked = count_asked(labels)
-            ruled = f"; {total - asked} more are decided by rule" if asked < total else ""
-            return f"{one.judge} gave no readable verdict on {lacking} of {asked} items{ruled}; no certificate{why}"
-    return None

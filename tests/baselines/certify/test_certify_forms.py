@@ -62,7 +62,7 @@ def test_pairs_are_the_sign_of_two_values(cli, tmp_path, real_data):
         )
         assert done.code == 0, done.err
     # It gives every answer the same, so it calls every pair even: right on the 85 that people do.
-    assert re.search(rf"^j +{8500 / 280:.1f} +0\.00 ", done.out, flags=re.MULTILINE)
+    assert re.search(rf"^j +{8500 / 280:.1f}! +0\.00! ", done.out, flags=re.MULTILINE)
     assert re.search(r"^people \(ceiling\) +60\.0", done.out, flags=re.MULTILINE)
 
 
@@ -152,5 +152,5 @@ def test_hallucination_needs_passages_and_no_gold(cli, tmp_path):
         done = cli("certify-judge", "labels.csv", *spec)
     assert bare.code == 2 and "labels has no passages to show a judge" in bare.err
     assert done.code == 0, done.err
-    assert re.search(r"^j +50\.0 +0\.00 ", done.out, flags=re.MULTILINE)
+    assert re.search(r"^j +50\.0! +0\.00! ", done.out, flags=re.MULTILINE)
     assert any("text of one" in body["messages"][-1]["content"] for body in server.bodies)

@@ -95,7 +95,8 @@ def test_an_interval_without_width_is_not_shown_and_long_lines_are_broken(sheets
     rows = [f"{n},{'right' if n % 2 else 'wrong'}" for n in range(40)]
     labels, said = "id,label\n" + "\n".join(rows), "id,verdict\n" + "\n".join(f"{n},wrong" for n in range(40))
     done = sheets("--verdicts", "verdicts.csv", "--out", "certificate.json", labels=labels, verdicts=said)
-    assert re.search(r"^verdicts +50\.0 +0\.00 +0\.\d\d +40\n +35\.2 to 64\.8 +– +", done.out, re.MULTILINE), done.out
+    found = re.search(r"^verdicts +50\.0! +0\.00! +0\.\d\d! +40\n +35\.2 to 64\.8 +– +", done.out, re.MULTILINE)
+    assert found, done.out
     found = json.loads(Path("certificate.json").read_text(encoding="utf-8"))["figures"]
     assert found["kappa_interval"] == [0, 0], "the file keeps all"
     assert max(map(len, done.out.splitlines())) <= 100
@@ -132,7 +133,7 @@ def test_a_first_look_asks_about_some_labels_and_says_so(cli, tmp_path):
 
 
 def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
-    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
+    (tmp_path / "labels.csv").write_text(LABELS + MORE, encoding="utf-8")
     with ChatServer(models=["j"], text='{"score": 1}') as server:
         server.rules += [Rule("reply", match=city, message={"content": text}) for city, text in REPLIES.items()]
         spec = ("--judge", f"{server.url}#j", "--ledger", "ledger.sqlite")
@@ -140,13 +141,15 @@ def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
         assert done.code == 0, done.err
         asked = len(server.bodies)
         again = cli("certify-judge", "labels.csv", *spec, "--replay")
-    # Of six answers one equals its gold and one is missing: four are asked about, twice.
-    assert asked == 8
+    # Of eight answers one equals its gold and one is missing: six are asked about, twice.
+    assert asked == 12
     assert "j: 1 items without a verdict (unparsable 1), left out." in done.out
     assert "asked 2 times, the same verdict each time on 100.0% of 5 items." in done.out
-    assert re.search(r"^j +100\.0 +1\.00 ", done.out, flags=re.MULTILINE)
-    assert "4 replies from the ledger" in again.out
+    for name, n in (("j", 5), ("rules and j", 7)):
+        assert re.search(rf"^{name} +100\.0 +1\.00 .* {n}$", done.out, flags=re.MULTILINE), done.out
+    assert "6 replies from the ledger" in again.out
     assert json.loads((tmp_path / "c.json").read_text())["judge"] == "j"
 
 
+MORE = "7,Highest mountain?,It is Everest,Mount Everest,right\n8,Longest river?,It is the Nile,Nile,right\n"
 REPLIES = {"Milan": '{"score": 0}', "Saturn": '{"score": 0}', "Shakespeare": "Well."}

@@ -128,7 +128,8 @@ def test_one_line_for_files_that_are_something_else(cli, tmp_path, name, content
 
 
 def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
-    (tmp_path / "labels.csv").write_text(LABELS, encoding="utf-8")
+    more = "7,Highest mountain?,It is Everest,Mount Everest,right\n"
+    (tmp_path / "labels.csv").write_text(LABELS + more, encoding="utf-8")
     dead = cli("certify-judge", "labels.csv", "--judge", "http://127.0.0.1:9/v1#j", "--ledger", "a", "--out", "c.json")
     assert dead.code == 2 and dead.err.startswith("quadrag: ")
     with ChatServer(models=["j"], text="no verdict") as server:
@@ -143,10 +144,10 @@ def test_a_dead_or_silent_judge_makes_no_certificate(cli, tmp_path):
         repaired = [cli(*again, *more).code for more in ((), ("--fresh",))]
     assert silent.code == 3 and repaired == [3, 0]
     why = "it said 'no verdict', where a verdict is like '{\"score\": 1}': try --judge-format json, or another judge"
-    told = "quadrag: INVALID, j gave no readable verdict on 4 of 4 items; 2 more are decided by rule; no certificate"
+    told = "quadrag: INVALID, j gave no readable verdict on 5 of 5 items; 2 more are decided by rule; no certificate"
     assert silent.err == f"{told}; {why}; --fresh asks this one anew\n"
     assert silent.out == "", "no figure of a judge that says nothing"
-    begin = "quadrag: 无效（INVALID）：向 j 问了 4 题，其中 4 题没有读得懂的判断；另有 2 题由规则判定；不写认证；它说“"
+    begin = "quadrag: 无效（INVALID）：向 j 问了 5 题，其中 5 题没有读得懂的判断；另有 2 题由规则判定；不写认证；它说“"
     assert chinese.err.startswith(begin), chinese.err
     assert none.code == 2 and '它说“no verdict”，而判断应如“{"score": 1}”：试用 --judge-format json' in none.err
 
