@@ -1,11 +1,14 @@
 """How often intervals of corrected scores hold the truth, and how wide they are: PPI++, labels alone, Rogan-Gladen.
 
-First a judge that errs on 14% of the answers, over rates and numbers of labels, ten times as many answers unlabelled;
-then, with the real label files, recorded GPT-4 on OpenQA-eval: 200 labels drawn with replacement, the unlabelled part
-redrawn at its full size. Goal: 93 to 97%. A cell passes where the interval of its own counting error meets that band.
-`drawn` is the draw of `quadrag label`, stratum by stratum, of as many labels. On the real files also two cascades that
-end in GPT-4: how often each agrees with people, and the share of GPT-4's calls that it saves, as chosen on all labels
-and on labels that it was not chosen on; `quadrag certify-judge openqa-eval` prints the same.
+First a judge that errs on 14% of the answers, over rates and numbers of labels, ten times as many answers unlabelled.
+Then answers of which rules decide a part before the judge, 60% of them right: `certificate` corrects the judged ones by
+rates of other judged labels, `all alike` by rates of labels that rules decided too, `PPI++` by labels of the answers
+themselves, `strata` with rules and judge apart. Then, with the real label files, recorded GPT-4 on OpenQA-eval: 200
+labels drawn with replacement, the unlabelled part redrawn at its full size. Goal: 93 to 97%. A cell passes where the
+interval of its own counting error meets that band. `drawn` is the draw of `quadrag label`, stratum by stratum, of as
+many labels. On the real files also two cascades that end in GPT-4: how often each agrees with people, and the share of
+GPT-4's calls that it saves, as chosen on all labels and on labels that it was not chosen on; `quadrag certify-judge
+openqa-eval` prints the same.
 
     python benchmarks/judges.py
     python benchmarks/judges.py REAL/real_labels
@@ -16,6 +19,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +34,11 @@ from quadrag.stats.ppi import Estimate, Rates, ppi_mean, ppi_stratified, rogan_g
 
 ERRS = 0.14
 BAND = (0.93, 0.97)
+RIGHT = 0.6  # of the answers of which rules decide a part
+BY_RULE = ((0.2, 0.0), (0.4, 0.0), (0.4, 0.1), (0.8, 0.3))  # shares of the right ones, and of the wrong
+RATES = ((0.6, 0.95), (0.9, 0.9), (0.75, 0.75), (0.95, 0.6))  # sensitivity and specificity
 Values = NDArray[np.float64]
+Cell = tuple[str, float, list[Interval]]
 
 
 def normal(found: Estimate) -> Interval:
@@ -49,7 +57,7 @@ def drawn(draw: np.random.RandomState, truth: Values, said: Values, n: int) -> I
     return found.interval
 
 
-def simulate(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[str, float, list[Interval]]]:
+def simulate(n: int, rate: float, sets: int, seed: int) -> Iterator[Cell]:
     draw = np.random.RandomState(seed)
     found: dict[str, list[Interval]] = {"labels alone": [], "PPI++": [], "PPI++, normal": [], "PPI++, drawn": []}
     for _ in range(sets):
@@ -64,7 +72,37 @@ def simulate(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[str, f
         yield name, rate, intervals
 
 
-def genuine(folder: Path, sets: int, n: int = 200) -> Iterator[tuple[str, float, list[Interval]]]:
+def ruled(shares: tuple[float, float], rates: tuple[float, float], n: int, sets: int) -> Iterator[Cell]:
+    """Let rules decide shares of right and of wrong answers, and a judge of such rates the others."""
+    draw = np.random.RandomState(2333)
+    found: dict[str, list[Interval]] = {"certificate": [], "all alike": [], "PPI++": [], "strata": []}
+
+    def answers(count: int) -> tuple[Values, NDArray[np.bool_], Values]:
+        right = draw.rand(count) < RIGHT
+        by_rule = draw.rand(count) < np.where(right, *shares)
+        says = draw.rand(count) < np.where(right, rates[0], 1 - rates[1])
+        return right.astype(float), by_rule, np.where(by_rule, right, says).astype(float)
+
+    for _ in range(sets):
+        labels, settled, said = answers(n)
+        truth, by_rule, values = answers(10 * n)
+        judged = values[~by_rule]
+        for name, here in (("certificate", ~settled), ("all alike", np.ones(n, dtype=bool))):
+            right, says = labels[here] == 1, said[here]
+            if len({*right}) < 2:
+                continue  # no certificate is made of one class
+            known = Rates(says[right].mean(), int(right.sum()), 1 - says[~right].mean(), int((~right).sum()))
+            corrected = rogan_gladen(judged.mean(), len(judged), known, known=list(values[by_rule]))
+            found[name] += [corrected.interval] if corrected else []
+        found["PPI++"].append(ppi_mean(truth[:n], values[:n], values[n:]).interval)
+        parts = list(by_rule[:n]), list(by_rule[n:])
+        if len({*parts[0]}) == 2:
+            found["strata"].append(ppi_stratified(truth[:n], values[:n], values[n:], *parts).interval)
+    for name, intervals in found.items():
+        yield name, RIGHT, intervals
+
+
+def genuine(folder: Path, sets: int, n: int = 200) -> Iterator[Cell]:
     labels = open_labels("openqa-eval", None, folder)
     given = known_verdicts(labels, "recorded:gpt-4").given
     both = [(item.label, given[item.id]) for item in labels.items if given[item.id] is not None]
@@ -96,14 +134,14 @@ def cascades(folder: Path) -> None:
         print(f"  cross-validated agreement {honest:.4f}  calls saved {found.saved:.1%}")
 
 
-def show(what: str, cells: Iterator[tuple[str, float, list[Interval]]]) -> None:
+def show(what: str, cells: Iterator[Cell]) -> None:
     for name, rate, intervals in cells:
         held = sum(low <= rate <= high for low, high in intervals)
         low, high = wilson(held, len(intervals))
         width = float(np.mean([high - low for low, high in intervals]))
         passes = "passes" if high >= BAND[0] and low <= BAND[1] else "fails"
         share = f"{held / len(intervals):6.1%} ({low:.1%} to {high:.1%})"
-        print(f"{what:22} {name:14} width {width:.4f}  held {share} {passes}")
+        print(f"{what:24} {name:14} width {width:.4f}  held {share} {passes}")
 
 
 def main() -> None:
@@ -119,6 +157,9 @@ def main() -> None:
         for n in (50, 300, 3000):
             for rate in (0.02, 0.2, 0.5):
                 show(f"n {n}, rate {rate:.0%}", simulate(n, rate, arguments.sets, seed=n))
+        for n, shares, rates in product((50, 100, 300), BY_RULE, RATES):
+            cell = "{:.0%}/{:.0%} {:g}/{:g}".format(*shares, *rates)
+            show(f"n {n}, {cell}", ruled(shares, rates, n, arguments.sets))
     print(f"{arguments.sets} sets each, {time.perf_counter() - started:.0f} s")
 
 

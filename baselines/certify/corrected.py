@@ -1,4 +1,10 @@
-"""A run's judged score corrected for its judge with labels of the run's own items."""
+"""A run's judged score corrected with labels of the run's own items.
+
+What is corrected is the run's value, of rules and judge together: the value of each item, whoever gave it, stands on
+both sides, so what rules get wrong is corrected as what the judge does. (Strata of the two are hardly narrower, and
+hold the truth less often where labels are few: `benchmarks/judges.py`.) A certificate, which knows nothing of the
+rules' errors, takes what they decide as it is. How often labels agree with the judge is told of its own verdicts alone.
+"""
 
 from collections.abc import Sequence
 from statistics import fmean
@@ -16,14 +22,15 @@ class Corrected(NamedTuple):
     """A corrected score.
 
     Attributes:
-        plain: the judge's own mean over what it gave a verdict on.
+        plain: the run's own mean over what has a value.
         estimate: people's mean, by labels and verdicts.
         alone: the interval of as many labels drawn at random, without the judge.
         n: labels.
         total: items.
-        read: those with a verdict.
+        read: those with a value.
+        ruled: those whose value a rule gave.
         agreed: labels that say what the judge says.
-        both: labels of items with a verdict.
+        both: labels of items with a verdict of the judge.
     """
 
     plain: float
@@ -32,6 +39,7 @@ class Corrected(NamedTuple):
     n: int
     total: int
     read: int
+    ruled: int
     agreed: int
     both: int
 
@@ -68,9 +76,14 @@ def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
     else:
         estimate = ppi_mean(values, said, rest)
     read = [item.value for item in items if item.value is not None]
-    both = [item.value == value for item, value in zip(labelled, values, strict=True) if item.value is not None]
+    both = [
+        item.value == value
+        for item, value in zip(labelled, values, strict=True)
+        if item.value is not None and not item.ruled
+    ]
+    ruled = sum(item.ruled for item in items)
     alone = labels_alone(values, estimate.value)
-    return Corrected(fmean(read), estimate, alone, len(values), len(items), len(read), sum(both), len(both))
+    return Corrected(fmean(read), estimate, alone, len(values), len(items), len(read), ruled, sum(both), len(both))
 
 
 def labels_alone(values: Sequence[float], mean: float) -> Interval:

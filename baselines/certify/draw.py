@@ -25,7 +25,10 @@ Rows = list[list[str]]
 
 
 class Judged(NamedTuple):
-    """An item of a run: what a person is shown, and the value that the judge gave; None where it gave none."""
+    """An item of a run: what a person is shown, and its value; None where the judge gave none.
+
+    `ruled` tells that a rule gave the value, and the judge was not asked.
+    """
 
     id: str
     question: str
@@ -33,6 +36,7 @@ class Judged(NamedTuple):
     answer: str
     value: float | None
     passages: str = ""
+    ruled: bool = False
 
     @property
     def stratum(self) -> str:

@@ -37,7 +37,8 @@ def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
     rows = [row for result in results for row in select_whole(result.scores) if _is_judged(row)]
     given = _list_given(results)
     used = [one for row in rows if (one := find_certificate(given, row["signature"]))]
-    lines = [_judge_line(one) for one in given if one in used and "agreement" in one.figures]
+    certified = [one for one in given if one in used and "agreement" in one.figures]
+    lines = [line for one in certified for line in _judge_lines(one)]
     columns = ["agreement", "kappa", "AC1", "n"]
     notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
     return [Grid("Agreement of the judge with people", "judge", columns, lines, notes, "points")] if lines else []
@@ -47,19 +48,25 @@ def _list_given(results: Sequence[Result]) -> list[Certificate]:
     return unique(one for result in results for one in result.certificates)
 
 
-def _judge_line(one: Certificate) -> Line:
+def _judge_lines(one: Certificate) -> Iterator[Line]:
+    """Yield the line of a judge and, where rules decide some items, that of rules and judge together."""
+    name = f"{keep_name(one.judge)}, {one.labels['name']}"
+    yield Line(name, _judge_cells(one.figures))
+    if pipeline := one.figures.get("pipeline"):
+        yield Line(f"rules and {name}", _judge_cells(pipeline))
+
+
+def _judge_cells(figures: Mapping[str, Any]) -> list[Cell]:
     cells = []
     for name in ("agreement", "kappa", "ac1"):
-        value, between = one.figures.get(name), one.figures.get(f"{name}_interval")
+        value, between = figures[name], figures[f"{name}_interval"]
         bounds = tuple(between[:2]) if between else None
         write, scale = (write_percent, 100) if name == "agreement" else (round_two, 1)
         alike = bounds and bounds[0] == bounds[1]  # without a width it would look like certainty
         text = NOTHING if alike else join_bounds([*map(write, bounds or ())])
         figure = None if value is None else Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
         cells.append(Cell("–") if value is None else Cell(write(value), text, figure))
-    return Line(
-        f"{keep_name(one.judge)}, {one.labels['name']}", [*cells, Cell(str(one.figures.get("n", one.labels["n"])))]
-    )
+    return [*cells, Cell(str(figures["n"]))]
 
 
 def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
@@ -168,7 +175,9 @@ def _note_corrected(
 ) -> Iterator[str]:
     """Yield the score corrected by a certificate alone, where it is of the value that was graded.
 
-    What rules decide stands as it is. Nothing is said of a judge that is not to be used, nor of too few verdicts.
+    The judge's verdicts here are corrected by its rates on labels that it judged itself. What rules decide stands as it
+    is, on both sides: what they get wrong the labels of other answers do not tell. Nothing is said of a judge that is
+    not to be used, nor of too few verdicts.
 
     Args:
         row: of a judge, over all items.

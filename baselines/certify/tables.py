@@ -240,13 +240,16 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     """Make the table of a corrected score: the judge's own, that of labels alone, and the corrected one."""
     value, between = found.estimate.value, found.estimate.interval
     lines = [
-        Line("the judge alone", [Cell(_percent(found.plain)), Cell(NOTHING), Cell(str(found.read))]),
+        Line(
+            "rules and the judge" if found.ruled else "the judge alone",
+            [Cell(_percent(found.plain)), Cell(NOTHING), Cell(str(found.read))],
+        ),
         Line("corrected by labels", [Cell(_percent(value)), Cell(_both(between, _percent)), Cell(str(found.total))]),
         Line("labels alone", [Cell(_percent(value)), Cell(_both(found.alone, _percent)), Cell(str(found.n))]),
     ]
     notes = [
         "Percent.",
-        f"The judge and the labels agree on {found.agreed} of {found.both}.",
+        *[f"The judge and the labels agree on {found.agreed} of {found.both}."] * bool(found.both),
         *["It says the opposite of people more often than not: its own value says nothing."]
         * (2 * found.agreed < found.both),
         found.sentence,

@@ -79,7 +79,7 @@ def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:
-    """Return what is graded, and the judged items of the run with what a person must see."""
+    """Return what is graded, and the items of the run that judge or rules decided with what a person must see."""
     from quadrag.baselines.certify.draw import Judged
     from quadrag.baselines.certify.grades import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader
@@ -114,7 +114,8 @@ def _read_items(arguments: argparse.Namespace) -> Any:
         passages = "\n\n".join(passage.text for passage in shown.passages) if by_passages else ""
         # What `official` makes of a verdict that could not be read is nothing that the judge said.
         said = None if reason_of(value, "corrected") in FAILED else value["official"]
-        items.append(Judged(name, before + shown.question.query, gold, answer, said, passages))
+        ruled = "official" in value.get("ruled", ())
+        items.append(Judged(name, before + shown.question.query, gold, answer, said, passages, ruled))
     if not items:
         raise QuadragError(f"{folder} holds no judged answer; expected one at least")
     if all(item.value is None for item in items):

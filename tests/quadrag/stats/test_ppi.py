@@ -100,6 +100,48 @@ def test_rogan_gladen_claims_nothing_that_it_cannot_know():
     assert alike.interval.low < 0.9, "six verdicts of a kind are no certainty"
 
 
+def answers(draw, n, by_rule, rates):
+    """Answers of which 60% are right: whether they are, whether a rule decides, and what rules and judge say."""
+    right = draw.rand(n) < 0.6
+    settled = draw.rand(n) < np.where(right, *by_rule)
+    says = draw.rand(n) < np.where(right, rates[0], 1 - rates[1])
+    return right.astype(float), settled, np.where(settled, right, says).astype(float)
+
+
+def rates_of(labels, said):
+    right = labels == 1
+    return Rates(said[right].mean(), int(right.sum()), 1 - said[~right].mean(), int((~right).sum()))
+
+
+def test_judged_answers_are_corrected_by_rates_of_judged_labels():
+    # Of 1,000 answers 600 are right, 240 of these by a rule; the judge finds 60% of the rest and takes 5% of the wrong.
+    known, judged = [1.0] * 240, (360 * 0.6 + 400 * 0.05) / 760
+    found = rogan_gladen(judged, 760, Rates(0.6, 360, 0.95, 400), known=known)
+    assert found.value == pytest.approx(0.6)
+    mixed = rogan_gladen(judged, 760, Rates((240 + 360 * 0.6) / 600, 600, 0.95, 400), known=known)
+    assert mixed.value == pytest.approx(0.519, abs=5e-4), "rates of what rules decided too"
+
+
+# Shares of right and of wrong answers that rules decide; the judge's sensitivity and specificity.
+@pytest.mark.slow(150, 400, 4000)
+@pytest.mark.parametrize("by_rule", [(0.0, 0.0), (0.4, 0.0), (0.4, 0.1), (0.8, 0.3)])
+@pytest.mark.parametrize("rates", [(0.6, 0.95), (0.9, 0.9), (0.75, 0.75), (0.95, 0.6)])
+def test_intervals_hold_the_truth_whatever_share_rules_decide(by_rule, rates, rounds):
+    draw, n = np.random.RandomState(2333), 300
+    held = {"certificate": 0, "labels": 0}
+    for _ in range(rounds):
+        labels, settled, said = answers(draw, n, by_rule, rates)
+        truth, ruled, values = answers(draw, 5 * n, by_rule, rates)
+        judged = values[~ruled]
+        known = rates_of(labels[~settled], said[~settled])
+        found = rogan_gladen(judged.mean(), len(judged), known, known=list(values[ruled]))
+        held["certificate"] += found.interval.low <= 0.6 <= found.interval.high
+        found = ppi_mean(truth[:n], values[:n], values[n:])
+        held["labels"] += found.interval.low <= 0.6 <= found.interval.high
+    noise = 3 * math.sqrt(0.05 * 0.95 / rounds)
+    assert all(0.93 - noise <= count / rounds <= 0.97 + noise for count in held.values()), held
+
+
 @pytest.mark.slow(300, 600, 4000)
 @pytest.mark.parametrize(("n", "rate"), [(50, 0.02), (50, 0.5), (300, 0.2)])
 def test_intervals_hold_the_truth_as_often_as_they_say(n, rate, rounds):
