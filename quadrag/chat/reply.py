@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from quadrag.metrics._shared.tally import split_reasoning
+
+__all__ = ["Failure", "Reply", "as_verdict", "read_completion", "read_message", "split_reasoning"]
+
 Row = dict[str, Any]
 # What a call came to: a ledger row, or the one-line reason why there is none.
 Outcome = Row | str
@@ -16,7 +20,6 @@ Outcome = Row | str
 NOT_ASKED = "not asked"
 # Kinds of replies, and calls without one, that the user may have asked for again.
 RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"
-_OPEN, _CLOSE = "<think>", "</think>"
 # No model reads or writes more tokens at once; a larger count would be a wrong price.
 _MOST_TOKENS = 10**9
 
@@ -64,25 +67,6 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
     if isinstance(result, Reply) and result.finish_reason == "length":
         return Failure("truncated", "the reply was cut by length; raise max_tokens")
     return result if isinstance(result, Failure) else result.text
-
-
-def split_reasoning(content: str) -> tuple[str, str | None]:
-    """Split a model's output into answer and reasoning.
-
-    Args:
-        content: the output. Chat templates that open the reasoning themselves leave only ``</think>`` in it.
-
-    Returns:
-        The answer, and the reasoning or None. Reasoning without an end leaves an empty answer.
-    """
-    start = content.lstrip()
-    if start.startswith(_OPEN):
-        thought, closed, answer = start.removeprefix(_OPEN).partition(_CLOSE)
-        return (answer.lstrip() if closed else ""), thought.strip()
-    thought, closed, answer = content.partition(_CLOSE)
-    if closed and _OPEN not in thought:
-        return answer.lstrip(), thought.strip()
-    return content, None
 
 
 def read_completion(output: Any) -> Row:
