@@ -22,7 +22,8 @@ _LIKE = {
 }
 _PLAIN = {char: plain for plain, chars in _LIKE.items() for char in chars}
 _GROUPED = re.compile(
-    rf"(?<![0-9])(?<![0-9][.,])[1-9][0-9]{{0,2}}(?P<mark>[,'{_HARD}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*(?!(?P=mark)?[0-9])"
+    rf"(?<![0-9])(?<![0-9][.,])[1-9][0-9]{{0,2}}(?P<mark>[,'{_HARD}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
+    r"(?!(?P=mark)?[0-9])"
 )
 # Han, kana and bopomofo, with their punctuation: a blank beside one of them separates nothing.
 _CLOSE = "[\u2e80-\u312f\u3190-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"

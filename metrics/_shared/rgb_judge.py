@@ -37,8 +37,8 @@ _MARKUP = re.compile(r"</?\w+>|[*_`~#\"()\[\]]+|(?<!\w)'|'(?!\w)")
 _OPENING = re.compile(r"^\W*(?:(?:verdict|answer|reply)\W+)?(yes|no)\b\W*", re.IGNORECASE)
 _CLAUSE = re.compile(r"[.;!?。；！？]+|,? (?:but|yet|although|though|while|whereas|because|since)\b", re.IGNORECASE)
 _NEGATION = re.compile(
-    r"n't\b|\b(?:no|not|never|none|nothing|nor|neither|nowhere|hardly|barely|scarcely|without|cannot|fail(?:s|ed|ure)?|unable"
-    r"|lacks?|(?:false|untrue|incorrect|doubtful) that)\b",
+    r"n't\b|\b(?:no|not|never|none|nothing|nor|neither|nowhere|hardly|barely|scarcely|without|cannot|unable|lacks?"
+    r"|fail(?:s|ed|ure)?|(?:false|untrue|incorrect|doubtful) that)\b",
     re.IGNORECASE,
 )
 

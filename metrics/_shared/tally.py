@@ -30,7 +30,7 @@ def string(value: Any, name: str, null: bool = False) -> Any:
     Raises:
         ValueError: it is no string (nor None or what stands for it in a column, with `null`).
     """
-    if null and (value is None or isinstance(value, float) and value != value or type(value).__name__ == "NAType"):
+    if null and (value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"):
         return None
     if not isinstance(value, str):
         raise ValueError(f"{name} is {type(value).__name__}; expected a string{' or None' if null else ''}")

@@ -55,8 +55,10 @@ No, the question is not addressed by the documents.
 
 _READER = SentenceReader(
     mention=r"\b(?:un)?addressed\b",
-    affirmed=r"(?:^|\b(?:is|are|was|were|be|been|has|have|seems?|appears?|documents|it|they)\b)(?: \w+){0,2} ?\baddressed\b",
-    negated=r"(?:(?:\b(?:not(?! only\b| just\b| merely\b)|cannot|never)|n't) (?:\w+ ){0,2}?addressed|\bunaddressed)\b",
+    affirmed=(
+        r"(?:^|\b(?:is|are|was|were|be|been|has|have|seems?|appears?|documents|it|they)\b)(?: \w+){0,2} ?\baddressed\b"
+    ),
+    negated=(r"(?:\b(?:not(?! only\b| just\b| merely\b)|cannot|never)|n't) (?:\w+ ){0,2}?addressed\b|\bunaddressed\b"),
     opens=False,
 )
 

@@ -16,10 +16,8 @@ from .fold import (
 _LONGEST = 1_000  # characters; what is longer tells something
 # What refusals are written with in traditional characters.
 _SIMPLE = str.maketrans(
-    "暫無這個問題從確認資訊內文檔報還實在錯誤務網絡請連時發統訴澄體類為們對沒查經過說據給獲據關記錄結數線索參閱聯繫議幫應該點總處計評"
-    "準釋見現單頁額麼嗎歉與來將斷證識單並後樣論當詳",
-    "暂无这个问题从确认资讯内文档报还实在错误务网络请连时发统诉澄体类为们对没查经过说据给获据关记录结数线索参阅联系议帮应该点总处计评"
-    "准释见现单页额么吗歉与来将断证识单并后样论当详",
+    "暫無這個問題從確認資訊內檔報還實錯誤務網絡請連時發體類為們對沒經過說據給獲記錄結數線參閱聯繫議幫應該點總處準釋現單額麼與將斷",
+    "暂无这个问题从确认资讯内档报还实错误务网络请连时发体类为们对没经过说据给获记录结数线参阅联系议帮应该点总处准释现单额么与将断",
 )
 
 
@@ -30,7 +28,8 @@ def _any(*patterns: str) -> str:
 # Where a part ends: a sentence's end but no abbreviation's, a contrast; in Chinese a comma too.
 _ENDS = re.compile(
     r"(?<!\bdr)(?<!\b[mjs]r)(?<!\b[ms]s)(?<!\bmrs)(?<!\bst)(?<!\bvs)(?<!\b[a-z])[.!?…]+[\"'”’)]*(?=\s|$)"
-    r"|;\s|[,\s](?:but|however|though|although)\b,?|。|(?<=[\u4e00-\u9fff])[,!?;]|[,!?;](?=[\u4e00-\u9fff])|但是?|不过|然而"
+    r"|;\s|[,\s](?:but|however|though|although)\b,?|。|(?<=[\u4e00-\u9fff])[,!?;]|[,!?;](?=[\u4e00-\u9fff])"
+    r"|但是?|不过|然而"
 )
 
 # What may stand before the rest of a part, or be all of it.
@@ -40,7 +39,8 @@ _SOURCES = (
 )
 _POLITE = re.compile(
     _any(
-        r"(?:i'm|i am) afraid\b(?: that)?|(?:(?:i'm|i am|we're|we are) )?(?:very |so |truly )?sorry\b(?: about that| for (?:the|any) [\w ]+)?",
+        r"(?:i'm|i am) afraid\b(?: that)?",
+        r"(?:(?:i'm|i am|we're|we are) )?(?:very |so |truly )?sorry\b(?: about that| for (?:the|any) [\w ]+)?",
         r"(?:(?:i|we) apologi[sz]e|(?:my |our )?apologies)\b(?: for (?:the|any|not) [\w ]+)?",
         r"as an? [\w ]*\b(?:ai|language model|assistant)\b(?: (?:trained|developed|created) by \w+)?",
         r"(?:unfortunately|therefore|thus|so|and|hmm|well|currently|at this time|at the moment)\b",
@@ -61,38 +61,16 @@ _THING = r"(?:information|data|details|access|knowledge|context|records?|results
 _ZH_THING = r"(?:信息|资讯|资料|内容|答案|结果|记录|数据|文档|线索)"
 _ZH_SOURCES = r"(?:文档|资料|信息|资讯|内容|上下文|结果|文章|材料|原文|文本|段落|片段|背景|[文其]中)"
 _TELL = (
-    r"(?:contain|provide|mention|include|specify|state|say|tell|indicate|give|list|reveal|answer|address|cover|discuss)"
+    "(?:contain|provide|mention|include|specify|state|say|tell|indicate|give|list|reveal|answer|address|cover|discuss)"
 )
-_TOLD = _any(
-    *(
-        "provided",
-        "mentioned",
-        "stated",
-        "given",
-        "specified",
-        "included",
-        "found",
-        "contained",
-        "addressed",
-        "covered",
-    ),
-    *(
-        "discussed",
-        "disclosed",
-        "available",
-        "present",
-        "clear",
-        "known",
-        "answered",
-        "determined",
-        "inferred",
-        "listed",
-    ),
+_TOLD = (
+    "(?:provided|mentioned|stated|given|specified|included|found|contained|addressed|covered|discussed|disclosed|available"
+    "|present|clear|known|answered|determined|inferred|listed)"
 )
 _IS_NOT = r"(?:(?:is|are|was|were|has been|have been)(?: not|n't| never)|can(?: ?not|'t) be|could(?: not|n't) be)"
 _ANSWER = (
-    r"(?:it|(?:the|an?) (?:exact|precise|specific) (?:\w+ ){0,3}\w+|(?:(?:the|this|that|such|an?|any|relevant|requested|correct"
-    r"|your) ){0,2}(?:answer|question|information|data|detail)s?(?: to (?:this|that|the|your) question)?)"
+    r"(?:it|(?:the|an?) (?:exact|precise|specific) (?:\w+ ){0,3}\w+|(?:(?:the|this|that|such|an?|any|relevant|requested"
+    r"|correct|your) ){0,2}(?:answer|question|information|data|detail)s?(?: to (?:this|that|the|your) question)?)"
 )
 # Where it is not told: the end of a part, or the sources, which nothing follows that tells.
 _THERE = rf"(?: (?:in|by|from|within|on|based on|among) (?:\w+ ){{0,4}}{_SOURCES}(?: (?:provided|given|above))?)"
@@ -114,7 +92,8 @@ _DECLINES = re.compile(
         rf"(?:{_ANSWER} )?not (?:\w+ )?{_TOLD}(?:{_THERE}|$)",
         rf"(?:{_CANNOT}|(?:un|not )able to) (?:\w+ )?(?:be )?(?:{_FIND}|infer|tell)(?:e?d)?(?:{_THERE}|$)",
         rf"(?:(?:{_ANSWER}|that) (?:is|remains) )?"
-        r"(?:unknown|unclear|undetermined|unspecified|unavailable|unanswerable|unsure|n\.?/?a\.?|not (?:sure|certain|applicable))$",
+        r"(?:unknown|unclear|undetermined|unspecified|unavailable|unanswerable|unsure|n\.?/?a\.?"
+        r"|not (?:sure|certain|applicable))$",
         r"(?:no|not enough|insufficient) (?:\w+ )?(?:answer|response|context|info|knowledge)"
         r"(?:$| (?:available|found|provided|given)$)",
         # To make the question clear.
@@ -134,7 +113,8 @@ _DECLINES = re.compile(
         r"(?:还|确实|现在)?(?:无法|不能)(?:准确|直接|确切)?"
         r"(?:找到|查到|确定|回答|作答|解答|提供|得知|判断|推断|知道|获取|获得|确认|给出|得出|访问|了解|从|根据|为您|基于|查证)",
         rf"(?:找不到|查不到|(?:没有?|未)能?(?:找到|查到|搜索到|查询到|检索到)|没有|缺乏|缺少|暂?无).*{_ZH_THING}",
-        rf".{{0,12}}{_ZH_SOURCES}[中里]?(?:并|均|都|也)?(?:没有?|未)(?:明确|具体|直接)?(?:提供|提到|提及|包含|说明|给出|涉及|写明|介绍)"
+        rf".{{0,12}}{_ZH_SOURCES}[中里]?(?:并|均|都|也)?(?:没有?|未)(?:明确|具体|直接)?"
+        r"(?:提供|提到|提及|包含|说明|给出|涉及|写明|介绍)"
         r"|(?:没有|未)(?:提及|提到|提供|说明|找到)$|.{0,8}(?:信息|资讯|资料)不足",
         r"(?:(?:请|麻烦|能否|能不能|可否)(?:您|你)?|(?:您|你)(?:能否|可以|能))(?:再|具体|详细|明确|重新)*"
         r"(?:提供|补充|说明|澄清|告诉我|描述|提问)",

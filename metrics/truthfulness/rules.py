@@ -41,9 +41,9 @@ def distinct(texts: Sequence[str]) -> list[str]:
 def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
     """Decide what needs no judge.
 
-    An answer that says `i don't know`, in any case, is missing; for "corrected" not for what it says of a part alone. Of
-    the accepted answers, an equal one (ignoring case) accepts, and so does one with `invalid` in it where the answer has
-    it too; one of the two with `invalid` alone rejects. The others are open.
+    An answer that says `i don't know`, in any case, is missing; for "corrected" not where it goes on with what it does
+    not know and then tells something. Of the accepted answers, an equal one (ignoring case) accepts, and so does one
+    with `invalid` in it where the answer has it too; one of the two with `invalid` alone rejects. The others are open.
 
     Args:
         answer: the model's, trimmed and stripped.
