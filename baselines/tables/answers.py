@@ -157,7 +157,7 @@ def _tell_folded(result: Result) -> Iterator[str]:
         record = metric_record(name.partition(".")[0]).key(name.partition(".")[2])
         if not record.folded or record.about:
             continue
-        values = [tuple(row[name][profile] for profile in PROFILES) for row in result.items if name in row]
+        values = [tuple(row[name].get(profile) for profile in PROFILES) for row in result.items if name in row]
         values = [both for both in values if None not in both]
         # What else sets the two apart lowers the corrected value.
         otherwise = sum(low < high if record.differs else low != high for low, high in values)
