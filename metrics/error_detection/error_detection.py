@@ -28,7 +28,8 @@ OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does: without a judge a detected item also passes as
         corrected when the answer is a rejection, and a verdict detects if it holds "has identified" or "Yes".
-        "corrected" asks for a correct answer, understands negated verdicts, leaves unreadable ones unscored,
+        "corrected" asks for a correct answer, compares texts as folded, understands negated verdicts, leaves unreadable
+        ones unscored,
         and counts unscored items as not detected."""),
     **COMMON,
     **JUDGED,

@@ -26,8 +26,8 @@ decline, known by a fixed phrase (Rej in the paper) and, with a judge, by the ju
 OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does: with references, a correct answer counts as a
-        rejection, and a verdict without "not addressed" as none. "corrected" counts phrases alone, reads
-        verdicts in any case, leaves unreadable ones unscored, and counts unscored items as not rejected."""),
+        rejection, and a verdict without "not addressed" as none. "corrected" counts phrases alone, in any
+        case and as folded, reads verdicts so, leaves unreadable ones unscored, and counts unscored items as not rejected."""),
     **COMMON,
     **JUDGED,
 }

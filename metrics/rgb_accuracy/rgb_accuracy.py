@@ -21,7 +21,7 @@ that hold every needed part of the gold answer as a substring, case ignored. A r
 OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does; "corrected" counts items without an answer as
-        wrong and, in Chinese, removes spaces from golds and phrases too, not from answers alone."""),
+        wrong, and compares texts as folded: blanks, hyphens, apostrophes, width and grouped digits alike."""),
     **COMMON,
 }
 

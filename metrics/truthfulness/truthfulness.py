@@ -66,7 +66,7 @@ OPTIONS = {
         are cut to 75 tokens first."""),
     "profile": profile("""\
         "official" (default) scores as CRAG's code was meant to: only a straight apostrophe says "I don't know",
-        a verdict is read by pattern, and an item without one is a hallucination. "corrected" reads any apostrophe,
+        a verdict is read by pattern, and an item without one is a hallucination. "corrected" compares texts as folded,
         takes for missing whatever only declines to answer, repairs JSON, and keeps items without a verdict as a share
         of their own."""),
     "states": STATES,
