@@ -3,8 +3,8 @@
 
 What a well-formed object holds in its other fields is not read. Of a reply that is not well-formed, or has text around
 its objects, what stands as `field: value` is read, as folded, with whatever quotation marks and markup. Two verdicts
-that differ are none: neither is surely the judge's own. Linear in the length of a reply, whatever it holds. Nothing here
-knows the item or who judges.
+that differ are none: neither is surely the judge's own. Linear in the length of a reply, whatever it holds. Nothing
+here knows the item or who judges.
 """
 
 import json

@@ -27,7 +27,8 @@ OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does: with references, a correct answer counts as a
         rejection, and a verdict without "not addressed" as none. "corrected" counts phrases alone, in any
-        case and as folded, reads verdicts so, leaves unreadable ones unscored, and counts unscored items as not rejected."""),
+        case and as folded, reads verdicts so, leaves unreadable ones unscored, and counts unscored items as not
+        rejected."""),
     **COMMON,
     **JUDGED,
 }
