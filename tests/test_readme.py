@@ -86,7 +86,6 @@ NEEDS = (
     ),
     (r"\blm_eval (--include|ls)|score out$", "lm_eval", "make test-harness"),
     (r" inspect eval |logs/\*\.eval", "inspect_ai", "make test-harness"),
-    (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )
 DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^(export|mkdir|split) | > ")
