@@ -1,4 +1,4 @@
-"""JSON and YAML that come from outside, read into plain values: whatever stands there is a value or one clear line.
+"""JSON, YAML and other libraries' values that come from outside, read into plain values, or one clear line.
 
 Both libraries raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole
 number of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the
@@ -13,6 +13,10 @@ from quadrag.errors import QuadragError, one_line
 
 DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
 _LONGEST_SHOWN = 160  # characters of a parser's own words
+
+
+class Unreadable(Exception):
+    """What came is not of its form; the message says in a line what it is, and what was expected."""
 
 
 def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
@@ -63,6 +67,29 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     if deep:
         raise _too_deep(where, expected)
     return value
+
+
+def plain(value: Any) -> Any:
+    """Return a scalar of numpy, pandas or torch as Python's own; what is missing to them (NaN, NA, NaT) is None.
+
+    In a text half of a surrogate pair, as of an emoji that was cut apart, becomes U+FFFD: UTF-8 cannot hold it.
+    """
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        value = value.item()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return str.__str__(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return value
+
+
+def name_kind(value: Any) -> str:
+    """Name a value by its type, and a number as well by itself: ``a list``, ``an int (7)``, ``None``."""
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    shown = f" ({value})" if isinstance(value, (int, float)) else ""
+    return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
 
 
 def is_finite(value: Any) -> bool:

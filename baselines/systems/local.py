@@ -15,7 +15,7 @@ from typing import Any
 from quadrag import parallel
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.ledger.shelf import Shelf
-from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
+from quadrag.chat.reply import Failure, Reply, as_verdict, read_message
 from quadrag.errors import QuadragError, tell_extra
 from quadrag.trust import Pins, Trust, refuse_code
 
@@ -176,15 +176,9 @@ class LocalModel(parallel.Travels):
         ends = model.generation_config.eos_token_id
         ended = bool(new) and new[-1] in (ends if isinstance(ends, list) else [ends])
         usage = {"prompt_tokens": length, "completion_tokens": len(new)}
-        text, reasoning = split_reasoning(tokenizer.decode(new, skip_special_tokens=True).strip())
-        return {
-            "text": text,
-            "reasoning": reasoning,
-            "finish_reason": "stop" if ended else "length",
-            "usage": usage,
-            "latency": time.perf_counter() - start,
-            "created": time.time(),
-        }
+        said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
+        row = read_message(said, "stop" if ended else "length", usage)
+        return {**row, "latency": time.perf_counter() - start, "created": time.time()}
 
 
 def _find_device() -> Any:

@@ -8,7 +8,7 @@ A query whose reply the ledger has is not sent, so after a resumption batches ho
 undisturbed run, and a model that looks at a batch as a whole, or draws numbers, may answer otherwise.
 
 What this does not do: keep the model from the network or from files, bound its memory, cut answers to 75 tokens (the
-metric does), part reasoning from answers, or end processes that leave the model's process group.
+metric does), or end processes that leave the model's process group.
 """
 
 import contextlib
