@@ -16,10 +16,7 @@ from quadrag.records import Passage
 
 UNNAMED = "rag/"  # how a passage is called that has no id, before its rank
 OF_PASSAGES = "passages."  # stands before a key of passages among the keys that are not read
-_IDS = (
-    *("id", "_id", "id_", "node_id", "document_id", "doc_id", "docno", "docid"),
-    *("filepath", "source", "url"),
-)
+_IDS = ("id", "_id", "id_", "node_id", "document_id", "doc_id", "docno", "docid", "filepath", "source", "url")
 _TEXTS = ("text", "content", "page_content", "snippet")
 _TITLES = ("title", "name", "filename")
 _SCORES = ("score", "_score", "relevance_score", "similarity", "rerank_score")
@@ -36,8 +33,7 @@ _LIKE_PASSAGES = re.compile(
 _LIKE_TEXT = re.compile(
     r"((page|passage|chunk|doc(ument)?|node)_?)?(text|contents?|body|snippet)|passage|chunk|doc(ument)?"
 )
-_EXPECTED = "; expected an id, a text, or both"
-_LONGEST = 120  # characters of what a passage is
+_LONGEST = 100  # characters of the keys that are shown
 
 
 class Found(NamedTuple):
@@ -103,10 +99,9 @@ def list_rows(given: Any) -> list[Any] | None:
     for name in ("to_dicts", "to_pylist"):  # of polars, of Arrow
         if callable(rows := getattr(given, name, None)):
             return list(rows())
-    if hasattr(given, "columns") and callable(rows := getattr(given, "to_dict", None)):  # of pandas
-        return list(
-            rows("records") if given.index.name in (None, *given.columns) else given.reset_index().to_dict("records")
-        )
+    if hasattr(given, "columns") and hasattr(given, "to_dict"):  # of pandas
+        whole = given if given.index.name in (None, *given.columns) else given.reset_index()
+        return list(whole.to_dict("records"))
     if isinstance(given, (str, bytes, bytearray, Mapping, set, frozenset)) or not hasattr(given, "__iter__"):
         return None
     # One document is not a list of its parts.
@@ -125,6 +120,11 @@ def read_parts(one: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if part is not None and not callable(part)}
 
 
+def name_keys(one: Mapping[Any, Any]) -> str:
+    """List the keys of an object that is not understood, in a line."""
+    return one_line(", ".join(map(str, one)), _LONGEST)
+
+
 def _read_passage(place: int, given: Any) -> Passage:
     """Read a passage; one without an id is called by its rank.
 
@@ -136,13 +136,13 @@ def _read_passage(place: int, given: Any) -> Passage:
         return Passage(ident, "", "", score)
     known = _gather(one)
     if not {*_IDS, *_TEXTS} & known.keys():
-        keys = f" with the keys {', '.join(map(str, one))}" if isinstance(one, Mapping) and one else ""
-        raise Unreadable(one_line(f"passage {place + 1} is {name_kind(given)}{keys}", _LONGEST) + _EXPECTED)
-    texts = [value for name in _TITLES if isinstance(value := plain(known.get(name)), str)]
+        keys = name_keys(one) if isinstance(one, Mapping) else ""
+        what = f"has the keys {keys}" if keys else f"is {name_kind(given)}"
+        raise Unreadable(f"passage {place + 1} {what}; expected an id, a text, or both")
     return Passage(
-        _pick(place, known, _IDS, _read_id, "a text or a whole number") or f"{UNNAMED}{place}",
-        texts[0] if texts else "",
-        _pick(place, known, _TEXTS, lambda value: value if isinstance(value, str) else None, "a text") or "",
+        _pick(place, known, _IDS, _read_id, "a string or a whole number") or f"{UNNAMED}{place}",
+        _pick(place, known, _TITLES, _read_text, "a string") or "",
+        _pick(place, known, _TEXTS, _read_text, "a string") or "",
         _pick(place, known, _SCORES, _read_score, "a number") if score is None else score,
     )
 
@@ -188,6 +188,10 @@ def _read_id(value: Any) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     return value if isinstance(value, str) and value else None
+
+
+def _read_text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _read_score(value: Any) -> float | None:

@@ -47,7 +47,7 @@ def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
         ) from None
     except RecursionError:
         raise _too_deep(where, expected) from None
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+    if text.count("[") + text.count("{") > DEEPEST and is_deeper(value, DEEPEST):
         raise _too_deep(where, expected)
     return value
 
@@ -59,7 +59,7 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     try:
         value = yaml.safe_load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         # An alias within what it names has no end.
-        deep = _is_deeper(value, DEEPEST)
+        deep = is_deeper(value, DEEPEST)
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
         raise QuadragError(f"{where} is not YAML ({one_line(error, _LONGEST_SHOWN)}); expected {expected}") from None
     except RecursionError:
@@ -104,7 +104,7 @@ def _too_deep(where: object, expected: str) -> QuadragError:
     return QuadragError(f"{where} is nested more than {DEEPEST} deep; expected {expected}")
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
+def is_deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects stand in each other more than `depth` deep."""
     level = [value]
     for _ in range(depth + 1):

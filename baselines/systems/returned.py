@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from quadrag import passages
 from quadrag.chat.reply import REASONINGS, Failure, Reply, find_reasoning
 from quadrag.errors import QuadragError, causes, one_line
-from quadrag.passages import PLACES, Found, find_passages, list_rows, read_parts, read_passages
+from quadrag.passages import PLACES, Found, find_passages, list_rows, name_keys, read_parts, read_passages
 from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
 
 from .rag.reply import Served
 
-_OURS = str(Path(__file__).parent)
-_LONGEST = 100  # characters of the keys that are shown
+_OURS = str(Path(__file__).parent), passages.__file__
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
 _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
 # What asyncio and clients say of what another loop made.
@@ -123,9 +123,9 @@ def read_result(given: Any, seconds: float) -> Reply | Failure:
     except Unreadable as error:
         return Failure("unparsable", str(error))
     if not isinstance(text := plain(answer), str):
-        keys = f" with the keys {', '.join(map(str, given))}" if given else " without keys"
-        whose = f" whose answer is {name_kind(answer)}" if answer is not given else ""
-        whose = one_line(keys, _LONGEST) if isinstance(given, Mapping) and answer is given else whose
+        whose = "" if answer is given else f" whose answer is {name_kind(answer)}"
+        if answer is given and isinstance(given, Mapping):
+            whose = f" with the keys {name_keys(given)}" if given else " without keys"
         return Failure("unparsable", f"returned {name_kind(given)}{whose}; {_EXPECTED}")
     return take_reply(text, find_reasoning(parts), seconds, *found)
 

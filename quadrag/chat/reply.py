@@ -79,6 +79,13 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
     return result if isinstance(result, Failure) else result.text
 
 
+def read_row(row: Row, cached: bool, cost: float | None) -> Reply | Failure:
+    """Make of a row of the ledger what callers get: a failure where the reply was cut before the answer began."""
+    if row["finish_reason"] == "length" and not row["text"]:
+        return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
+    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], cached, row["latency"], cost)
+
+
 def split_reasoning(content: str) -> tuple[str, str | None]:
     """Split a model's output into answer and reasoning; what is split is split no further.
 
@@ -127,7 +134,7 @@ def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", f
     """
     content = plain(content)
     if not isinstance(content, str | None):
-        raise Unreadable(f"the answer is {name_kind(content)}; expected a text")
+        raise Unreadable(f"answer is {name_kind(content)}; expected a string")
     text, thought = (None, None) if content is None else split_reasoning(content)
     if state == "ok" and not text:
         state = "null" if text is None else "truncated" if finish_reason == "length" else state

@@ -100,7 +100,8 @@ def read(
     missing = [key for key in questions if counts[key] < most and (counts[key] or theirs or not partial)]
     if theirs:
         # The authors' code leaves out what failed; here it stays in the denominator.
-        answers += [_unanswered(questions[key], sample) for key in missing for sample in range(counts[key], most)]
+        lost = ((questions[key], sample) for key in missing for sample in range(counts[key], most))
+        answers += [make_answer(*one, None, state="api_error") for one in lost]
     elif missing:
         shown = ", ".join(_place(key) for key in missing[:3]) + (", ..." if len(missing) > 3 else "")
         times = f" {most} times" if most > 1 else ""
@@ -243,10 +244,6 @@ def _find_data(path: Path, row: Mapping[str, Any]) -> str | None:
         return None
     maker = find_maker(path) or Maker(path.stem, "")
     return f"expected the data that the log was made on: {maker.tell_data()}"
-
-
-def _unanswered(question: Question, sample: int) -> Answer:
-    return Answer(question.benchmark, *question.key, sample=sample, answer=None, state="api_error")
 
 
 def _place(key: Key) -> str:

@@ -13,12 +13,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from quadrag.chat.reply import NoText, Reply, find_reasoning, read_message
-from quadrag.passages import Found, find_passages, find_unread, read_passages
-from quadrag.reading import Unreadable, name_kind, plain
+from quadrag.passages import Found, find_passages, find_unread, name_keys, read_passages
+from quadrag.reading import DEEPEST, Unreadable, is_deeper, name_kind, plain
 from quadrag.records import Passage
 
 UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
-_DEEPEST = 100  # levels
 
 
 @dataclass(eq=False)
@@ -55,8 +54,8 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
         Unreadable: it is not of its form.
         NoAnswer: it is an error, or its answer is null.
     """
-    if _deeper(reply, _DEEPEST):
-        raise Unreadable(f"it is more than {_DEEPEST} deep")
+    if is_deeper(reply, DEEPEST):
+        raise Unreadable(f"it is more than {DEEPEST} deep")
     if not isinstance(reply, Mapping):
         raise Unreadable(f"it is {name_kind(reply)}; expected an object")
     _refuse_error(reply)
@@ -66,7 +65,7 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
 def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Read a reply of the contract."""
     if "answer" not in reply:
-        raise Unreadable(f'it has no "answer"; found the keys {_keys(reply)}')
+        raise Unreadable(f'it has no "answer"; found the keys {name_keys(reply) or "none"}')
     answer = plain(reply["answer"])
     if answer is None:
         raise NoAnswer("the answer is null")
@@ -80,7 +79,7 @@ def _chat(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Read a chat completion, its reasoning apart."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
-        raise Unreadable(f"it has no choices; found the keys {_keys(reply)}")
+        raise Unreadable(f"it has no choices; found the keys {name_keys(reply) or 'none'}")
     message = choices[0].get("message")
     if not isinstance(message, Mapping):
         raise Unreadable("its choice has no message")
@@ -98,11 +97,11 @@ def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:
     """Find the passages of a chat completion; see the module. Of a text that stands for one, an address is its id."""
     context = message.get("context")
     noted = message.get("annotations")
-    cited = [one["url_citation"] for one in noted if _is_citation(one)] if isinstance(noted, list) else []
+    noted = [one.get("url_citation") for one in noted if isinstance(one, Mapping)] if isinstance(noted, list) else []
     places = {
         "context": context.get("citations") if isinstance(context, Mapping) else None,
         **{name: reply.get(name) for name in ("search_results", "citations", "source_documents", "sources")},
-        "annotations": cited,
+        "annotations": [one for one in noted if isinstance(one, Mapping)],
     }
     # An empty list does not say that something was searched: `annotations` stand in every message of some services.
     name, found = next(((name, one) for name, one in places.items() if isinstance(one, list) and one), ("", None))
@@ -116,32 +115,9 @@ def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:
         return Found(None, (name,))
 
 
-def _is_citation(one: Any) -> bool:
-    return isinstance(one, Mapping) and isinstance(one.get("url_citation"), Mapping)
-
-
 def _refuse_error(reply: Mapping[str, Any]) -> None:
     """Raise where a reply holds an error, in place of an answer or beside one."""
     error = reply.get("error")
     if error:
         message = error.get("message", error) if isinstance(error, Mapping) else error
         raise NoAnswer(f"the reply is an error: {message}", retry=True)
-
-
-def _deeper(value: Any, most: int) -> bool:
-    """Tell whether JSON is nested deeper than some levels: what reads it again might not reach its ground."""
-    level = [value]
-    for _ in range(most):
-        if not level:
-            return False
-        level = [
-            part
-            for one in level
-            if isinstance(one, (dict, list))
-            for part in (one.values() if isinstance(one, dict) else one)
-        ]
-    return bool(level)
-
-
-def _keys(reply: Mapping[str, Any]) -> str:
-    return ", ".join(list(map(str, reply))[:12]) or "none"

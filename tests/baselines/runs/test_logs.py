@@ -73,7 +73,8 @@ def output(text: str | None, reason: str = "stop", error: str | None = None) -> 
     ],
 )
 def test_an_output_is_an_answer_or_has_the_state_of_quadrag_run(given: Any, text: str | None, state: str) -> None:
-    assert inspect_answer(given) == (text, state)
+    read = inspect_answer(given)
+    assert (read.text, read.state) == (text, state)
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is None, reason="Inspect is not installed")

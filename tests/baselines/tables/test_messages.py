@@ -217,7 +217,7 @@ def test_a_dead_server_is_told_in_chinese():
             "函数最初的 8 次调用全部失败，不再调用；第一次返回了 tuple；应为文本形式的回答、(answer, passages)，"
             "或含 answer（及可能的 passages）的字典；请改正函数后再次运行",
         ),
-        ("unparsable: returned passages as a str; expected a list", "读不懂：返回的 passages 是 str；应为 list"),
+        ("unparsable: passages are a str; expected a list", "读不懂：片段的类型是 str；应为 list"),
         ("raised: ValueError: all, no; x. (f, b.py:4)", "函数抛出异常：“ValueError: all, no; x. (f, b.py:4)”"),
         (
             "x.csv holds no row; expected a line of names (id and label) and a row for each item",
