@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.catalogue import is_called
-from quadrag.chat.reply import find_reasoning
+from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.errors import QuadragError
 from quadrag.passages import Found, find_passages
@@ -200,23 +200,22 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
         shown = ", ".join([*map(repr, [*row][:_MOST_SHOWN]), *["..."] * (len(row) > _MOST_SHOWN)])
         cures = "; ".join(dict.fromkeys(_cure(name, row) for name in lacking))
         raise QuadragError(f"{where} has no {' and no '.join(lacking)}; found the keys {shown}; {cures}")
-    state = row.get("state", "ok")
+    state, finish, usage = row.get("state", "ok"), row.get("finish_reason"), row.get("usage")
     if state not in _STATES:
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
     if row[text_key] is None and state == "ok" and text_key != "answer":
         state = "api_error"  # which it is in files of the authors' own code
-    key = places.find(where, row)
+    finish = finish if isinstance(finish, str) else None
+    try:
+        read = read_answer(row[text_key], find_reasoning(row), state, finish)
+    except Unreadable as error:
+        raise QuadragError(f"{where}: {error}, or null for a failed call") from None
+    question = places.questions[places.find(where, row)]
     sample = row.get("sample", 0)
     if type(sample) is not int or sample < 0:
         raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
-    finish = finish if isinstance(finish := row.get("finish_reason"), str) else None
-    usage = usage if isinstance(usage := row.get("usage"), dict) else None
-    try:
-        return make_answer(
-            places.questions[key], sample, row[text_key], find_reasoning(row), state, finish_reason=finish, usage=usage
-        )
-    except Unreadable as error:
-        raise QuadragError(f"{where}: {error}, or null for a failed call") from None
+    usage = usage if isinstance(usage, dict) else None
+    return Answer(question.benchmark, *question.key, sample, *read, finish, usage)
 
 
 def _check_query(path: Path, number: int, row: Mapping[str, Any], question: Question) -> bool:

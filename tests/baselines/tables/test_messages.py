@@ -98,7 +98,7 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
             "mine.jsonl:1：noise_robustness_en 中没有 id“z z z”；这里的数据是自带样例，用 --data-dir 写出别的数据；"
             "id 应为 `quadrag questions` 给出的",
         ),
-        ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
+        ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 是整数 3；应为字符串，失败的请求写 null"),
     ],
 )
 def test_a_bad_file_of_answers_is_told_in_chinese(cli, tmp_path, held, line):
