@@ -1,4 +1,4 @@
-"""JSON and YAML that come from outside, read into plain values: whatever stands there is a value or one clear line.
+"""JSON, YAML and other libraries' values that come from outside, read into plain values, or one clear line.
 
 Both libraries raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole
 number of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the
@@ -13,6 +13,10 @@ from quadrag.errors import QuadragError, one_line
 
 DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
 _LONGEST_SHOWN = 160  # characters of a parser's own words
+
+
+class Unreadable(Exception):
+    """What came is not of its form; the message says in a line what it is, and what was expected."""
 
 
 def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
@@ -43,7 +47,7 @@ def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
         ) from None
     except RecursionError:
         raise _too_deep(where, expected) from None
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+    if text.count("[") + text.count("{") > DEEPEST and is_deeper(value, DEEPEST):
         raise _too_deep(where, expected)
     return value
 
@@ -55,7 +59,7 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     try:
         value = yaml.safe_load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         # An alias within what it names has no end.
-        deep = _is_deeper(value, DEEPEST)
+        deep = is_deeper(value, DEEPEST)
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
         raise QuadragError(f"{where} is not YAML ({one_line(error, _LONGEST_SHOWN)}); expected {expected}") from None
     except RecursionError:
@@ -63,6 +67,29 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     if deep:
         raise _too_deep(where, expected)
     return value
+
+
+def plain(value: Any) -> Any:
+    """Return a scalar of numpy, pandas or torch as Python's own; what is missing to them (NaN, NA, NaT) is None.
+
+    In a text half of a surrogate pair, as of an emoji that was cut apart, becomes U+FFFD: UTF-8 cannot hold it.
+    """
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        value = value.item()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return str.__str__(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return value
+
+
+def name_kind(value: Any) -> str:
+    """Name a value by its type, and a number as well by itself: ``a list``, ``an int (7)``, ``None``."""
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    shown = f" ({value})" if isinstance(value, (int, float)) else ""
+    return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
 
 
 def is_finite(value: Any) -> bool:
@@ -77,7 +104,7 @@ def _too_deep(where: object, expected: str) -> QuadragError:
     return QuadragError(f"{where} is nested more than {DEEPEST} deep; expected {expected}")
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
+def is_deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects stand in each other more than `depth` deep."""
     level = [value]
     for _ in range(depth + 1):

@@ -68,7 +68,7 @@ class Answer:
     """An answer, or the reason there is none.
 
     `state` is ``ok``, or ``api_error``, ``raised``, ``unparsable``, ``truncated`` or ``null`` (of a file), and `answer`
-    None. `sample` counts from 0.
+    None. `sample` counts from 0. `reasoning` is what the model thought before it answered.
     """
 
     benchmark: str
@@ -77,6 +77,7 @@ class Answer:
     id: str
     sample: int
     answer: str | None
+    reasoning: str | None = None
     state: str = "ok"
     finish_reason: str | None = None
     usage: Mapping[str, int] | None = None

@@ -110,6 +110,7 @@ class RunRecord:
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
+        reasoned: how many answers came with reasoning, which is parted off, and how many there are.
         refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said that could not be read, else what it said most often, as one line.
@@ -158,6 +159,7 @@ class RunRecord:
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     short: dict[str, str] = field(default_factory=dict)
+    reasoned: list[int] = field(default_factory=lambda: [0, 0])
     refused: list[int] = field(default_factory=lambda: [0, 0])
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None

@@ -33,7 +33,7 @@ from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metri
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
-from ..scoring.short import find_short
+from ..scoring.short import count_reasoned, find_short
 from ..scoring.validity import mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
@@ -207,7 +207,7 @@ class Session:
                     raise DeadJudge(stopped)
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
-            run.short = find_short(asked)
+            run.short, run.reasoned = find_short(asked), count_reasoned(answered)
             if stopped:
                 if not run.dead_judge:
                     stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"

@@ -19,13 +19,13 @@ from typing import Any
 from quadrag.data.files import tell_lacking
 from quadrag.data.prepared import find_source
 from quadrag.errors import QuadragError, one_line
+from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
 from ..core.settings import Conditions
 from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
-from ..systems.rag.reply import UNNAMED
 from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
 from .pieces import LEAST, find_pieces, squeeze

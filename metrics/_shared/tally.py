@@ -14,7 +14,16 @@ from typing import Any
 # a file of answers "null" in their place.
 UNSCORED = ("api_error", "raised", "unparsable", "truncated", "null")
 NOT_APPLICABLE = "not_applicable"
-_OPEN, _CLOSE = "<think>", "</think>"
+# The tags that models write around their reasoning.
+_NAMES = r"(?:seed:)?(?:think(?:ing)?|thought|reasoning)"
+_TAG = re.compile(rf"(?i:<\s*{_NAMES}\s*>)|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>")
+_OPEN = re.compile(rf"[\s\ufeff]*(?:{_TAG.pattern})")
+_CLOSE = re.compile(rf"(?i:<\s*/\s*{_NAMES}\s*>)|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>")
+# The channels of gpt-oss, as it writes them, and as they read where their marks were dropped.
+_CHANNELS = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
+_MARK = r"<\|(?:end|return|call|start|channel)\|>"
+_CHANNEL = re.compile(rf"<\|channel\|>\s*(\w+).*?<\|message\|>(.*?)(?={_MARK}|\Z)", re.DOTALL)
+_SPOKEN = re.compile(r"\s*analysis(?=\S)(.*?)assistant(?:commentary.*?assistant)?final", re.DOTALL)
 _STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
 
 
@@ -94,22 +103,29 @@ def missing(predictions: Sequence[Any], states: Any) -> list[str]:
 
 
 def split_reasoning(content: str) -> tuple[str, str | None]:
-    """Split a model's output into answer and reasoning.
+    """Split a model's output into answer and reasoning; what is split is split no further.
 
-    Args:
-        content: the output. Chat templates that open the reasoning themselves leave only ``</think>`` in it.
+    Reasoning stands at the start, between tags as ``<think>`` and ``</think>``, or in channels that are not ``final``.
+    Chat templates that open it themselves leave only ``</think>`` in the output.
 
     Returns:
         The answer, and the reasoning or None. Reasoning without an end leaves an empty answer.
     """
-    start = content.lstrip()
-    if start.startswith(_OPEN):
-        thought, closed, answer = start.removeprefix(_OPEN).partition(_CLOSE)
-        return (answer.lstrip() if closed else ""), thought.strip()
-    thought, closed, answer = content.partition(_CLOSE)
-    if closed and _OPEN not in thought:
-        return answer.lstrip(), thought.strip()
-    return content, None
+    answer, thoughts = content, []
+    while True:
+        opened, closed = _OPEN.match(answer), _CLOSE.search(answer)
+        if _CHANNELS.match(answer):
+            parts = _CHANNEL.findall(answer)
+            thoughts += [text for name, text in parts if name != "final"]
+            answer = "".join(text for name, text in parts if name == "final")
+        elif spoken := _SPOKEN.match(answer):
+            thoughts.append(spoken[1])
+            answer = answer[spoken.end() :].lstrip()
+        elif opened or (closed and not _TAG.search(answer, 0, closed.start())):
+            thoughts.append(answer[opened.end() if opened else 0 : closed.start() if closed else None])
+            answer = answer[closed.end() :].lstrip() if closed else ""
+        else:
+            return answer, "\n".join(filter(None, map(str.strip, thoughts))) or None
 
 
 @lru_cache

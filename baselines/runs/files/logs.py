@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.reply import split_reasoning
+from quadrag.chat.reply import ReadAnswer, read_answer
 from quadrag.errors import QuadragError, tell_extra
 
 _PLACE = ("id", "config", "split")
@@ -20,6 +20,7 @@ SUMMARIES = (
     ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
 )
 TASKS = "`quadrag harness lm-eval` prints where those are"
+_FAILED = ReadAnswer(None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 
@@ -85,8 +86,8 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
     """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
 
     Yields:
-        `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `state` and
-        `finish_reason`.
+        `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `reasoning`,
+        `state` and `finish_reason`.
 
     Raises:
         QuadragError: Inspect is not installed, the file cannot be read, or it is a log of something else.
@@ -100,10 +101,11 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
             where = f"{path}: sample {sample.id}"
             raise ForeignLog(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
         # The output of a sample that failed may be that of a call before.
-        text, state = (None, "api_error") if sample.error else inspect_answer(sample.output)
+        text, reasoning, state = _FAILED if sample.error else inspect_answer(sample.output)
         stop = sample.output.stop_reason if sample.output.choices else None
         stop = "length" if stop == _CUT else stop
-        yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
+        said = {"answer": text, "reasoning": reasoning, "state": state, "finish_reason": stop}
+        yield {**place, "sample": sample.epoch - 1, **said}
 
 
 def open_inspect_log(path: Path, **how: Any) -> Any:
@@ -123,26 +125,22 @@ def open_inspect_log(path: Path, **how: Any) -> Any:
         raise QuadragError(f"cannot read {path} ({reason:.200}); expected a log of Inspect") from None
 
 
-def inspect_answer(output: Any) -> tuple[str | None, str]:
-    """Return the text of an output of Inspect's models, and the state that an answer of ours has.
-
-    No text at all is an answer, as in `quadrag run`, but where a limit cut it before it began. What has no choices is
-    a failed call, or one that was never made.
-    """
+def inspect_answer(output: Any) -> ReadAnswer:
+    """Read an output of Inspect's models; one without choices is a failed call, or one that was never made."""
     if output.error or not output.choices:
-        return None, "api_error"
-    text, _ = split_reasoning(output.completion)
-    if not text and output.stop_reason == _CUT:
-        return None, "truncated"
-    return text, "ok"
+        return _FAILED
+    content = getattr(getattr(output.choices[0], "message", None), "content", None)
+    parts = content if isinstance(content, list) else []
+    thoughts = "\n".join(part.reasoning for part in parts if part.type == "reasoning")
+    return read_answer(output.completion, thoughts, finish_reason="length" if output.stop_reason == _CUT else None)
 
 
 def read_lighteval_details(path: Path) -> Iterator[dict[str, Any]]:
     """Yield a line of answers for every detail, in the order of the data: lighteval shuffles its documents.
 
     Yields:
-        `benchmark`, `id`, `config`, `split`, `conditions` and `answer`, which is None, with its reason as `state`,
-        where the call failed.
+        `benchmark`, `id`, `config`, `split`, `conditions`, `reasoning` and `answer`, which is None, with its reason as
+        `state`, where the call failed.
 
     Raises:
         QuadragError: the file cannot be read, or holds something else.
@@ -182,9 +180,10 @@ def _read_detail(where: str, row: Mapping[str, Any]) -> tuple[int, dict[str, Any
     if not isinstance(texts, list) or len(texts) > 1:
         raise QuadragError(f"{where} has the replies {texts!r:.60}; expected one, or none of a call that failed")
     failed = {} if texts else {"state": specific.get("state") or "api_error"}
+    thoughts = response.get("reasonings") or [None]
     if isinstance(asked := doc.get("original_query"), str):
         place["query"] = asked
-    return int(number), {**place, "answer": texts[0] if texts else None, **failed}
+    return int(number), {**place, "answer": texts[0] if texts else None, "reasoning": thoughts[0], **failed}
 
 
 def _logged(said: Any) -> dict[str, str] | None:

@@ -28,7 +28,7 @@ from ...core.task import Task, load_questions
 from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
-from ...scoring.short import find_short
+from ...scoring.short import count_reasoned, find_short
 from ...scoring.validity import mark_invalid
 from ...systems.rag.system import take_served
 from ..asked import read_asked, write_asked
@@ -129,6 +129,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.service = asdict(evidence) if evidence else None
     run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
+    run.reasoned = count_reasoned(answers)
     run.short = find_short(answers) if logged else {}  # those of a model have failed, those of one's own system not
     marked = mark_invalid(scored.scores, run, scored.items)
     kept = describe_each(benchmark, questions, one.conditions)

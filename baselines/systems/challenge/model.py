@@ -8,7 +8,7 @@ A query whose reply the ledger has is not sent, so after a resumption batches ho
 undisturbed run, and a model that looks at a batch as a whole, or draws numbers, may answer otherwise.
 
 What this does not do: keep the model from the network or from files, bound its memory, cut answers to 75 tokens (the
-metric does), part reasoning from answers, or end processes that leave the model's process group.
+metric does), or end processes that leave the model's process group.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from typing import Any
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger, call_key, canonical
 from quadrag.chat.ledger.shelf import Shelf
-from quadrag.chat.reply import NOT_ASKED, Failure, Reply
+from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_row
 from quadrag.errors import QuadragError
 
 from .model_file import read_model_file
@@ -206,7 +206,7 @@ class ChallengeModel:
         if self._limit is not None and latency > self._limit:
             # Answered under another limit, or in the moment before it would have been killed.
             return Failure("api_error", f"no answer within {self._limit:g} s for each query: it took {latency:g} s")
-        return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], cached, latency, None)
+        return read_row(dict(row), cached, None)
 
 
 def _take(waiting: list[_Query]) -> Iterator[Answered]:

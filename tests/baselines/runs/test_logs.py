@@ -73,7 +73,8 @@ def output(text: str | None, reason: str = "stop", error: str | None = None) -> 
     ],
 )
 def test_an_output_is_an_answer_or_has_the_state_of_quadrag_run(given: Any, text: str | None, state: str) -> None:
-    assert inspect_answer(given) == (text, state)
+    read = inspect_answer(given)
+    assert (read.text, read.state) == (text, state)
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is None, reason="Inspect is not installed")
@@ -129,6 +130,7 @@ def test_without_inspect_a_log_is_refused_in_one_line(tmp_path: Path) -> None:
 def test_details_are_read_as_answers_in_the_order_of_the_data(tmp_path: Path) -> None:
     file = tmp_path / "details_x.parquet"
     replies = [("10", ["b"], "ok"), ("9", [], "truncated"), ("2", [""], "ok")]
+    thoughts = {"reasoning": None}
     place = {"config": "all", "split": "auto"}
     rows = [
         {"doc": {"id": at, "specific": {**place, "id": f"q{at}", "state": state}}, "model_response": {"text": texts}}
@@ -136,9 +138,9 @@ def test_details_are_read_as_answers_in_the_order_of_the_data(tmp_path: Path) ->
     ]
     pq.write_table(pa.Table.from_pylist(rows), file)
     assert list(read_lighteval_details(file)) == [
-        {**place, "id": "q2", "answer": ""},
-        {**place, "id": "q9", "answer": None, "state": "truncated"},
-        {**place, "id": "q10", "answer": "b"},
+        {**place, "id": "q2", "answer": "", **thoughts},
+        {**place, "id": "q9", "answer": None, "state": "truncated", **thoughts},
+        {**place, "id": "q10", "answer": "b", **thoughts},
     ]
 
 
