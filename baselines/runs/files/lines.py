@@ -2,7 +2,7 @@
 
 Taken are any JSON Lines, or one JSON list, of objects; the prediction files of RGB's own code (``prediction``,
 ``noise_rate``); the result files of CRUD-RAG's (``results`` with ``log.generated_text``); the samples that lm-eval
-logs, the logs of Inspect and the details of lighteval. What a line says is `answers.py`'s affair.
+logs and the logs of Inspect. What a line says is `answers.py`'s affair.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,8 @@ from quadrag.records import guess_encoding, read_jsonl
 
 from . import logs
 
-_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
+# What is read no better than by pandas, and what reads it there.
+_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel", ".parquet": "read_parquet"}
 
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
