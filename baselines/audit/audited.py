@@ -14,6 +14,7 @@ from quadrag.data.builders import SAMPLE, open_builder, rows
 from quadrag.data.prepared import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import room
+from quadrag.provenance import Source
 from quadrag.records import Question
 
 from ..core.benchmark import Benchmark, load
@@ -47,7 +48,7 @@ class Audited:
     configs: Sequence[str]
     data_dir: str | None = None
     parts: list[Part] = field(default_factory=list)
-    sources: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     lacking: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def load(self) -> None:
@@ -102,7 +103,7 @@ class Audited:
     def tell(self, done: str) -> Iterator[str]:
         """Yield a line for each config that was read, and for what is not there; `done` is what was done."""
         for config, source in self.sources.items():
-            yield f"{done}: {config}, {source}"
+            yield f"{done}: {config}, {source.text}"
         lacking: dict[tuple[str, str], list[str]] = {}
         for (config, split), reason in self.lacking.items():
             lacking.setdefault((config, reason), []).append(split)

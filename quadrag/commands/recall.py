@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     rows = itertools.islice(found, arguments.limit)
     out = Path(arguments.out) if arguments.out else None
-    source = f"{arguments.config} {arguments.split}, {source}"
+    source = f"{arguments.config} {arguments.split}, {source.text}"
     with (
         open_session(request, calls, open_budget(calls)) as session,
         Progress("questions", arguments.limit or known or 1) as bar,

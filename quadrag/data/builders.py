@@ -11,6 +11,7 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from quadrag import catalogue
 from quadrag.data import files
 from quadrag.data.prepared import find_prepared, list_files
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.provenance import Source
 
 SAMPLE = files.SAMPLE
 
@@ -28,7 +30,7 @@ def open_builder(
     data_dir: str | None = None,
     options: Mapping[str, Any] | None = None,
     split: str | None = None,
-) -> tuple[Any, str]:
+) -> tuple[Any, Source]:
     """Make the builder of a config, ready to be read.
 
     Args:
@@ -39,7 +41,7 @@ def open_builder(
         split: the one split to be read, whose files alone are then asked for; None for all that can be built.
 
     Returns:
-        The builder, and a phrase that says where its rows come from.
+        The builder, and where its rows come from.
 
     Raises:
         QuadragError: a name or option is unknown, an option is out of range, or files are lacking.
@@ -62,7 +64,7 @@ def open_builder(
         built, source = ready
         builder = cls(config_name=config, dataset_name=benchmark, hash=built.name)
         point_to(builder, None, split)
-        return builder, f"{source}, as prepared"
+        return builder, replace(source, prepared=True)
     if data_dir is None:
         point_to(builder, files.fetch_files(benchmark, builder.config, split), split)
         return builder, files.describe_fetched(benchmark, builder.config, split)
