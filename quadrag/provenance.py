@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import Enum
 
 _NAMED = 3  # as many names or ranges a phrase under a table bears
 
 
-class Provenance(StrEnum):
+class Provenance(str, Enum):
     """Whose rows are, in the order of how far they are the authors'."""
 
     AUTHORS = "authors"  # a benchmark's own files, by their sums, or brought from its authors' repositories

@@ -85,7 +85,10 @@ class Audited:
         Raises:
             QuadragError: a file is broken.
         """
-        builder, self.sources[config] = open_builder(self.benchmark.name, config, self.data_dir, None, split)
+        builder, source = open_builder(self.benchmark.name, config, self.data_dir, None, split)
+        if source.other and config in self.benchmark.configs:
+            source = load_questions(Task(self.benchmark.name, config, split, self.data_dir), self.benchmark)[1]
+        self.sources[config] = source
         yield from rows(builder, split)
 
     def check_found(self) -> None:

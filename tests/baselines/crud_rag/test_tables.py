@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from exported import copy_sample
+from exported import copy_as_authors
 
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
@@ -213,9 +213,9 @@ def test_no_printed_row_stands_beside_another_split(cli):
 
 
 @pytest.mark.slow
-def test_gold_documents_in_the_corpus_are_said_beside_printed_rows(cli):
+def test_gold_documents_in_the_corpus_are_said_beside_printed_rows(cli, monkeypatch):
     said = "Ours searched a corpus with gold=test, the published rows one without."
-    data = copy_sample("crud_rag", Path("CRUD_RAG"))
+    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
     for arguments in (("summary",), ("--all",)):
         base = ("run", "crud_rag", *arguments, "--data-dir", data)
         assert said in " ".join(cli(*base, "--option", "gold=test", "--out", f"g{arguments[0]}").out.split())
