@@ -86,14 +86,14 @@ def tabulate_matrices(
 
 
 def rows_beside(result: Result) -> list[Published]:
-    """Find the printed rows that stand beside a run; none where its documents are mixed.
+    """Find the printed rows that stand beside a run; none where its documents are mixed, or its data made up.
 
     Nor beside a value of what a phrase finds, where the printed one is of what a judge finds.
     """
     inputs = result.run.inputs
     mixed = inputs.options and load_tables(inputs.benchmark).mixing
     by_phrase = {place[1:] for place in find_by_phrase(result.scores)}
-    rows = [] if mixed else find_beside(result.run)
+    rows = find_beside(result.run) if result.run.whose.comparable and not mixed else []
     return [row for row in rows if (row.split, row.module, row.key) not in by_phrase]
 
 

@@ -106,12 +106,12 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
 def find_beside(run: RunRecord) -> list[Published]:
     """Find the printed numbers that stand beside a run.
 
-    None where its data are not the authors', something of the user's own stood in its search, or a part of the corpus
-    was searched.
+    None where something of the user's own stood in its search, a part of the corpus was searched, or its data are the
+    user's own.
     """
     inputs = run.inputs
     chosen = (inputs.retrieval or {}).get("where")
-    if chosen or "retrieved.jsonl" in run.given or run.replaced or not run.whose.comparable:
+    if chosen or "retrieved.jsonl" in run.given or run.replaced or run.whose is Provenance.OWN:
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

@@ -189,8 +189,7 @@ def _depart(run: RunRecord) -> Iterator[str]:
         yield f"files of the user's own ({', '.join(run.given)})"
     if others := set(inputs.splits).difference(splits := _list_splits(inputs)):
         yield f"split {', '.join(sorted(others))} (recipe {', '.join(splits)})"
-    if run.whose in _DATA:
-        yield _DATA[run.whose]
+    yield from (said for whose, said in _DATA.items() if run.whose is whose)
     if run.stopped:
         yield "not finished"
     if run.invalid:

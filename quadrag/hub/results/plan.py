@@ -208,7 +208,7 @@ def _find_differences(record: RunRecord) -> list[str]:
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
     options = {name: value for name, value in inputs.options.items() if name in own}
     found += [f"option {name}={value}" for name, value in options.items() if not name.endswith(("_file", "_dir"))]
-    return found + [_OTHER_DATA[record.whose]] * (record.whose in _OTHER_DATA)
+    return found + [said for whose, said in _OTHER_DATA.items() if record.whose is whose]
 
 
 def _make_results(

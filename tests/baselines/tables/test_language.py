@@ -268,8 +268,8 @@ def test_a_title_has_chinese_signs_between_its_parts():
             "不完整：回答了 200 题中的 50 题；所读文件只有全部 300 题中的 200 题。",
         ),
         (
-            "Ours on: revised data (made after the paper); /RGB (zh_refine.json: a part of the authors' own data, 200 of "
-            "300 questions), as prepared.",
+            "Ours on: revised data (made after the paper); /RGB (zh_refine.json: a part of the authors' own data, 200 "
+            "of 300 questions), as prepared.",
             "本次数据：论文之后的修订数据；/RGB（zh_refine.json：作者数据的一部分，300 题中的 200 题），用已准备好的。",
         ),
         (

@@ -158,7 +158,7 @@ def test_non_commercial_data_are_written_under_their_licence_alone(tmp_path: Pat
     header, body = parts_of(done.folder / "README.md")
     assert (header["license"], header["pretty_name"], done.kind) == ("cc-by-nc-4.0", "CRAG", "data")
     assert "made up in the form" not in body
-    name = "crag_task_1_and_2_dev_v5.jsonl.bz2: not the authors' own file"
+    name = "crag_task_1_and_2_dev_v5.jsonl.bz2: unverified"
     assert f"\nRead from {name}: `qa`, `task_1_2`.\n" in body
     assert folder not in (done.folder / "README.md").read_text(encoding="utf-8")
     assert done.lacking["qa"] == [

@@ -117,14 +117,14 @@ def test_a_file_of_answers_is_told_from_a_run(runs, tmp_path):
 
 def test_what_is_accepted_is_said_in_the_notes(runs, copied):
     (limited,) = plan(runs / "limited").results
-    assert limited.entry.notes.startswith("NOT COMPARABLE: --limit 3, other files than")
+    assert limited.entry.notes.startswith("NOT COMPARABLE: --limit 3, own data")
     folder = copied(change=change_inputs(options={"passage_num": 3}, llm="/srv/models/it"))
-    with pytest.raises(QuadragError, match=r"option passage_num=3; other files than .*; these are not"):
+    with pytest.raises(QuadragError, match=r"option passage_num=3; own data; these are not"):
         plan(folder, accept_data=False, accept_name=True)
     with pytest.raises(QuadragError, match=r"asked '/srv/models/it', not ann/model; .*--accept-name"):
         plan(folder)
     (other,) = plan(folder, accept_name=True).results
-    assert other.entry.notes.startswith("NOT COMPARABLE: option passage_num=3, other files than")
+    assert other.entry.notes.startswith("NOT COMPARABLE: option passage_num=3, own data")
     assert "asked as it with temperature 0.2" in other.entry.notes
 
 

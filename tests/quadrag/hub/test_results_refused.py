@@ -16,9 +16,9 @@ from quadrag.hub.results.plan import plan_results
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("noise", "other files than the authors' own; these are not the benchmark's own questions"),
-        ("limited", "--limit 3; other files"),
-        ("summary", "other files than the authors' own; a part of the files; these"),
+        ("noise", "own data; these are not the benchmark's own questions"),
+        ("limited", "--limit 3; own data"),
+        ("summary", "own data; these"),
         ("data", "holds no run.json; expected the folder of a run"),
     ],
 )

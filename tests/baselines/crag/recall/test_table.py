@@ -53,7 +53,7 @@ def test_the_table() -> None:
 
 def test_the_sample_and_the_file(tmp_path: Path) -> None:
     builder, source = open_builder("crag", "task_3", "sample", None, "public")
-    grid, stopped = run_recall(rows(builder, "public"), [1, 50], None, source, tmp_path / "new" / "recall.json")
+    grid, stopped = run_recall(rows(builder, "public"), [1, 50], None, source.text, tmp_path / "new" / "recall.json")
     written = json.loads((tmp_path / "new" / "recall.json").read_text(encoding="utf-8"))
     assert stopped is None and written["judge"] is None and written["source"] == "bundled sample"
     assert [one["id"] for one in written["items"]] == [one["id"] for one in rows(builder, "public")]
