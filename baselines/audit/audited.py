@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.builders import SAMPLE, open_builder, rows
+from quadrag.data.builders import SAMPLE
 from quadrag.data.prepared import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import room
@@ -18,7 +18,7 @@ from quadrag.provenance import Source
 from quadrag.records import Question
 
 from ..core.benchmark import Benchmark, load
-from ..core.task import Task, load_questions
+from ..core.task import Task, load_questions, load_rows
 from .finding import Finding, merge_faults
 from .text import count_off, shorten
 
@@ -85,11 +85,8 @@ class Audited:
         Raises:
             QuadragError: a file is broken.
         """
-        builder, source = open_builder(self.benchmark.name, config, self.data_dir, None, split)
-        if source.other and config in self.benchmark.configs:
-            source = load_questions(Task(self.benchmark.name, config, split, self.data_dir), self.benchmark)[1]
-        self.sources[config] = source
-        yield from rows(builder, split)
+        found, self.sources[config], _ = load_rows(self.benchmark.name, config, self.data_dir, {}, split)
+        yield from found
 
     def check_found(self) -> None:
         """Hold against what was read that something was.

@@ -194,6 +194,8 @@ def load_rows(
         QuadragError: a name is unknown, or a file is missing or wrong.
     """
     builder, source = open_builder(benchmark, config, data_dir, options, split)
+    if source.other and config in (record := load(benchmark)).configs:  # only their questions tell whose they are
+        source = load_questions(Task(benchmark, config, split, data_dir, options=options), record)[1]
     known = builder.info.splits[split].num_examples if builder.info.splits and split in builder.info.splits else None
     return rows(builder, check_split(builder, split)), source, known
 

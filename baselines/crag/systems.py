@@ -10,6 +10,7 @@ from statistics import mean
 from typing import Any
 
 from quadrag.paths import room
+from quadrag.provenance import Provenance
 from quadrag.stats import spread
 
 from ..core.benchmark import load
@@ -19,6 +20,7 @@ from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines
 from ..tables.names import name_model
 from ..tables.notes import INTERVALS
+from ..tables.paper_notes import note_paper
 from ..tables.run_notes import note_partial
 
 NAME = "crag"
@@ -39,7 +41,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
     for weighting, end in (("equal", ""), ("traffic", _WEIGHTED))[: 1 + weighted]:
         if weighted:
             lines.append(Line(f"{weighting} weighting", [Cell("")] * len(keys), rule=bool(lines)))
-        lines += _printed_lines(weighting, keys)
+        lines += _printed_lines(weighting, keys) if _is_beside(result) else []
         wanted = [f"{key}{end}" for key in keys]
         for split in dict.fromkeys(row["split"] for row in result.scores):
             rows = [row for row in scores if row["split"] == split and row["key"] in wanted]
@@ -55,6 +57,10 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
 
 def _unweighted(row: Row) -> str:
     return str(row["key"]).removesuffix(_WEIGHTED)
+
+
+def _is_beside(result: Result) -> bool:
+    return result.run.whose is not Provenance.OWN
 
 
 def _printed() -> list[dict[str, Any]]:
@@ -79,11 +85,11 @@ def _latency_cells(result: Result, split: str) -> list[Cell]:
 
 
 def _notes(result: Result, rated: bool, weighted: bool) -> list[str]:
-    notes = [f"Published: {load(NAME).paper}, table 6, split public."]
+    notes = [f"Published: {load(NAME).paper}, table 6, split public."] if _is_beside(result) else note_paper(NAME, [])
     notes += [
         f"Latency of {row['system']}: {row['note'].removeprefix('info: ')}."
         for row in _printed()
-        if row["metric"] == _LATENCY and row["note"]
+        if row["metric"] == _LATENCY and row["note"] and _is_beside(result)
     ]
     if rated:
         notes.append(

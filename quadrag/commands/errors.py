@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
+    from quadrag.provenance import Provenance
     from quadrag.wrapping import wrap
 
     if sum(map(bool, (arguments.judge, arguments.sheet, arguments.people))) != 1:
@@ -81,8 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
             tell_bad(f"INVALID, {unread}")
             return 3
         _write_verdicts(folder / FILE, result, wrong, verdicts)
+    beside = result.run.whose is not Provenance.OWN
     answers = Counter(row["split"] for row in result.items)
-    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed)
+    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed, beside)
     invalid = [note for note in grid.notes if isinstance(note, Alarm)]
     metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
