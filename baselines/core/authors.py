@@ -8,7 +8,8 @@ import base64
 import csv
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import struct
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -18,7 +19,6 @@ from quadrag.paths import room
 from quadrag.provenance import Provenance, Source
 from quadrag.records import Question
 
-_BYTES = 4
 _LIKE = 2  # times as heavy, or as light, as its share of the rows a part of a file may be
 
 
@@ -73,12 +73,8 @@ def read_authors(benchmark: str) -> Mapping[str, Mapping[bytes, bytes]]:
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as lines:
-        return {row["config"]: dict(_cut(base64.b64decode(row["questions"]))) for row in csv.DictReader(lines)}
-
-
-def _cut(packed: bytes) -> Iterator[tuple[bytes, bytes]]:
-    for at in range(0, len(packed), 2 * _BYTES):
-        yield packed[at : at + _BYTES], packed[at + _BYTES : at + 2 * _BYTES]
+        packed = {row["config"]: base64.b64decode(row["questions"]) for row in csv.DictReader(lines)}
+    return {config: dict(struct.iter_unpack("4s4s", found)) for config, found in packed.items()}
 
 
 def pack_authors(questions: Iterable[Question]) -> str:
@@ -88,6 +84,5 @@ def pack_authors(questions: Iterable[Question]) -> str:
 
 def _digest(question: Question) -> tuple[bytes, bytes]:
     whole = [question.id, question.query, question.references]
-    found = (hashlib.sha256(json.dumps(part, ensure_ascii=True).encode()) for part in (whole[:1], whole))
-    of_id, of_all = (one.digest()[:_BYTES] for one in found)
+    of_id, of_all = (hashlib.sha256(json.dumps(part).encode()).digest()[:4] for part in (whole[:1], whole))
     return of_id, of_all

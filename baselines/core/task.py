@@ -173,7 +173,9 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], So
         raise QuadragError(f"{task.config} holds no questions in {source.text}")
     whose = join(one.provenance for one in known)
     held = dict.fromkeys(part for one in known for part in one.held) if whose.theirs else ()
-    return questions, replace(source, provenance=whose, held=[*held])
+    read = {file for name in chosen for file in builder.config.files_of(name)}
+    other = {file: share for file, share in source.other.items() if file in read}
+    return questions, replace(source, provenance=whose, other=other, held=[*held])
 
 
 def cut_splits(questions: Sequence[Question], limit: int) -> list[Question]:

@@ -13,7 +13,6 @@ from ..core.benchmark import load
 from ..tables.cells import NOTHING, interval_cell
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.notes import INTERVALS
-from ..tables.paper_notes import note_paper
 from .errors import UNSORTED, Testbed, Verdict, WrongAnswer
 
 _NOISE = "as_under_noise"
@@ -58,7 +57,6 @@ def tabulate_errors(
     wrong: Sequence[WrongAnswer],
     verdicts: Sequence[Verdict],
     max_failed: float,
-    beside: bool = True,
 ) -> Grid:
     """Make the table; an `Alarm` among its notes names every split of which too many verdicts failed.
 
@@ -69,18 +67,16 @@ def tabulate_errors(
         wrong: those sorted.
         verdicts: of each.
         max_failed: the share of a split's verdicts above which its shares are not shown.
-        beside: whether published shares may stand beside those of these data.
     """
-    printed = testbed.published if beside else {}
     both = list(zip(wrong, verdicts, strict=True))
     parts = [_Part(split, [pair for pair in both if pair[0].place.split == split]) for split in answers]
     invalid = [part for part in parts if _count_failed(part) > max_failed * len(part.items)]
     shown = [part._replace(items=[]) if part in invalid else part for part in parts]
     all_classes = list(testbed.classes)
     lines = _block("of wrong answers", all_classes, [part.shares(all_classes) for part in shown], {})
-    if printed:
+    if testbed.published:
         names = [_NOISE, *(name for name in all_classes if name not in _OF_NOISE)]
-        lines += _block("of all classes given", names, [part.parts(names) for part in shown], printed)
+        lines += _block("of all classes given", names, [part.parts(names) for part in shown], testbed.published)
     counts = {
         "answers": [answers[part.split] for part in parts],
         "wrong": [len(part.items) for part in parts],
@@ -89,12 +85,12 @@ def tabulate_errors(
     for label, numbers in counts.items():
         lines.append(Line(label, [Cell(str(number)) for number in numbers], rule=label == "answers"))
     heads = list(answers)
-    if printed:
+    if testbed.published:
         heads.append("published")
         for line in lines:
             line.cells += [Cell("")] * (len(heads) - len(line.cells))
     title = f"Table {testbed.number}. Classes of errors: {title}"
-    return Grid(title, "class", heads, lines, [*map(_tell_invalid, invalid), *_notes(testbed, parts, beside)])
+    return Grid(title, "class", heads, lines, [*map(_tell_invalid, invalid), *_notes(testbed, parts)])
 
 
 def _block(
@@ -123,15 +119,13 @@ def _say(part: _Part) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(part.reasons.items()))
 
 
-def _notes(testbed: Testbed, parts: Iterable[_Part], beside: bool) -> list[str]:
+def _notes(testbed: Testbed, parts: Iterable[_Part]) -> list[str]:
     notes = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
     if without := [f"{part.split} {_say(part)}" for part in parts if part.reasons]:
         notes.append(f"Without a class, and left out: {'; '.join(without)}.")
-    if not beside:
-        return [*notes, *note_paper("rgb", [])]
     where = f"Published: {load('rgb').paper}, table {testbed.number}"
     if not testbed.published:
-        return [*notes, f"{where}: an example of each class; no share is printed."]
+        return [*notes, f"{where}: an example of each class."]
     notes.append(
         f"{where} and the text beside it: shares of all errors of ChatGLM2-6B without noise, in which language is not "
         f"said. They add up to 100, so they stand beside the shares of all classes given. As under noise: "

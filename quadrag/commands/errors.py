@@ -8,6 +8,7 @@ a sheet to fill in, --people reads it, or a corrected copy of errors.jsonl.
 import argparse
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         what = f"{inputs.benchmark}, --retriever {inputs.retriever}"
         raise QuadragError(f"{folder} is a run of {what}; expected one of {NAME} with documents")
     testbed = find_testbed(inputs.config)
+    if result.run.whose is Provenance.OWN:
+        testbed = replace(testbed, published={})
     arguments.benchmark = inputs.benchmark
     request, calls = run_request(arguments), call_request(arguments)
     refuse_idle_options(request, calls)
@@ -82,9 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
             tell_bad(f"INVALID, {unread}")
             return 3
         _write_verdicts(folder / FILE, result, wrong, verdicts)
-    beside = result.run.whose is not Provenance.OWN
     answers = Counter(row["split"] for row in result.items)
-    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed, beside)
+    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed)
     invalid = [note for note in grid.notes if isinstance(note, Alarm)]
     metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.task import load_rows
     from quadrag.baselines.crag.recall.search import parse_cuts
-    from quadrag.baselines.crag.recall.table import run_recall
+    from quadrag.baselines.crag.recall.table import PUBLISHED, run_recall
     from quadrag.baselines.crag.recall.words import WINDOW
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.tables.draw import print_grids
@@ -93,8 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
             out,
             lambda done: bar.update(done, max(done, arguments.limit or known or done)),
             window,
-            source.provenance is not Provenance.OWN,
         )
+    grid.notes += [PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_grids(speak_grids([grid], arguments.labels))
     if out:
         print(f"\n{out}")

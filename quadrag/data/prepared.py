@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,9 +49,7 @@ def find_prepared(benchmark: str, config: str, split: str | None = None) -> tupl
         return None
     _, folder, source = max(found, key=itemgetter(0, 1))
     check_built(folder, INFO)
-    # Of the other files only those matter that this split is of.
-    names = catalogue.config(benchmark, config).files_of(split) if split else source.other
-    return folder, replace(source, other={name: share for name, share in source.other.items() if name in names})
+    return folder, source
 
 
 def _holds(folder: Path, split: str) -> bool:

@@ -17,20 +17,19 @@ from .sufficiency import Judge
 
 _HEADS = {"snippets": "in a\nsnippet", "pages": "in snippet or\npage text", "sufficient": "snippets\nsuffice"}
 _WITH_TEXT = "snippets and\npage text\nsuffice"
-_PUBLISHED = (
+PUBLISHED = (
     "Published: arXiv:2406.04744, Figure 2: of its 4,409 questions about 69% have the answer within 5 pages and 85% "
     "within 50, pages in the order of the search; by a way of deciding that is the authors' own."
 )
 _DRAWN = "task_1_2 has 5 pages that the authors drew at random from the first 10: compare the figure with task_3."
 
 
-def recall_grid(recall: SearchRecall, source: str, beside: bool = True) -> Grid:
+def recall_grid(recall: SearchRecall, source: str) -> Grid:
     """Make the table: a row per number of pages, a column per way, then the same without short answers.
 
     Args:
         recall: what was found.
         source: which rows these are, and where they come from.
-        beside: whether the published figure may stand beside theirs.
     """
     found = {(score.way, score.pages, score.longer): score.summary for score in recall.scores}
     short = sum(question.short for question in recall.questions)
@@ -47,15 +46,11 @@ def recall_grid(recall: SearchRecall, source: str, beside: bool = True) -> Grid:
     heads = _HEADS | ({"sufficient": _WITH_TEXT} if recall.window else {})
     columns = [heads[way] for way in recall.ways]
     return Grid(
-        "Figure 2. Search recall by number of pages",
-        "first pages",
-        columns,
-        lines,
-        _notes(recall, source, short, beside),
+        "Figure 2. Search recall by number of pages", "first pages", columns, lines, _notes(recall, source, short)
     )
 
 
-def _notes(recall: SearchRecall, source: str, short: int, beside: bool) -> list[str]:
+def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
     questions, most = recall.questions, max(question.pages for question in recall.questions)
     applicable = sum(question.applicable for question in questions)
     notes: list[str] = [Alarm(f"PARTIAL: {recall.stopped}.")] if recall.stopped else []
@@ -77,7 +72,6 @@ def _notes(recall: SearchRecall, source: str, short: int, beside: bool) -> list[
     few = [f"{count} of {len(questions)} for {cut}" for cut, count in fewer.items() if count]
     if few:
         notes.append(f"Questions with fewer pages than asked for, all of which count: {', '.join(few)}.")
-    notes += [_PUBLISHED] * beside
     return [*notes, _DRAWN] if most <= 5 else notes
 
 
@@ -140,7 +134,6 @@ def run_recall(
     out: Path | None = None,
     advance: Callable[[int], None] | None = None,
     window: int = 0,
-    beside: bool = True,
 ) -> tuple[Grid, str | None]:
     """Do what `quadrag recall` does: search, write the JSON file where one is named, make the table.
 
@@ -152,7 +145,6 @@ def run_recall(
         out: the JSON file: ``source``, ``judge``, ``prompt``, ``window``, ``stopped``, ``scores``, ``items``.
         advance: likewise.
         window: likewise.
-        beside: as in `recall_grid`.
 
     Returns:
         The table, and why it is partial: the budget ended, and the command's code is then 2; else None.
@@ -166,4 +158,4 @@ def run_recall(
         whole["window"] = recall.window
         whole |= {"stopped": recall.stopped, "scores": recall_rows(recall), "items": recall_items(recall)}
         write_text(out, dumps(whole) + "\n")
-    return recall_grid(recall, source, beside), recall.stopped
+    return recall_grid(recall, source), recall.stopped

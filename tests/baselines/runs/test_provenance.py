@@ -195,3 +195,18 @@ def test_the_digests_are_those_of_genuine_files(benchmark, place, splits, real_d
         task = Task(benchmark, config, split, data_dir=str(real_data(place)))
         questions, source = load_questions(task, load(benchmark))
         assert held[config] == pack_authors(questions) and source.provenance.theirs
+
+
+def test_another_splits_file_says_nothing(cli, tmp_path, monkeypatch):
+    import datasets
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    folder = copy_as_authors("crud_rag", tmp_path / "C", monkeypatch)
+    monkeypatch.setitem(catalogue.builder_class("crud_rag").FILES, "data/crud/merged.zip", (9, "0" * 64, None))
+    asked = ("run", "crud_rag", "qa_1doc", "--retriever", "none")
+    assert cli("prepare", "crud_rag", "--data-dir", folder).code == 0
+    for data in ((), ("--data-dir", folder)):
+        for split, whose in (("test", "partial"), ("full", "own")):
+            assert cli(*asked, "--split", split, "--out", f"{split}{len(data)}", *data).code == 0
+            record = json.loads(Path(f"{split}{len(data)}", "run.json").read_text("utf-8"))
+            assert record["provenance"] == whose and ("merged.zip" in record["source"]) == (whose == "own")
