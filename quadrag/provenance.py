@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 _NAMED = 3  # as many names or ranges a phrase under a table bears
 
@@ -35,6 +36,9 @@ _WORDS = {
 }
 
 
+Other = list[Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where rows come from.
@@ -44,8 +48,8 @@ class Source:
         place: the folder; "" where `parts` say it.
         parts: what is to be told of its files.
         lacking: which of a partial config's files are not there; "" where none lacks.
-        other: the files that by their sums are not the authors', with their size as a share of the authors' file; None
-            where that is not known.
+        other: the files that by their sums are not the authors', by the name of these: their own, and their size as a
+            share of that of the authors' file, None where that is not known.
         held: where rows are a part of the authors', how many of how many questions: ``60 of 100``.
         prepared: whether they are read as `quadrag prepare` built them.
     """
@@ -54,7 +58,7 @@ class Source:
     place: str = ""
     parts: Sequence[str] = ()
     lacking: str = ""
-    other: Mapping[str, float | None] = field(default_factory=dict)
+    other: Mapping[str, Other] = field(default_factory=dict)
     held: Sequence[str] = ()
     prepared: bool = False
 
@@ -64,7 +68,7 @@ class Source:
         prepared = ", as prepared" * self.prepared
         if not self.place:
             return " and ".join(self.parts) + prepared
-        names = [name.split("/")[-1] for name in self.other]
+        names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
         whose = f"{shorten(names)}: " * bool(names) + _WORDS[self.provenance]
         whose += f", {' and '.join(self.held)} questions" * bool(self.held)
         return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))}){prepared}"

@@ -41,7 +41,7 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
     counted = hub_record(questions[0].benchmark).rows[config.name].get(split)  # none of a split that an option makes
     whole = counted.number if counted else None
     if source.other:
-        shares = [share for name, share in source.other.items() if name in config.files_of(split)]
+        shares = [share for name, (_, share) in source.other.items() if name in config.files_of(split)]
         whose = _know_unlike(questions, whole, shares) if shares else Provenance.AUTHORS
     if not (whose.theirs and counted and whole and number < whole) or counted.about:
         return replace(source, provenance=whose)
@@ -50,7 +50,7 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
 
 def know_files(source: Source) -> Source:
     """Say whose documents are: files that weigh about what the authors' do may be theirs in another form."""
-    unlike = any(share and not 1 / _LIKE < share < _LIKE for share in source.other.values())
+    unlike = any(share and not 1 / _LIKE < share < _LIKE for _, share in source.other.values())
     return replace(source, provenance=Provenance.OWN) if unlike else source
 
 

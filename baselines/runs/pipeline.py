@@ -113,7 +113,8 @@ class Session:
         where, whose = source.text, source.provenance
         if corpus is not None:
             where += f"; corpus: {corpus.source.text}" * (corpus.source.text != where)
-            whose = join([whose, corpus.source.provenance])
+            if not corpus.source.other or corpus.source.other.keys() - source.other.keys():  # else its rows said it
+                whose = join([whose, corpus.source.provenance])
 
         def limited(limit: int) -> Inputs:
             fewer = replace(work, task=replace(work.task, limit=limit))

@@ -17,7 +17,7 @@ from quadrag import catalogue
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir, room
-from quadrag.provenance import Provenance, Source, shorten
+from quadrag.provenance import Other, Provenance, Source, shorten
 from quadrag.reading import parse_json
 from quadrag.scratch import scratch
 
@@ -135,14 +135,14 @@ def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path])
         return Source(Provenance.UNVERIFIED, place, _places(place, found))
     stand_ins: dict[str, str] = getattr(builder, "STAND_INS", {})
     parts: list[str] = []
-    other: dict[str, float | None] = {}
+    other: dict[str, Other] = {}
     for name, path in found.items():
         stand_in = next((each for each in stand_ins if Path(each).name == path.name), None)
         if stand_in:
             parts.append(f"{stand_ins[stand_in]} {path.name} in place of {Path(name).name}")
         size, *sums = builder.FILES.get(stand_in or name, (None, None, None))
         if not any(sums) or fault(path, RemoteFile(name, "", size, *sums)) is not None:
-            other[name] = path.stat().st_size / size if size else None
+            other[name] = [path.name, path.stat().st_size / size if size else None]
     lacking = ""
     if config.partial and (missing := list_unused(config, found)):
         lacking = f"{len(found)} of {len(config.files)} files, lacking {shorten(missing)}"
