@@ -1,18 +1,20 @@
 """Whose rows are, by the rows: which are the authors', which are not, and of which nobody here can tell.
 
-`authors.csv` in a benchmark's room has, for each config of whose questions some are held, eight bytes a question: four
-of a digest of its id, four of one of id, question and gold. It holds none of their text.
+`authors.csv` in a benchmark's room says of a config what the ids of the authors' questions look like, and has eight
+bytes for each that is held: four of a digest of its id, four of one of id, question and gold. None of their text is in it.
 """
 
 import base64
 import csv
 import hashlib
 import json
+import re
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from quadrag.hub.record import hub_record
 from quadrag.paths import room
@@ -26,8 +28,8 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
     """Say of the questions of a split whose they are, and how many of how many where they are a part of the authors'.
 
     Files that are the authors' by their sums need no more. Else their questions are held against those known here: one
-    with an id of theirs and another text is not the authors'. Where some are unknown, a file nobody here has held may
-    be the authors' in another form, or a part of it: it has as many rows, or weighs about as much as its share of them.
+    with an id of theirs and another text, or an id unlike theirs, is not the authors'. Where some are unknown, the file
+    may be the authors' in another form, or a part of it: it has as many rows, or weighs about its share of them.
 
     Args:
         source: what the files tell.
@@ -43,38 +45,61 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
     if source.other:
         shares = [share for name, (_, share) in source.other.items() if name in config.files_of(split)]
         whose = _know_unlike(questions, whole, shares) if shares else Provenance.AUTHORS
-    if not (whose.theirs and counted and whole and number < whole) or counted.about:
+    if not (whose.theirs and counted and whole) or counted.about:
         return replace(source, provenance=whose)
-    return replace(source, provenance=Provenance.PARTIAL, held=[f"{number} of {whole}"])
+    fewer = [f"{number} of {whole}"] if number < whole else []
+    return replace(source, provenance=Provenance.PARTIAL if fewer else Provenance.AUTHORS, held=fewer)
 
 
-def know_files(source: Source) -> Source:
-    """Say whose documents are: files that weigh about what the authors' do may be theirs in another form."""
-    unlike = any(share and not 1 / _LIKE < share < _LIKE for _, share in source.other.values())
-    return replace(source, provenance=Provenance.OWN) if unlike else source
+def know_files(source: Source, known: Container[str]) -> Source:
+    """Say whose documents are: files that weigh about what the authors' do may be theirs in another form.
+
+    What is `known` of files by their questions is not asked again.
+    """
+    if not source.other:
+        return source
+    other = {name: found for name, found in source.other.items() if name not in known}
+    whose = Provenance.UNVERIFIED if other else Provenance.PARTIAL if source.lacking else Provenance.AUTHORS
+    if any(share and not 1 / _LIKE < share < _LIKE for _, share in other.values()):
+        whose = Provenance.OWN
+    return replace(source, provenance=whose, other=other)
 
 
 def _know_unlike(questions: Sequence[Question], whole: int | None, shares: Iterable[float | None]) -> Provenance:
     """Say whose questions are that stand in files which are not the authors' by their sums."""
-    known = read_authors(questions[0].benchmark).get(questions[0].config, {})
-    states = [known[of_id] == of_all if of_id in known else None for of_id, of_all in map(_digest, questions)]
-    number, whole = len(questions), whole or len(known)
+    known = read_authors(questions[0].benchmark).get(questions[0].config, Known())
+    states = [known.tell(question) for question in questions]
     if all(states):
-        return Provenance.PARTIAL if number < whole else Provenance.AUTHORS
-    part = number / (whole or number)
+        return Provenance.PARTIAL
+    part = len(questions) / (whole or len(questions))
     may_be = part == 1 or (part < 1 and all(share and part / _LIKE < share < part * _LIKE for share in shares))
     return Provenance.UNVERIFIED if may_be and False not in states else Provenance.OWN
 
 
+class Known(NamedTuple):
+    """What is known of the authors' questions of a config: how their ids look, and digests of some by their id's."""
+
+    ids: str = ".*"
+    questions: Mapping[bytes, bytes] = MappingProxyType({})
+
+    def tell(self, question: Question) -> bool | None:
+        """Whether a question is the authors'; None where nobody here can tell."""
+        of_id, of_all = _digest(question)
+        held = self.questions.get(of_id)
+        return held == of_all if held else None if re.fullmatch(self.ids, question.id, re.DOTALL) else False
+
+
 @cache
-def read_authors(benchmark: str) -> Mapping[str, Mapping[bytes, bytes]]:
-    """Read what is known of the authors' questions: by config, of each id what its question has."""
+def read_authors(benchmark: str) -> Mapping[str, Known]:
+    """Read what is known of the authors' questions, by config."""
     path = room("baselines") / benchmark / "authors.csv"
     if not path.is_file():
         return {}
     with path.open(encoding="utf-8", newline="") as lines:
-        packed = {row["config"]: base64.b64decode(row["questions"]) for row in csv.DictReader(lines)}
-    return {config: dict(struct.iter_unpack("4s4s", found)) for config, found in packed.items()}
+        return {
+            row["config"]: Known(row["ids"], dict(struct.iter_unpack("4s4s", base64.b64decode(row["questions"]))))
+            for row in csv.DictReader(lines)
+        }
 
 
 def pack_authors(questions: Iterable[Question]) -> str:

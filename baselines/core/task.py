@@ -13,7 +13,7 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source, join
 from quadrag.records import Question
 
-from .authors import know_files, know_rows
+from .authors import know_rows
 from .benchmark import Benchmark, load
 from .settings import FILES, NONE, Conditions, Retrieval, RetrieverSpec
 
@@ -229,4 +229,4 @@ def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
             raise QuadragError("--where is of documents, not of files of them; leave chunk_source out")
         options["whole"], read = True, spec.file
     builder, source = open_builder(task.benchmark, spec.config, task.data_dir, options)
-    return Corpus(fingerprint(builder), know_files(source), builder, read)
+    return Corpus(fingerprint(builder), source, builder, read)

@@ -26,6 +26,7 @@ from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_files import read_items
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
+from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
@@ -112,9 +113,9 @@ class Session:
         inputs = make_inputs(self, work, questions, corpus, finder)
         where, whose = source.text, source.provenance
         if corpus is not None:
-            where += f"; corpus: {corpus.source.text}" * (corpus.source.text != where)
-            if not corpus.source.other or corpus.source.other.keys() - source.other.keys():  # else its rows said it
-                whose = join([whose, corpus.source.provenance])
+            searched = know_files(corpus.source, source.other)
+            where += f"; corpus: {searched.text}" * (searched.text != where)
+            whose = join([whose, searched.provenance])
 
         def limited(limit: int) -> Inputs:
             fewer = replace(work, task=replace(work.task, limit=limit))

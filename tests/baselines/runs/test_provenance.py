@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import hashlib
 import json
@@ -100,6 +101,42 @@ def test_rows_tell_whose_they_are_where_the_file_is_not_the_authors(
 def test_eight_questions_of_ones_own_are_own_data_in_any_file(cli, tmp_path, place, name, printed):
     whose, shown = run(cli, put(tmp_path / "data", OWN, name), place)
     assert whose == "own" and "own data" in shown and printed not in shown and "of all" not in shown
+
+
+@pytest.mark.parametrize(
+    ("kept", "change", "whose"),
+    [
+        (900, {}, "partial"),
+        (8, {}, "partial"),
+        (8, {"ID": "f" * 20}, "unverified"),  # behind it stands a number
+        (8, {"ID": "own-"}, "own"),
+        (8, {"summary": "别的摘要。"}, "own"),
+    ],
+)
+def test_rows_of_a_file_whose_count_nobody_knows(cli, tmp_path, real_data, kept, change, whose):
+    name = "data/crud_split/split_merged.json"
+    rows = json.loads((real_data("CRUD_RAG") / name).read_text(encoding="utf-8"))["event_summary"][:kept]
+    new = [{**row, **({"ID": f"{change['ID']}{at:04}"} if "ID" in change else change)} for at, row in enumerate(rows)]
+    (tmp_path / "C" / name).parent.mkdir(parents=True)
+    (tmp_path / "C" / name).write_text(json.dumps({"event_summary": new}, ensure_ascii=False), encoding="utf-8")
+    asked = ("--retriever", "none", "--limit", "2", "--data-dir", tmp_path / "C", "--out", "r")
+    assert cli("run", "crud_rag", "summary", *asked).code == 0
+    assert json.loads(Path("r", "run.json").read_text("utf-8"))["provenance"] == whose
+
+
+@pytest.mark.parametrize(
+    ("ids", "whose"), [(None, "partial"), ("{}", "own"), ("3dbed55e-66a3-4dcd-907d-096f49387e4{}", "own")]
+)
+def test_questions_of_crag_by_their_ids(cli, tmp_path, real_data, ids, whose):
+    name = "example_data/dev_data.jsonl.bz2"
+    lines = bz2.decompress((real_data("CRAG") / name).read_bytes()).splitlines()
+    rows = [json.loads(line) for line in lines]
+    for at, row in enumerate(rows if ids else ()):
+        row["interaction_id"] = ids.format(at)
+        row["search_results"] = row["search_results"][:1]
+    (tmp_path / "C" / name).parent.mkdir(parents=True)
+    (tmp_path / "C" / name).write_bytes(bz2.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode()))
+    assert run(cli, tmp_path / "C", ("crag", "task_1_2", "public"))[0] == whose
 
 
 def test_as_many_rows_as_the_authors_have_may_be_theirs_in_another_form(cli, tmp_path):
