@@ -93,15 +93,15 @@ def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
     """Say what to do about too many open files, or about a cache or a folder of results that cannot be written."""
-    from quadrag.paths import cache_dir
+    from quadrag.paths import cache_setting
 
     if error.errno in NO_DESCRIPTORS:
         fewer = ", or lower --concurrency" if hasattr(arguments, "concurrency") else ""
         return f"; allow more with `ulimit -n`{fewer}, and run again"
     place = Path(str(error.filename)).absolute()
-    cache, out = cache_dir(), Path(getattr(arguments, "out", None) or "runs").absolute()
-    if place == cache or cache in place.parents or place in cache.parents:
-        return f"; expected a cache folder that can be written, name one with QUADRAG_CACHE (now {cache})"
+    out = Path(getattr(arguments, "out", None) or "runs").absolute()
+    if setting := cache_setting(place):
+        return f"; expected a cache folder that can be written, name one with {setting}"
     if hasattr(arguments, "out") and (place == out or out in place.parents or place in out.parents):
         return "; name a place that can be written with --out"
     return ""

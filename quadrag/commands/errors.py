@@ -8,6 +8,7 @@ a sheet to fill in, --people reads it, or a corrected copy of errors.jsonl.
 import argparse
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
+    from quadrag.provenance import Provenance
     from quadrag.wrapping import wrap
 
     if sum(map(bool, (arguments.judge, arguments.sheet, arguments.people))) != 1:
@@ -59,6 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
         what = f"{inputs.benchmark}, --retriever {inputs.retriever}"
         raise QuadragError(f"{folder} is a run of {what}; expected one of {NAME} with documents")
     testbed = find_testbed(inputs.config)
+    if result.run.whose is Provenance.OWN:
+        testbed = replace(testbed, published={})
     arguments.benchmark = inputs.benchmark
     request, calls = run_request(arguments), call_request(arguments)
     refuse_idle_options(request, calls)

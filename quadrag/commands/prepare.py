@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
-    from quadrag.data.files import SAMPLE_SOURCE
     from quadrag.data.prepare import prepare
     from quadrag.data.prepared import find_source
+    from quadrag.provenance import Provenance
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     done = prepare(
@@ -38,7 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
     )
     for name, rows in done.built.items():
         counts = ", ".join(f"{split} {count}" for split, count in rows.items())
-        made_up = find_source(benchmark, name) == SAMPLE_SOURCE
+        loads = find_source(benchmark, name)
+        made_up = loads is not None and loads.provenance is Provenance.SAMPLE
         print(f"{name}: {counts}" + f" ({spell('the bundled sample, which is made up')})" * made_up)
     for name, files in done.partial.items():
         print(spell(f"{name}: built without {', '.join(files)}"))
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(spell(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}"))
         before = find_source(benchmark, name)
         if before:
-            print(spell(f"  its bare name still loads what was prepared before, from: {before}"))
+            print(spell(f"  its bare name still loads what was prepared before, from: {before.text}"))
     print(spell("metrics: " + ", ".join(done.metrics)))
     name, rows = next(iter(done.built.items()))
     print(spell(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")'))

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.tables.language import speak_grids
 
     refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs)
+    runs = read_runs(arguments.runs, arguments.profile)
     results = [result for _, parts in runs for result in parts]
     lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)

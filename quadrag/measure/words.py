@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from pathlib import Path
 
 from quadrag.baselines.tables.grid import Grid
 from quadrag.baselines.tables.language import speak_grid, speak_line
@@ -15,6 +16,7 @@ from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError
 from quadrag.labels import VARIABLE, check_labels, usual_labels
 from quadrag.measure.calls import CALLS
+from quadrag.paths import cache_setting
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
@@ -74,6 +76,7 @@ def speaking_python(labels: str | None = None) -> Iterator[None]:
     except OSError as error:  # of our files: what the user's function raises is a failure of its question
         if error.filename is None:
             raise
-        raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name another place")) from error
+        place = cache_setting(Path(error.filename)) or "another place"
+        raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name {place}")) from error
     finally:
         _labels.reset(before)

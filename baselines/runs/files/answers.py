@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from quadrag.catalogue import is_called
 from quadrag.chat.reply import find_reasoning, read_answer
-from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.errors import QuadragError
 from quadrag.passages import Found, find_passages
 from quadrag.reading import Unreadable
@@ -60,7 +59,7 @@ def read(
     questions: Mapping[Key, Question],
     defaults: Mapping[str, str],
     partial: bool = False,
-    source: str = "these data",
+    sample: bool = False,
 ) -> Answered:
     """Read a file of answers.
 
@@ -69,12 +68,12 @@ def read(
         questions: those that it answers, by their keys.
         defaults: ``config`` and ``split`` of lines that do not say them.
         partial: whether it may answer a part of them.
-        source: where the questions come from.
+        sample: whether the questions are those of the bundled sample.
 
     Raises:
         QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
-    places = _Places(path, questions, defaults, source)
+    places = _Places(path, questions, defaults, sample)
     passages: dict[Key, tuple[Passage, ...]] = {}
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
@@ -141,11 +140,13 @@ def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
 class _Places:
     """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
 
-    def __init__(self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], source: str) -> None:
+    def __init__(
+        self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], sample: bool
+    ) -> None:
         self.questions = questions
         self._path = path
         self._defaults = defaults
-        self._sample = source.startswith(SAMPLE_SOURCE)
+        self._sample = sample
         self._benchmarks = dict.fromkeys(question.benchmark for question in questions.values())
         self._configs = dict.fromkeys(key[0] for key in questions)
         self._splits = dict.fromkeys(key[1] for key in questions)

@@ -14,6 +14,7 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
+from quadrag.provenance import Provenance
 from quadrag.records import Answer, Key, Question, jsonl_text, write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -73,7 +74,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     order = {question.key: place for place, question in enumerate(asked)}
-    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, source=source)
+    sample = source.provenance is Provenance.SAMPLE
+    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, sample=sample)
     answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
@@ -114,7 +116,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     stopped = scored.stopped
     if scored.dead and not session.dead_judge:
         stopped = f"{stopped}; score again with a judge that does"
-    run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped, source=source)
+    run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped)
+    run.source, run.provenance, run.held = source.text, source.provenance.value, [*source.held]
     run.data_dir, run.log = one.data_dir, logged is not None
     if logged and maker and (prompts := (maker.settings or {}).get("prompts")):
         run.given = [Path(prompts).name]

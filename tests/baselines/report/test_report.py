@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from exported import copy_sample
+from exported import copy_as_authors
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report import paper
@@ -28,8 +28,9 @@ def campaign(tmp_path_factory):
     from quadrag.cli import main
 
     folder = tmp_path_factory.mktemp("campaign")
-    data = copy_sample("rgb", folder / "RGB")
-    assert main(["run", "rgb", "--all", "--data-dir", data, "--out", str(folder / "all")]) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        data = copy_as_authors("rgb", folder / "RGB", patch)
+        assert main(["run", "rgb", "--all", "--data-dir", data, "--out", str(folder / "all")]) == 0
     return folder / "all"
 
 
@@ -126,8 +127,8 @@ def test_a_campaigns_folder_is_shown_as_the_papers_tables(campaign, cli):
     assert again.out.strip() == tables.strip()
 
 
-def test_a_run_without_documents_is_shown_again_as_it_was(campaign, cli, tmp_path):
-    data = ("--data-dir", copy_sample("rgb", tmp_path / "RGB"))
+def test_a_run_without_documents_is_shown_again_as_it_was(campaign, cli, tmp_path, monkeypatch):
+    data = ("--data-dir", copy_as_authors("rgb", tmp_path / "RGB", monkeypatch))
     asked = ("run", "rgb", "counterfactual_robustness_en", "--retriever", "none", *data, "--out", "r")
     run = cli(*asked, "--llm", "extractive")
     again = cli("report", "r")
