@@ -14,6 +14,7 @@ from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
 from quadrag.labels import LANGUAGES, check_labels, usual_labels
+from quadrag.printing import write
 from quadrag.progress import spell, spelled_by
 from quadrag.scratch import check_writable
 
@@ -28,10 +29,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
     typed = sys.argv[1:] if argv is None else list(argv)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal or pipe that cannot show a sign shows another, and the run is not lost.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
     with spelled_by(_speaker(typed)):
         return _main(typed)
 
@@ -53,19 +50,13 @@ def _main(typed: list[str]) -> int:
         with parallel.use(getattr(arguments, "on", None)) as leads:
             if leads and (out := getattr(arguments, "out", None)):
                 check_writable(Path(out))
-            code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
-        sys.stdout.flush()
-        return code
+            return commands.load(arguments.command).run(arguments) or 0 if leads else 0
     except QuadragError as error:
         _tell(str(error))
         return 2
     except KeyboardInterrupt:
         _tell("stopped; run the same command again to go on")
         return 130
-    except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
         if error.errno in NO_DESCRIPTORS:
@@ -77,7 +68,7 @@ def _main(typed: list[str]) -> int:
 
 def _tell(what: str) -> None:
     """Say on stderr what ended the command."""
-    print(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
+    write(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
 
 
 def _speaker(typed: Sequence[str]) -> Callable[[str], str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
+from quadrag.printing import clean
 from quadrag.reading import parse_json
 
 Key = tuple[str, str, str]  # config, split, id
@@ -114,7 +115,7 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_text(clean(text), encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as error:
         # A full disk is reported without the file that it hit.

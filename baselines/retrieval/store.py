@@ -20,6 +20,7 @@ from filelock import FileLock
 
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
+from quadrag.printing import write
 from quadrag.progress import spell
 from quadrag.reading import parse_json
 from quadrag.records import write_text
@@ -71,7 +72,7 @@ class IndexStore:
                 fault = _find_fault(place, key)
                 if fault is not None:
                     if fault:
-                        print(spell(f"the index {place} is damaged ({fault}) and is built again"), file=sys.stderr)
+                        write(spell(f"the index {place} is damaged ({fault}) and is built again"), file=sys.stderr)
                     # Under the lock nobody else is at it: what a killed build left is litter.
                     kept = self.root / f".{place.name}.kept.part" if resumes else None
                     for stray in self.root.glob(f".{place.name}.*.part"):

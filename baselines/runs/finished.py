@@ -8,6 +8,7 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.hub.record import hub_record
+from quadrag.printing import write
 from quadrag.progress import spell
 from quadrag.records import Key, read_jsonl
 from quadrag.run_files import check_stage, read_items, read_scores
@@ -61,7 +62,7 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
                 )
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         if unfinished:
-            print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
+            write(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
         found.append((str(folder), sorted(results, key=_place_in_benchmark)))
     return found
 

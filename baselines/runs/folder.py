@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from quadrag.errors import OtherRun, QuadragError
+from quadrag.printing import write
 from quadrag.progress import spell
 from quadrag.records import write_text
 from quadrag.run_files import sha256
@@ -176,7 +177,7 @@ class RunFolder:
         digest = sha256(self.path / stage)
         if self.run.files.get(stage) not in (None, digest):
             # It may be ours and damaged, which nobody could tell from a file that was put there.
-            print(
+            write(
                 spell(
                     f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is "
                     "not, remove it and run the same command again"

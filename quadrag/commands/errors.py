@@ -14,6 +14,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import call_request, run_request, tell, tell_bad
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 from quadrag.progress import spell
 
 EXAMPLES = (
@@ -69,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         told = f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:"
         tell(arguments, told)
         for name, meaning in testbed.classes.items():
-            print("  " + "\n    ".join(wrap(name + spell(": ") + spell(meaning), 76)))
+            write("  " + "\n    ".join(wrap(name + spell(": ") + spell(meaning), 76)))
         return 0
     stopped = None
     if arguments.people:
@@ -89,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     grid.notes += [Alarm(f"PARTIAL: {stopped}.")] if stopped else []
     print_grids(speak_grids([grid], arguments.labels))
     if arguments.judge:
-        print(f"\n{folder / FILE}")
+        write(f"\n{folder / FILE}")
     if stopped:
         tell_bad(stopped)
     return 2 if stopped else 3 if invalid else 0

@@ -7,6 +7,8 @@ own, which the README.md in its folder describes.
 
 import argparse
 
+from quadrag.printing import write
+
 EXAMPLES = (
     "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",
     "inspect eval quadrag/rgb_noise_robustness_en -T noise=0.4 --model ...",
@@ -23,4 +25,4 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import harnesses
 
-    print(harnesses.path(arguments.name))
+    write(harnesses.path(arguments.name))

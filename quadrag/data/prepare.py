@@ -17,6 +17,7 @@ from quadrag.data import files
 from quadrag.data.builders import SAMPLE, point_to
 from quadrag.data.prepared import INFO, RECORD, Record, read_record
 from quadrag.errors import QuadragError, one_line
+from quadrag.printing import write
 from quadrag.progress import spell
 from quadrag.reading import parse_json
 from quadrag.records import write_text
@@ -111,7 +112,7 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
     record = read_record(folder) if (folder / RECORD).is_file() else None
     altered = record and record.sums and find_altered(folder, record.sums, record.sums)
     if altered:
-        print(spell(f"{folder / altered} is not as it was built; {benchmark} {config} is built again"), file=sys.stderr)
+        write(spell(f"{folder / altered} is not as it was built; {benchmark} {config} is built again"), file=sys.stderr)
     if altered or not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch(_aside()) as aside:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 from .model_file import ModelFile
 
@@ -205,6 +206,5 @@ class ModelProcess:
         with self._pipe("stderr") as pipe:
             while chunk := os.read(pipe.fileno(), 2**16):
                 self._tail = (self._tail + chunk)[-_TAIL:]
-                with contextlib.suppress(OSError, ValueError):  # nowhere to print to
-                    sys.stderr.write(decode(chunk))
-                    sys.stderr.flush()
+                with contextlib.suppress(OSError):  # nowhere to print to
+                    write(decode(chunk), file=sys.stderr, end="")

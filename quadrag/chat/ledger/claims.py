@@ -16,6 +16,7 @@ from secrets import token_hex
 from quadrag.chat.ledger.file import Value
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 from quadrag.progress import spell
 from quadrag.scratch import hold, is_held
 
@@ -86,7 +87,7 @@ def make_once(
             left -= found.keys()
             since = time.monotonic()
         elif not told and time.monotonic() - since > _WORTH_A_WORD:
-            print(
+            write(
                 spell(
                     f"waiting for {len(left)} replies that another run on the ledger {shelf.path} has in flight; a run "
                     "with another --ledger waits for none"

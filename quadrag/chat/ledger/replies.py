@@ -25,6 +25,7 @@ from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, r
 from quadrag.chat.ledger.parts import adopt
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
+from quadrag.printing import write
 from quadrag.progress import spell
 
 T = TypeVar("T")
@@ -134,7 +135,7 @@ class Ledger:
         with self._lock:
             self._guard(read)
         if new := damaged - self.damaged:
-            print(
+            write(
                 spell(
                     f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is "
                     "asked again, and fails under --replay"
