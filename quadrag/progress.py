@@ -74,7 +74,7 @@ class Progress:
             self._printed = True
 
     def _print(self) -> None:
-        write(spell(", ".join(filter(None, (self._unsaid, self._more())))), file=sys.stderr)
+        remark(", ".join(filter(None, (self._unsaid, self._more()))))
         self._unsaid = ""
 
     def __exit__(
@@ -94,6 +94,11 @@ def _in_notebook() -> bool:
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
     write(f"quadrag: {one_line(spell(what))}", file=sys.stderr)
+
+
+def remark(*lines: str) -> None:
+    """Print lines on stderr in the words that are in use."""
+    write(*map(spell, lines), file=sys.stderr)
 
 
 def spell(text: str) -> str:
@@ -116,7 +121,7 @@ def spelled_by(words: Callable[[str], str]) -> Iterator[None]:
 def announce(what: str) -> Iterator[None]:
     """Say on stderr what takes long, and then how long it took; what is done at once goes without a word."""
     started = time.monotonic()
-    word = threading.Timer(_LONG, write, (spell(f"{what} ..."),), {"file": sys.stderr})
+    word = threading.Timer(_LONG, remark, (f"{what} ...",))
     word.daemon = True
     word.start()
     try:
@@ -124,4 +129,4 @@ def announce(what: str) -> Iterator[None]:
     finally:
         word.cancel()
     if (seconds := time.monotonic() - started) > _LONG:
-        write(spell(f"{what}: {seconds:.1f} s, kept for later runs"), file=sys.stderr)
+        remark(f"{what}: {seconds:.1f} s, kept for later runs")

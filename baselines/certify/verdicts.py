@@ -7,12 +7,12 @@ from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
+from quadrag.sheet import Line, read_sheet
 
 from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
 from .grades import PAIRS, Graded
 from .labels import Item, LabelSet, same_text
-from .sheets import Line, read_sheet
 
 RECORDED = "recorded:"
 NO_VERDICT = "no verdict"

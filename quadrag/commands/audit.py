@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 
 from quadrag.printing import write
-from quadrag.progress import spell
+from quadrag.progress import remark, spell
 
 EXAMPLES = (
     "quadrag audit rgb --data-dir RGB > findings.jsonl",
@@ -40,9 +40,9 @@ def run(arguments: argparse.Namespace) -> None:
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
     write(jsonl_text(finding.as_row() for finding in found), end="")
     for line in audited.tell("audited"):
-        write(spell(line), file=sys.stderr)
+        remark(line)
     counts = Counter(finding.check for finding in found)
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
-    write(spell(f"findings: {said}"), file=sys.stderr)
+    remark(f"findings: {said}")
     for check in sorted(counts):
         write(hang(f"  {check}  {spell(CHECKS[check])}", 80), file=sys.stderr)

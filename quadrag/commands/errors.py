@@ -124,18 +124,12 @@ def _write_sheet(path: Path, wrong: Sequence[Any]) -> None:
     from quadrag.sheet import write_sheet
 
     line = known_keys().line
-    rows = [
-        {
-            **{name: str(value) for name, value in one.place._asdict().items()},
-            "question": line(one.question),
-            "accepted": line("; ".join(" / ".join(part) for part in one.accepted)),
-            "answer": line(one.answer),
-            "documents": "\n".join(f"[{at}] {line(text)}" for at, text in enumerate(one.documents, 1)),
-            "classes": "",
-        }
-        for one in wrong
-    ]
-    write_sheet(path, ["split", "id", "sample", "question", "accepted", "answer", "documents", "classes"], rows)
+    rows = [["split", "id", "sample", "question", "accepted", "answer", "documents", "classes"]]
+    for one in wrong:
+        accepted = line("; ".join(" / ".join(part) for part in one.accepted))
+        documents = "\n".join(f"[{at}] {line(text)}" for at, text in enumerate(one.documents, 1))
+        rows.append([*map(str, one.place), line(one.question), accepted, line(one.answer), documents, ""])
+    write_sheet(path, rows)
 
 
 def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tuple[list[Any], str, str | None]:

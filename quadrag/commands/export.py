@@ -7,12 +7,11 @@ way to the data is written.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.printing import write
-from quadrag.progress import spell
+from quadrag.progress import remark, spell
 
 EXAMPLES = (
     "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
@@ -41,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     def progress(what: str, rows: int) -> None:
         if not rows:
-            write(spell(f"writing {what}"), file=sys.stderr)
+            remark(f"writing {what}")
 
     done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
     for one in done:

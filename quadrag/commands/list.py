@@ -12,14 +12,13 @@ questions by their groups and lengths of texts, the paper's counts beside them.
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import spell
+from quadrag.progress import remark, spell
 from quadrag.wrapping import wrap
 
 EXAMPLES = (
@@ -145,7 +144,7 @@ def _count(arguments: argparse.Namespace) -> None:
     else:
         print_grids(speak_grids(tabulate(counted), arguments.labels))
     for line in counted.data.tell("counted"):
-        write(spell(line), file=sys.stderr)
+        remark(line)
 
 
 def _describe(benchmark: str) -> Iterator[str]:

@@ -7,7 +7,6 @@ Both libraries fall back to their caches where the Hub has no such name: `datase
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,8 +16,7 @@ from quadrag.data import files
 from quadrag.data.builders import SAMPLE, point_to
 from quadrag.data.prepared import INFO, RECORD, Record, read_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.printing import write
-from quadrag.progress import spell
+from quadrag.progress import remark
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch, sweep
@@ -112,7 +110,7 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
     record = read_record(folder) if (folder / RECORD).is_file() else None
     altered = record and record.sums and find_altered(folder, record.sums, record.sums)
     if altered:
-        write(spell(f"{folder / altered} is not as it was built; {benchmark} {config} is built again"), file=sys.stderr)
+        remark(f"{folder / altered} is not as it was built; {benchmark} {config} is built again")
     if altered or not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch(_aside()) as aside:
