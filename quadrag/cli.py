@@ -12,10 +12,9 @@ from pathlib import Path
 
 from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
+from quadrag.errors import NO_DESCRIPTORS, QuadragError
 from quadrag.labels import LANGUAGES, check_labels, usual_labels
-from quadrag.printing import write
-from quadrag.progress import spell, spelled_by
+from quadrag.progress import say, spelled_by
 from quadrag.scratch import check_writable
 
 
@@ -38,7 +37,7 @@ def _main(typed: list[str]) -> int:
     try:
         check_labels(usual_labels())
     except QuadragError as error:
-        _tell(str(error))
+        say(str(error))
         return 2
     arguments = parse(__version__, typed)
     arguments.typed = typed
@@ -52,23 +51,18 @@ def _main(typed: list[str]) -> int:
                 check_writable(Path(out))
             return commands.load(arguments.command).run(arguments) or 0 if leads else 0
     except QuadragError as error:
-        _tell(str(error))
+        say(str(error))
         return 2
     except KeyboardInterrupt:
-        _tell("stopped; run the same command again to go on")
+        say("stopped; run the same command again to go on")
         return 130
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
         if error.errno in NO_DESCRIPTORS:
             # An event loop that could not be made whole would tell a traceback as it goes.
             sys.unraisablehook = lambda _: None
-        _tell(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
+        say(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
         return 2
-
-
-def _tell(what: str) -> None:
-    """Say on stderr what ended the command."""
-    write(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
 
 
 def _speaker(typed: Sequence[str]) -> Callable[[str], str]:

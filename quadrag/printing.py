@@ -2,10 +2,9 @@
 
 import codecs
 import contextlib
-import io
 import os
 import sys
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 
 _Value = TypeVar("_Value")
 _ALIKE = {"─": "-", "–": "-", "−": "-", "×": "x", "…": "."}
@@ -54,18 +53,6 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("quadrag", _replace)
 
 
-class Canvas(io.StringIO):
-    """Takes what a library draws for a stream, which it asks whether it is a terminal; `write` then prints it."""
-
-    def __init__(self, file: IO[str] | None = None) -> None:
-        super().__init__()
-        self._stream = sys.stdout if file is None else file
-
-    def isatty(self) -> bool:
-        """Whether what is drawn is for a terminal."""
-        return is_terminal(self._stream)
-
-
 def is_terminal(stream: Any) -> bool:
     """Whether a stream is a terminal, as stdout and stderr may be."""
     return not getattr(stream, "closed", False) and getattr(stream, "isatty", bool)()
@@ -73,11 +60,8 @@ def is_terminal(stream: Any) -> bool:
 
 def clean(value: _Value) -> _Value:
     """Return a text, or the texts of lists and mappings, as UTF-8 can hold it: half of a surrogate pair is U+FFFD."""
-    made: Any = value
     if isinstance(value, str):
-        made = value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    elif isinstance(value, list):
-        made = [clean(one) for one in value]
-    elif isinstance(value, dict):
-        made = {name: clean(one) for name, one in value.items()}
-    return made
+        return cast(_Value, value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    if isinstance(value, list):
+        return cast(_Value, [clean(one) for one in value])
+    return cast(_Value, {name: clean(one) for name, one in value.items()}) if isinstance(value, dict) else value

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from quadrag.errors import one_line
+from quadrag.errors import one_line, short_line
 from quadrag.printing import fit_encoding, is_terminal, write
 
 _LOG_EVERY = 10.0  # seconds
@@ -93,7 +93,7 @@ def _in_notebook() -> bool:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    write(f"quadrag: {one_line(spell(what))}", file=sys.stderr)
+    write(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
 
 
 def remark(*lines: str) -> None:

@@ -86,7 +86,7 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
     Raises:
         QuadragError: it cannot be read, lacks a column, or holds no row.
     """
-    named, blank = " and ".join(wanted), dict.fromkeys(wanted, "")
+    named, blank = " and ".join(wanted) or "columns", dict.fromkeys(wanted, "")
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -232,7 +232,5 @@ def _name_groups(labels: LabelSet, sheet: Sheet) -> None:
         return
     questions = Counter(item.question for item in labels.items if item.question.strip())
     if questions and max(questions.values()) > 1:
-        from dataclasses import replace
-
         labels.items = [replace(item, group=item.question) for item in labels.items]
         labels.groups = "question"

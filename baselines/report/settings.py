@@ -1,12 +1,14 @@
 """The settings of a recipe beside those of the printed row that it makes again, and why they differ."""
 
+import io
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
-from quadrag.printing import Canvas, write
+from quadrag.printing import is_terminal, write
 from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
@@ -78,8 +80,8 @@ def print_settings(recipes: Sequence[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    canvas = Canvas()
-    console = Console(file=canvas, highlight=False)
+    canvas = io.StringIO()
+    console = Console(file=canvas, force_terminal=is_terminal(sys.stdout) or None, highlight=False)
     console.width = max(console.width, 80)
     ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
     for number, (head, settings) in enumerate(_share(recipes)):

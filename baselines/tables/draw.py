@@ -1,11 +1,13 @@
 """A table as text, for a terminal or a log: it decides nothing about what stands in it."""
 
+import io
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
-from quadrag.printing import Canvas, write
+from quadrag.printing import is_terminal, write
 from quadrag.wrapping import wrap
 
 from .broken import break_label, break_names, measure_lines
@@ -28,9 +30,9 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
     from rich.console import Console
 
     for grid in grids:
-        canvas = Canvas(file)
+        canvas, terminal = io.StringIO(), is_terminal(file or sys.stdout) or None
         # In a notebook too it is text: the library would make a display of its own of every line.
-        console = Console(file=canvas, highlight=False, soft_wrap=False, force_jupyter=False)
+        console = Console(file=canvas, force_terminal=terminal, highlight=False, soft_wrap=False, force_jupyter=False)
         console.width = max(console.width, _WIDTH)
         _draw(console, grid, verbose)
         text = canvas.getvalue()

@@ -86,9 +86,8 @@ def run(arguments: argparse.Namespace) -> None:
         write(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
-    write()
-    write("\n  ".join(wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH)))
-    write("\n  ".join([spell("recipes:"), *catalogue.recipes()]))
+    named = wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH)
+    write("", "\n  ".join(named), "\n  ".join([spell("recipes:"), *catalogue.recipes()]))
     from quadrag.baselines.systems.models import judge_presets
 
     write(spell("judges, as --judge NAME=http://HOST/v1:"))

@@ -94,8 +94,7 @@ def _repositories(arguments: argparse.Namespace) -> None:
         due = any(change.difference for change in plan.changes)
         write("nothing was written; the same command with --yes does this" if due else "nothing to do")
         return
-    write()
-    write(*describe_pushed(push(plan, report)))
+    write("", *describe_pushed(push(plan, report)))
 
 
 def _results(arguments: argparse.Namespace) -> None:

@@ -87,8 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     with _session(arguments) as session:
         made = construct(request, Maker(session.system.completer) if session else Maker())
         spent = session.system.spent if session else None
-    told = [*tell_steps(made.stages, arguments.labels), "", *tell_splits(made.splits, arguments.labels), ""]
-    write(*told)
+    write(*tell_steps(made.stages, arguments.labels), "", *tell_splits(made.splits, arguments.labels), "")
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
     write(*wrap(speak(tell_calls(spent, currency, recipe.by_rule), arguments.labels), 80), "")
     tell(arguments, f"{arguments.out}: see its README.md; what was dropped stands in its stages")
