@@ -51,6 +51,7 @@ def _replace(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("quadrag", _replace)
+codecs.lookup("utf-16-le")  # loaded while there are descriptors: that there are none is printed too
 
 
 def is_terminal(stream: Any) -> bool:
