@@ -104,11 +104,14 @@ def guess_encoding(content: bytes) -> str | None:
     for encoding in [wide] if wide else ("UTF-8", "GB18030", "CP1252"):
         with suppress(UnicodeDecodeError):
             text = content.decode(encoding)
-            others = Counter(sign for sign in text if not sign.isascii())
+            if encoding in (wide, "UTF-8"):
+                return encoding
+            others = {sign: count for sign, count in Counter(text).items() if not sign.isascii()}
             common = sum(count for sign, count in others.items() if _COMMON.match(sign.encode("gb2312", "ignore")))
-            western = others.keys() <= _WESTERN and content.decode("utf-8", "ignore").isascii()
-            apart = not re.search(r"[^\x00-\x7f]{3}", text)
-            if {"GB18030": common >= 0.9 * others.total(), "CP1252": western and apart}.get(encoding, True):
+            if encoding == "GB18030" and common >= 0.9 * sum(others.values()):
+                return encoding
+            apart = not re.search(r"[^\x00-\x7f]{3}", text) and content.decode("utf-8", "ignore").isascii()
+            if encoding == "CP1252" and others.keys() <= _WESTERN and apart:
                 return encoding
     return None
 
