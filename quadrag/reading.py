@@ -5,13 +5,21 @@ number of more digits than Python reads. A nesting that they bear may still be t
 value, so a bound far below theirs holds here. Nothing is said here of what a value should be.
 """
 
+import codecs
 import json
 import math
+import re
+import shlex
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, one_line
 
 DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
+_COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of marks and of frequent characters
+_WESTERN = {*"‘’“”‚„–—…•€£§©®™°«»¿¡½\xa0ŒœŠšŽžŸ", *map(chr, range(0xC0, 0xFF))} - {*"×÷"}
 _LONGEST_SHOWN = 160  # characters of a parser's own words
 
 
@@ -40,7 +48,7 @@ def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
         place = f" at line {error.lineno}" if error.lineno > 1 else ""
         raise QuadragError(f"{where} is not JSON ({error.msg}{place}); expected {expected}") from None
     except UnicodeDecodeError:
-        raise QuadragError(f"{where} is not UTF-8; expected {expected} in UTF-8") from None
+        raise not_utf8(where, expected) from None
     except ValueError as error:  # of the digits of a whole number
         raise QuadragError(
             f"{where} holds a number that cannot be read ({one_line(error, _LONGEST_SHOWN)}); expected {expected}"
@@ -60,6 +68,8 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
         value = yaml.safe_load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         # An alias within what it names has no end.
         deep = is_deeper(value, DEEPEST)
+    except UnicodeDecodeError:
+        raise not_utf8(where, expected) from None
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
         raise QuadragError(f"{where} is not YAML ({one_line(error, _LONGEST_SHOWN)}); expected {expected}") from None
     except RecursionError:
@@ -90,6 +100,47 @@ def name_kind(value: Any) -> str:
     kind = type(value).__name__
     shown = f" ({value})" if isinstance(value, (int, float)) else ""
     return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
+
+
+def read_text(path: Path, expected: str = "text") -> str:
+    """Read a file of text, with or without a byte order mark.
+
+    Raises:
+        QuadragError: it is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise not_utf8(path, expected) from None
+
+
+def not_utf8(where: object, expected: str) -> QuadragError:
+    """Return the error about a text in another encoding, of a file with the command that converts it, if one can."""
+    guess = guess_encoding(where.read_bytes()) if isinstance(where, Path) and where.is_file() else None
+    cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(where))} > NEW" if guess else ""
+    return QuadragError(f"{where} is not UTF-8; expected {expected} in UTF-8{cure}")
+
+
+def guess_encoding(content: bytes) -> str | None:
+    """Return the encoding of a text, by the name that Python and `iconv` have for it; None where its bytes tell none.
+
+    Beyond ASCII nearly all signs of GB18030 are common ones, all of CP1252 are Western and stand at most by twos.
+    """
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    wide = "UTF-16" if marked else {b"\0": "UTF-16BE"}.get(content[:1]) or {b"\0": "UTF-16LE"}.get(content[1:2])
+    for encoding in [wide] if wide else ("UTF-8", "GB18030", "CP1252"):
+        with suppress(UnicodeDecodeError):
+            text = content.decode(encoding)
+            if encoding in (wide, "UTF-8"):
+                return encoding
+            others = {sign: count for sign, count in Counter(text).items() if not sign.isascii()}
+            common = sum(count for sign, count in others.items() if _COMMON.match(sign.encode("gb2312", "ignore")))
+            if encoding == "GB18030" and common >= 0.9 * sum(others.values()):
+                return encoding
+            apart = not re.search(r"[^\x00-\x7f]{3}", text) and content.decode("utf-8", "ignore").isascii()
+            if encoding == "CP1252" and others.keys() <= _WESTERN and apart:
+                return encoding
+    return None
 
 
 def is_finite(value: Any) -> bool:

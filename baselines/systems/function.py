@@ -7,7 +7,6 @@ itself, and is measured as a RAG service is. What it answered is kept at once (`
 import asyncio
 import inspect
 import math
-import sys
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,7 +15,7 @@ from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import one_line, unknown_name
-from quadrag.progress import spell
+from quadrag.progress import remark, spell
 from quadrag.records import Answer, Key, Passage, Question
 
 from ..core.benchmark import Benchmark
@@ -174,7 +173,7 @@ class Function(System):
         if kept := len(questions) - len(asked):
             self._spent["cached"] += kept
             told = f"{kept} of {len(questions)} answers are kept from the earlier run"
-            print(spell(f"{self.kept.path}: {told}; fresh=True asks anew"), file=sys.stderr)
+            remark(f"{self.kept.path}: {told}; fresh=True asks anew")
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
@@ -197,7 +196,7 @@ class Function(System):
         except KeyboardInterrupt:
             kept = sum(isinstance(one, Served) for one in replies.values())
             told = f"stopped; {kept} of {asked} answers are kept, and the same call goes on"
-            print(spell(f"{self.kept.path}: {told}"), file=sys.stderr)
+            remark(f"{self.kept.path}: {told}")
             raise
 
     @property

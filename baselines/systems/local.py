@@ -17,6 +17,7 @@ from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Failure, Reply, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, tell_extra
+from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
 
 from ..retrieval.loading import refuse_faults, watch_loading
@@ -107,7 +108,7 @@ class LocalModel(parallel.Travels):
             except ImportError as error:
                 said = f"local:{self.model} needs transformers ({error})"
                 raise QuadragError(f"{said}; {tell_extra('local')}") from None
-            if not sys.stderr.isatty():
+            if not is_terminal(sys.stderr):
                 logging.disable_progress_bar()
             folder = Path(self.model).expanduser().is_dir()
             pins = self._trust.find(self.model, folder)

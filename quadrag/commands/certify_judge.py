@@ -21,6 +21,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_bad, tell_next
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
@@ -80,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.injections:
         return _inject(arguments)
     if arguments.list or not arguments.people:
-        print("\n".join(list_sets()))
+        write(*list_sets())
         tell(arguments, tell_languages())
         tell_next(arguments, "quadrag certify-judge LABELS --judge http://HOST/v1")
         return 0
@@ -133,7 +134,7 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
     from quadrag.wrapping import wrap
 
     width = max(_NARROW, shutil.get_terminal_size().columns)
-    print("\n".join(wrap(speak(sentence, arguments.labels), width)))
+    write(*wrap(speak(sentence, arguments.labels), width))
 
 
 def _inject(arguments: argparse.Namespace) -> int:
@@ -176,7 +177,7 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     certificate = certify(found[-1], choice)
     if not _write(arguments, labels, judges, certificate):
         return 3
-    print(certificate.judge)
+    write(certificate.judge)
     _tell_worth(arguments, "", certificate)
     tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = CASCADE
@@ -200,7 +201,7 @@ def _write(arguments: argparse.Namespace, labels: Any, judges: Any, certificate:
 def _end(arguments: argparse.Namespace) -> int:
     """Say where the certificate is."""
     if arguments.out:
-        print(arguments.out)
+        write(arguments.out)
     return 0
 
 

@@ -6,6 +6,8 @@ Inspect come with the extra `harness`.
 
 import argparse
 
+from quadrag.printing import write
+
 EXAMPLES = (
     "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",
     "inspect eval quadrag/rgb_noise_robustness_en -T noise=0.4 --model ...",
@@ -21,4 +23,4 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import harnesses
 
-    print(harnesses.path(arguments.name))
+    write(harnesses.path(arguments.name))

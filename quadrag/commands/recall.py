@@ -11,6 +11,7 @@ from pathlib import Path
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import call_request, run_request
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
 
@@ -97,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
     grid.notes += [PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_grids(speak_grids([grid], arguments.labels))
     if out:
-        print(f"\n{out}")
+        write(f"\n{out}")
     if stopped:
         say(stopped)
     return 2 if stopped else 0

@@ -7,7 +7,6 @@ Both libraries fall back to their caches where the Hub has no such name: `datase
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from quadrag.data import files
 from quadrag.data.builders import SAMPLE, point_to
 from quadrag.data.prepared import INFO, RECORD, Record, read_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.progress import spell
+from quadrag.progress import remark
 from quadrag.provenance import Provenance, Source
 from quadrag.reading import parse_json
 from quadrag.records import write_text
@@ -111,7 +110,7 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
     folder = Path(builder.cache_dir)
     altered = _find_altered(folder) if (folder / RECORD).is_file() else None
     if altered:
-        print(spell(f"{folder / altered} is not as it was built; {benchmark} {config} is built again"), file=sys.stderr)
+        remark(f"{folder / altered} is not as it was built; {benchmark} {config} is built again")
     if altered or not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch(_aside()) as aside:

@@ -32,6 +32,7 @@ from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.harnesses.task_list import default_split
 from quadrag.metric_record import metric_record, show_key
+from quadrag.printing import write
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.run_record import read_run
 from quadrag.stats import NOT_APPLICABLE
@@ -223,7 +224,7 @@ def one_line(data_dir: str = "--data-dir") -> Iterator[None]:
         said = f"{error.filename or 'the system'}: {error.strerror or error}"
     else:
         return
-    print(f"quadrag: {said}", file=sys.stderr)
+    write(f"quadrag: {said}", file=sys.stderr)
     raise SystemExit(2)
 
 

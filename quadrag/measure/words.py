@@ -17,6 +17,7 @@ from quadrag.errors import QuadragError
 from quadrag.labels import VARIABLE, check_labels, usual_labels
 from quadrag.measure.calls import CALLS
 from quadrag.paths import cache_setting
+from quadrag.printing import clean
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
@@ -37,7 +38,7 @@ def in_python(text: str, names: Sequence[str] = ()) -> str:
 
     Options that Python has no argument for stay as they are.
     """
-    return _OPTION.sub(_spell, speak_line(text, labels_in_use(), names).replace("--option ", ""))
+    return _OPTION.sub(_spell, clean(speak_line(text, labels_in_use(), names)).replace("--option ", ""))
 
 
 def _spell(option: re.Match[str]) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
-from quadrag.records import guess_encoding, read_jsonl
+from quadrag.reading import guess_encoding, parse_json
+from quadrag.records import read_jsonl
 
 from . import logs
 
@@ -70,7 +70,7 @@ def read_conditions(path: Path) -> tuple[str, dict[str, Any]] | None:
 
 def _convert(path: Path, reader: str) -> str:
     """Return what makes JSON Lines of a table."""
-    encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path) or "UTF-8"
+    encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path.read_bytes()) or "UTF-8"
     other = "" if encoding == "UTF-8" else f", encoding={encoding!r}"
     read = f"pandas.{reader}({path.name!r}, dtype=str, keep_default_na=False{other})"
     to = path.with_suffix(".jsonl").name
