@@ -66,9 +66,7 @@ class NodeWithScore:
 
     @property
     def text(self) -> str:
-        if not isinstance(self.node, TextNode):
-            raise AttributeError("Node must be a TextNode to get text.")
-        return self.node.text
+        return str(self.node.text)
 
 
 @dataclasses.dataclass
@@ -122,7 +120,7 @@ FORMS: dict[str, Any] = {
     "langchain by metadata": lambda gold: [Document("a", {"source": OTHER}), Document("b", {"source": gold})],
     "langchain with scores": lambda gold: [(Document("a", id=OTHER), 0.9), (Document("b", id=gold), np.float32(0.8))],
     "llamaindex": lambda gold: [NodeWithScore(TextNode("a", OTHER), 0.9), NodeWithScore(TextNode("b", gold))],
-    "llamaindex without texts": lambda gold: [NodeWithScore(Node("a", OTHER), 0.9), Node("b", gold)],
+    "llamaindex without a text": lambda gold: [Node("a", OTHER), Node("b", gold)],
     "haystack": lambda gold: [Found(OTHER, "a", score=0.9), Found(gold, "b")],
     "search engine": lambda gold: [{"_id": one, "_score": 1.5, "_source": {"text": "a"}} for one in (OTHER, gold)],
     "named tuples": lambda gold: [Hit(OTHER, "a", 0.9), Hit(gold, "b", 0.8)],
