@@ -99,7 +99,7 @@ def list_rows(given: Any) -> list[Any] | None:
     for name in ("to_dicts", "to_pylist"):  # of polars, of Arrow
         if callable(rows := getattr(given, name, None)):
             return list(rows())
-    if hasattr(given, "columns") and hasattr(given, "to_dict"):  # of pandas
+    if hasattr(given, "to_dict") and hasattr(given, "columns"):  # of pandas
         whole = given if given.index.name in (None, *given.columns) else given.reset_index()
         return list(whole.to_dict("records"))
     if isinstance(given, (str, bytes, bytearray, Mapping, set, frozenset)) or not hasattr(given, "__iter__"):
@@ -126,11 +126,7 @@ def name_keys(one: Mapping[Any, Any]) -> str:
 
 
 def _read_passage(place: int, given: Any) -> Passage:
-    """Read a passage; one without an id is called by its rank.
-
-    Raises:
-        Unreadable: it has neither an id nor a text, or one that is none.
-    """
+    """Read a passage; one without an id is called by its rank."""
     one, score = _part_score(given)
     if (ident := _read_id(plain(one))) is not None:
         return Passage(ident, "", "", score)
@@ -170,11 +166,7 @@ def _gather(one: Any, depth: int = 2) -> dict[str, Any]:
 
 
 def _pick(place: int, known: Mapping[str, Any], names: Sequence[str], read: Callable[[Any], Any], expected: str) -> Any:
-    """Return a part of a passage under the first of its names where it can be read; None where it has none.
-
-    Raises:
-        Unreadable: what stands under its own name is something else.
-    """
+    """Return a part under the first of its names where it can be read; under its own it must be, if it is there."""
     found = next((part for name in names if (part := read(plain(known.get(name)))) is not None), None)
     own = plain(known.get(names[0]))
     if found is None and not (own is None or (isinstance(own, str) and not own)):

@@ -27,6 +27,15 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is_and_asked_once(cli, stage
     assert stages(Path("a")) == stages(Path("b"))
 
 
+def test_what_a_model_file_thought_is_parted_off_its_answer(cli):
+    Path("mine.py").write_text(MODEL.replace('f"{query} {page}"', 'f"<think>{page}</think> {query}"'))
+    code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, "--llm", "challenge:mine.py", "--ledger", "L", "--out", "a")
+    assert code == 0, err
+    known = questions()
+    for row in lines("answers.jsonl"):
+        assert row["answer"] == known[row["id"]].query and row["reasoning"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
