@@ -91,8 +91,7 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
         content = path.read_bytes()
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file with {named}") from None
-    encoding = guess_encoding(content)
-    if encoding is None:
+    if (encoding := guess_encoding(content)) is None:
         raise not_utf8(path, "CSV")
     text = content.decode(encoding).lstrip("\ufeff")
     if text.lstrip().startswith("{") and path.suffix.lower() != ".json":
