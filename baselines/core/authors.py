@@ -1,7 +1,7 @@
 """Whose rows are, by the rows: which are the authors', which are not, and of which nobody here can tell.
 
 `authors.csv` in a benchmark's room says of a config what the ids of the authors' questions look like, and has eight
-bytes for each that is held: four of a digest of its id, four of one of id, question and gold. It has none of their text.
+bytes for each that is held: four of a digest of its id, four of one of id, question, gold. No text of theirs is in it.
 """
 
 import base64

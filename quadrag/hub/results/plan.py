@@ -105,7 +105,7 @@ def plan_results(
         model: the model's repository, ``OWNER/NAME``.
         runs: run folders, or folders of them as ``--all`` and recipes make.
         accept_name: whether a run may have asked a model of another name, as a server names it.
-        accept_data: whether a run may be over a part of the questions, or over other files than the authors' own;
+        accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
             the notes then say so first. The bundled sample is never accepted.
         source: a web address where more about the results is, as the runs themselves; None for none.
 
