@@ -24,7 +24,7 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test tests slow soak test-datasets3 test-serve test-lighteval test-harness wheel lint cards tasks docs dev bench clean
+.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards tasks docs dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -66,12 +66,6 @@ test-serve: .venv-serve/.ready wheel
 	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
 	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
-# The tasks inside the genuine lighteval.
-test-lighteval: .venv-lighteval/.ready wheel
-	$(call as_wheel,.venv-lighteval)
-	.venv-lighteval/bin/python $(PYTEST) tests/quadrag/harnesses/test_lighteval.py
-	QUADRAG_EFFORT=ci .venv-lighteval/bin/python $(PYTEST) tests/test_readme.py -k lighteval
-
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).
 test-harness: .venv-harness/.ready wheel
 	$(call as_wheel,.venv-harness)
@@ -94,7 +88,7 @@ lint: .venv-test/.ready
 cards: .venv/.demo
 	cd hub_cards && ../.venv/bin/python -m quadrag.hub.cards .
 
-# The lists of tasks that lm-eval and lighteval read from disk, from the catalogue.
+# The lists of tasks that lm-eval reads from disk, from the catalogue.
 tasks: .venv/.demo
 	.venv/bin/python -m quadrag.harnesses.task_files
 
@@ -161,13 +155,5 @@ endif
 	$(call install,.venv-docs) --editable '.[docs]'
 	touch $@
 
-# lighteval runs with huggingface_hub 1 alone.
-.venv-lighteval/.ready: .venv-serve/.ready quadrag/harnesses/lighteval/requirements.txt
-	$(call above,.venv-serve,.venv-lighteval)
-	$(call install,.venv-lighteval) -r quadrag/harnesses/lighteval/requirements.txt
-	# Its own tasks download this file at every start; an empty one lets it start offline.
-	touch "$$(.venv-lighteval/$(PURELIB))/lighteval/tasks/tasks/tinyBenchmarks.pkl"
-	touch $@
-
 clean:
-	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-lighteval .venv-docs build dist site *.egg-info
+	rm -rf .venv .venv-test .venv-datasets3 .venv-serve .venv-harness .venv-docs build dist site *.egg-info

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import NO_DESCRIPTORS, QuadragError, one_line, short_line
+from quadrag.errors import NO_DESCRIPTORS, QuadragError
 from quadrag.labels import LANGUAGES, check_labels, usual_labels
-from quadrag.progress import spell, spelled_by
+from quadrag.progress import say, spelled_by
 from quadrag.scratch import check_writable
 
 
@@ -28,10 +28,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
     typed = sys.argv[1:] if argv is None else list(argv)
-    for stream in (sys.stdout, sys.stderr):
-        # A terminal or pipe that cannot show a sign shows another, and the run is not lost.
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
     with spelled_by(_speaker(typed)):
         return _main(typed)
 
@@ -41,7 +37,7 @@ def _main(typed: list[str]) -> int:
     try:
         check_labels(usual_labels())
     except QuadragError as error:
-        _tell(str(error))
+        say(str(error))
         return 2
     arguments = parse(__version__, typed)
     arguments.typed = typed
@@ -53,31 +49,20 @@ def _main(typed: list[str]) -> int:
         with parallel.use(getattr(arguments, "on", None)) as leads:
             if leads and (out := getattr(arguments, "out", None)):
                 check_writable(Path(out))
-            code = commands.load(arguments.command).run(arguments) or 0 if leads else 0
-        sys.stdout.flush()
-        return code
+            return commands.load(arguments.command).run(arguments) or 0 if leads else 0
     except QuadragError as error:
-        _tell(str(error))
+        say(str(error))
         return 2
     except KeyboardInterrupt:
-        _tell("stopped; run the same command again to go on")
+        say("stopped; run the same command again to go on")
         return 130
-    except BrokenPipeError:
-        # The reader of a pipe (head, less) has seen enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
         if error.errno in NO_DESCRIPTORS:
             # An event loop that could not be made whole would tell a traceback as it goes.
             sys.unraisablehook = lambda _: None
-        _tell(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
+        say(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
         return 2
-
-
-def _tell(what: str) -> None:
-    """Say on stderr what ended the command."""
-    print(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
 
 
 def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
@@ -93,15 +78,15 @@ def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
     """Say what to do about too many open files, or about a cache or a folder of results that cannot be written."""
-    from quadrag.paths import cache_dir
+    from quadrag.paths import cache_setting
 
     if error.errno in NO_DESCRIPTORS:
         fewer = ", or lower --concurrency" if hasattr(arguments, "concurrency") else ""
         return f"; allow more with `ulimit -n`{fewer}, and run again"
     place = Path(str(error.filename)).absolute()
-    cache, out = cache_dir(), Path(getattr(arguments, "out", None) or "runs").absolute()
-    if place == cache or cache in place.parents or place in cache.parents:
-        return f"; expected a cache folder that can be written, name one with QUADRAG_CACHE (now {cache})"
+    out = Path(getattr(arguments, "out", None) or "runs").absolute()
+    if setting := cache_setting(place):
+        return f"; expected a cache folder that can be written, name one with {setting}"
     if hasattr(arguments, "out") and (place == out or out in place.parents or place in out.parents):
         return "; name a place that can be written with --out"
     return ""

@@ -32,7 +32,7 @@ class KeyRecord:
         label: what it is called where it is shown, as its paper does; "" where its own name says enough.
         about: what stands under a table that has it; "" where its name says enough.
         differs: what sets the two profiles' values apart, where they may be far from each other; "" elsewhere.
-        differs_zh: what does so in Chinese, where the corrected value is the higher one or `differs` is "".
+        folded: whether its corrected value, of an item 0 or 1, rests on texts compared as folded.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
         asks: what a person who grades an answer is asked, with what the grades say where they are numbers.
         by_rule: what a rule says in place of a judge's reply, by grade.
@@ -53,7 +53,7 @@ class KeyRecord:
     label: str = ""
     about: str = ""
     differs: str = ""
-    differs_zh: str = ""
+    folded: bool = False
     grades: Mapping[str, float | None] = field(default_factory=dict)
     asks: str = ""
     by_rule: Mapping[str, str] = field(default_factory=dict)

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from quadrag.errors import one_line
+from quadrag.errors import one_line, short_line
+from quadrag.printing import fit_encoding, is_terminal, write
 
 _LOG_EVERY = 10.0  # seconds
 _LONG = 2.0  # seconds, from which a step is worth a word
@@ -47,11 +48,12 @@ class Progress:
     def __enter__(self) -> Progress:
         for listener in _listeners:
             listener(self._label, 0, self._total)
-        if sys.stderr.isatty() or _in_notebook():
+        if is_terminal(sys.stderr) or _in_notebook():
             from tqdm import tqdm
 
-            wait = 0 if sys.stderr.isatty() else _LONG  # what a notebook was sent once stays in its file
-            self._bar = tqdm(total=self._total, desc=spell(self._label), leave=False, dynamic_ncols=True, delay=wait)
+            wait = 0 if is_terminal(sys.stderr) else _LONG  # what a notebook was sent once stays in its file
+            label = fit_encoding(spell(self._label), sys.stderr)
+            self._bar = tqdm(total=self._total, desc=label, leave=False, dynamic_ncols=True, delay=wait)
         return self
 
     def update(self, done: int, total: int | None = None) -> None:
@@ -62,7 +64,7 @@ class Progress:
             listener(self._label, done, total)
         if self._bar is not None:
             self._bar.total = total
-            self._bar.set_postfix_str(spell(self._more()), refresh=False)
+            self._bar.set_postfix_str(fit_encoding(spell(self._more()), sys.stderr), refresh=False)
             self._bar.update(done - self._bar.n)
             return
         self._unsaid = f"{self._label}: {done} of {total}"
@@ -72,7 +74,7 @@ class Progress:
             self._printed = True
 
     def _print(self) -> None:
-        print(spell(", ".join(filter(None, (self._unsaid, self._more())))), file=sys.stderr, flush=True)
+        remark(", ".join(filter(None, (self._unsaid, self._more()))))
         self._unsaid = ""
 
     def __exit__(
@@ -91,7 +93,12 @@ def _in_notebook() -> bool:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    print(f"quadrag: {one_line(spell(what))}", file=sys.stderr, flush=True)
+    write(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
+
+
+def remark(*lines: str) -> None:
+    """Print lines on stderr in the words that are in use."""
+    write(*map(spell, lines), file=sys.stderr)
 
 
 def spell(text: str) -> str:
@@ -114,7 +121,7 @@ def spelled_by(words: Callable[[str], str]) -> Iterator[None]:
 def announce(what: str) -> Iterator[None]:
     """Say on stderr what takes long, and then how long it took; what is done at once goes without a word."""
     started = time.monotonic()
-    word = threading.Timer(_LONG, print, (spell(f"{what} ..."),), {"file": sys.stderr, "flush": True})
+    word = threading.Timer(_LONG, remark, (f"{what} ...",))
     word.daemon = True
     word.start()
     try:
@@ -122,4 +129,4 @@ def announce(what: str) -> Iterator[None]:
     finally:
         word.cancel()
     if (seconds := time.monotonic() - started) > _LONG:
-        print(spell(f"{what}: {seconds:.1f} s, kept for later runs"), file=sys.stderr, flush=True)
+        remark(f"{what}: {seconds:.1f} s, kept for later runs")

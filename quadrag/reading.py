@@ -1,18 +1,30 @@
-"""JSON and YAML that come from outside, read into plain values: whatever stands there is a value or one clear line.
+"""JSON, YAML and other libraries' values that come from outside, read into plain values, or one clear line.
 
 Both libraries raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole
 number of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the
 value, so a bound far below theirs holds here. Nothing is said here of what a value should be.
 """
 
+import codecs
 import json
 import math
+import re
+import shlex
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, one_line
 
 DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
+_COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of marks and of frequent characters
+_WESTERN = {*"‘’“”‚„–—…•€£§©®™°«»¿¡½\xa0ŒœŠšŽžŸ", *map(chr, range(0xC0, 0xFF))} - {*"×÷"}
 _LONGEST_SHOWN = 160  # characters of a parser's own words
+
+
+class Unreadable(Exception):
+    """What came is not of its form; the message says in a line what it is, and what was expected."""
 
 
 def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
@@ -36,14 +48,14 @@ def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
         place = f" at line {error.lineno}" if error.lineno > 1 else ""
         raise QuadragError(f"{where} is not JSON ({error.msg}{place}); expected {expected}") from None
     except UnicodeDecodeError:
-        raise QuadragError(f"{where} is not UTF-8; expected {expected} in UTF-8") from None
+        raise not_utf8(where, expected) from None
     except ValueError as error:  # of the digits of a whole number
         raise QuadragError(
             f"{where} holds a number that cannot be read ({one_line(error, _LONGEST_SHOWN)}); expected {expected}"
         ) from None
     except RecursionError:
         raise _too_deep(where, expected) from None
-    if text.count("[") + text.count("{") > DEEPEST and _is_deeper(value, DEEPEST):
+    if text.count("[") + text.count("{") > DEEPEST and is_deeper(value, DEEPEST):
         raise _too_deep(where, expected)
     return value
 
@@ -55,7 +67,9 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     try:
         value = yaml.safe_load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
         # An alias within what it names has no end.
-        deep = _is_deeper(value, DEEPEST)
+        deep = is_deeper(value, DEEPEST)
+    except UnicodeDecodeError:
+        raise not_utf8(where, expected) from None
     except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
         raise QuadragError(f"{where} is not YAML ({one_line(error, _LONGEST_SHOWN)}); expected {expected}") from None
     except RecursionError:
@@ -63,6 +77,70 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     if deep:
         raise _too_deep(where, expected)
     return value
+
+
+def plain(value: Any) -> Any:
+    """Return a scalar of numpy, pandas or torch as Python's own; what is missing to them (NaN, NA, NaT) is None.
+
+    In a text half of a surrogate pair, as of an emoji that was cut apart, becomes U+FFFD: UTF-8 cannot hold it.
+    """
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        value = value.item()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return str.__str__(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return value
+
+
+def name_kind(value: Any) -> str:
+    """Name a value by its type, and a number as well by itself: ``a list``, ``an int (7)``, ``None``."""
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    shown = f" ({value})" if isinstance(value, (int, float)) else ""
+    return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
+
+
+def read_text(path: Path, expected: str = "text") -> str:
+    """Read a file of text, with or without a byte order mark.
+
+    Raises:
+        QuadragError: it is not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise not_utf8(path, expected) from None
+
+
+def not_utf8(where: object, expected: str) -> QuadragError:
+    """Return the error about a text in another encoding, of a file with the command that converts it, if one can."""
+    guess = guess_encoding(where.read_bytes()) if isinstance(where, Path) and where.is_file() else None
+    cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(where))} > NEW" if guess else ""
+    return QuadragError(f"{where} is not UTF-8; expected {expected} in UTF-8{cure}")
+
+
+def guess_encoding(content: bytes) -> str | None:
+    """Return the encoding of a text, by the name that Python and `iconv` have for it; None where its bytes tell none.
+
+    Beyond ASCII nearly all signs of GB18030 are common ones, all of CP1252 are Western and stand at most by twos.
+    """
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    wide = "UTF-16" if marked else {b"\0": "UTF-16BE"}.get(content[:1]) or {b"\0": "UTF-16LE"}.get(content[1:2])
+    for encoding in [wide] if wide else ("UTF-8", "GB18030", "CP1252"):
+        with suppress(UnicodeDecodeError):
+            text = content.decode(encoding)
+            if encoding in (wide, "UTF-8"):
+                return encoding
+            others = {sign: count for sign, count in Counter(text).items() if not sign.isascii()}
+            common = sum(count for sign, count in others.items() if _COMMON.match(sign.encode("gb2312", "ignore")))
+            if encoding == "GB18030" and common >= 0.9 * sum(others.values()):
+                return encoding
+            apart = not re.search(r"[^\x00-\x7f]{3}", text) and content.decode("utf-8", "ignore").isascii()
+            if encoding == "CP1252" and others.keys() <= _WESTERN and apart:
+                return encoding
+    return None
 
 
 def is_finite(value: Any) -> bool:
@@ -77,7 +155,7 @@ def _too_deep(where: object, expected: str) -> QuadragError:
     return QuadragError(f"{where} is nested more than {DEEPEST} deep; expected {expected}")
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
+def is_deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects stand in each other more than `depth` deep."""
     level = [value]
     for _ in range(depth + 1):

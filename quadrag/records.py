@@ -3,18 +3,16 @@
 A file is written beside its place and then moved there, so a reader never sees half of one.
 """
 
-import codecs
 import json
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
+from quadrag.printing import clean
+from quadrag.reading import not_utf8, parse_json
 
 Key = tuple[str, str, str]  # config, split, id
 
@@ -68,7 +66,7 @@ class Answer:
     """An answer, or the reason there is none.
 
     `state` is ``ok``, or ``api_error``, ``raised``, ``unparsable``, ``truncated`` or ``null`` (of a file), and `answer`
-    None. `sample` counts from 0.
+    None. `sample` counts from 0. `reasoning` is what the model thought before it answered.
     """
 
     benchmark: str
@@ -77,6 +75,7 @@ class Answer:
     id: str
     sample: int
     answer: str | None
+    reasoning: str | None = None
     state: str = "ok"
     finish_reason: str | None = None
     usage: Mapping[str, int] | None = None
@@ -114,7 +113,7 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
+        partial.write_text(clean(text), encoding="utf-8", newline="\n")
         partial.replace(path)
     except OSError as error:
         # A full disk is reported without the file that it hit.
@@ -155,20 +154,3 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
     except UnicodeDecodeError:
         raise not_utf8(path, "JSON Lines") from None
-
-
-def not_utf8(path: Path, expected: str) -> QuadragError:
-    """Return the error about a file in another encoding, with the command that mends it where one can be told."""
-    cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(path))} > NEW" if (guess := guess_encoding(path)) else ""
-    return QuadragError(f"{path} is not UTF-8; expected {expected} in UTF-8{cure}")
-
-
-def guess_encoding(path: Path) -> str | None:
-    """Return the encoding that a file's bytes can be of, among those that Chinese is written in; None where none."""
-    content = path.read_bytes()
-    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    for encoding in ("UTF-16",) if marked else ("UTF-8", "GB18030"):
-        with suppress(UnicodeDecodeError):
-            content.decode(encoding)
-            return encoding
-    return None

@@ -14,6 +14,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from quadrag.errors import QuadragError
+from quadrag.provenance import Provenance
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 
@@ -89,7 +90,9 @@ class RunRecord:
         stopped: why it could not finish.
         log: whether its answers are a harness's log, of quadrag's own prompts and of what a model replied.
         coverage: which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
-        source: where the questions come from.
+        source: where the questions come from, and the corpus where it is from elsewhere, in words.
+        provenance: whose they are together, as `quadrag.provenance` names it.
+        held: where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
         data_dir: the folder of the data, as it was named; None where nothing was.
         command: as typed, less passwords.
         versions: of quadrag, Python and the libraries that have a say.
@@ -110,6 +113,7 @@ class RunRecord:
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
+        reasoned: how many answers came with reasoning, which is parted off, and how many there are.
         refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
         cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said that could not be read, else what it said most often, as one line.
@@ -141,6 +145,8 @@ class RunRecord:
     log: bool = False
     coverage: str | None = None
     source: str = "unknown"
+    provenance: str = Provenance.UNVERIFIED.value
+    held: list[str] = field(default_factory=list)
     data_dir: str | None = None
     command: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
@@ -158,6 +164,7 @@ class RunRecord:
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     short: dict[str, str] = field(default_factory=dict)
+    reasoned: list[int] = field(default_factory=lambda: [0, 0])
     refused: list[int] = field(default_factory=lambda: [0, 0])
     cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
@@ -175,6 +182,11 @@ class RunRecord:
     latency: dict[str, float] | None = None
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
     fresh: float | None = None
+
+    @property
+    def whose(self) -> Provenance:
+        """Whose its data are."""
+        return Provenance(self.provenance)
 
     @property
     def failed_entities(self) -> int:

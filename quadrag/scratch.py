@@ -4,14 +4,17 @@ So what a killed process left is known from what another one is writing, and is 
 same place. What is whole is moved by whoever made it.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EACCES, EPERM, EROFS
+from functools import cache
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from filelock import FileLock, Timeout
 
@@ -36,6 +39,21 @@ def scratch(place: Path) -> Iterator[Path]:
             yield part
         finally:
             _remove(part)
+
+
+def is_refused(error: OSError) -> bool:
+    """Whether a place may be read alone."""
+    return error.errno in (EACCES, EPERM, EROFS)
+
+
+def process_folder() -> Path:
+    """Return a folder of this process, removed at its end: for what libraries write into caches as they read."""
+    return Path(_process_folder(os.getpid()).name)
+
+
+@cache
+def _process_folder(process: int) -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix=f"quadrag-{process}-")
 
 
 def check_writable(place: Path) -> None:

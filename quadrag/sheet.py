@@ -1,20 +1,60 @@
-"""Sheets that people fill in: of each question what they say of it, as CSV or as JSON Lines.
+"""Sheets: tables that people made or filled in, read by `read_sheet`, and those that are for them, by `write_sheet`.
 
-CSV is what spreadsheets save: UTF-8, its first line the columns, parted by commas, semicolons or tabs. What a column
-may hold is not decided here.
+Read are CSV as spreadsheets save it, whatever parts its cells and in any encoding that its bytes tell, JSON Lines,
+lists of objects, and what Label Studio and Argilla export. What a cell means is not decided here.
 """
 
+import codecs
 import csv
+import hashlib
 import io
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from quadrag.errors import QuadragError
-from quadrag.records import not_utf8, read_jsonl, write_text
+from quadrag.reading import guess_encoding, not_utf8, parse_json
+from quadrag.records import read_jsonl, write_text
 
-_EXPECTED = "a sheet with the columns"
-_FORMULA = tuple("=+-@\t\r")  # what a spreadsheet would carry out
+ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
+# What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.
+COMPUTED = r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]"
+
+_COMPUTED = re.compile(COMPUTED)
+_NAMES = "id label verdict confidence question answer gold passages group system split sample rating classes grade"
+_CALLED = {
+    **{name: name for name in (*_NAMES.split(), ANNOTATOR)},
+    "编号": "id",
+    "标签": "label",
+    "标注": "label",
+    "判断": "verdict",
+    "置信度": "confidence",
+    "问题": "question",
+    "回答": "answer",
+    "标准答案": "gold",
+    "片段": "passages",
+    "分组": "group",
+    "系统": "system",
+    "标注人": ANNOTATOR,
+}
+_SIGNS = ",;\t"  # that may part cells
+
+
+class Line(NamedTuple):
+    """A row by the names of its columns, and where it stands, for messages."""
+
+    place: str
+    row: Mapping[str, str]
+
+
+class Sheet(NamedTuple):
+    """All rows of a file that hold something, the names of its columns, and the file's sha256."""
+
+    lines: list[Line]
+    columns: list[str]
+    sha256: str
 
 
 class Place(NamedTuple):
@@ -28,24 +68,57 @@ class Place(NamedTuple):
 class Mark(NamedTuple):
     """What a person says of an answer, and where that stands, as ``FILE:LINE``."""
 
-    value: Any
+    value: str
     where: str
 
 
 _Said = TypeVar("_Said")
 
 
+def read_sheet(path: Path, *wanted: str) -> Sheet:
+    """Read a sheet.
+
+    Args:
+        path: the file.
+        wanted: columns that it has to have. Where there are any, names of columns are also known in Chinese and in
+            capitals; else they stay as they are.
+
+    Raises:
+        QuadragError: it cannot be read, lacks a column, or holds no row.
+    """
+    named, blank = " and ".join(wanted) or "columns", dict.fromkeys(wanted, "")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file with {named}") from None
+    if (encoding := guess_encoding(content)) is None:
+        raise not_utf8(path, "CSV")
+    text = content.decode(encoding).lstrip("\ufeff")
+    if text.lstrip().startswith("{") and path.suffix.lower() != ".json":
+        objects = ((f"{path}:{number}", row) for number, row in read_jsonl(path))
+        lines = [Line(place, {name: _text(value) for name, value in row.items()}) for place, row in objects]
+    elif text.lstrip().startswith("[") or path.suffix.lower() == ".json":
+        lines = list(_read_objects(path, text))
+    else:
+        lines = list(_read_cells(path, text, wanted))
+    if wanted:
+        lines = [Line(place, dict(zip(_call([*row]), row.values(), strict=True))) for place, row in lines]
+    columns = list(dict.fromkeys(name for line in lines for name in line.row))
+    if not lines:
+        raise QuadragError(f"{path} holds no row; expected a line of names ({named}) and a row for each item")
+    if lacking := " and ".join(name for name in wanted if name not in columns):
+        raise QuadragError(f"{path} has no column {lacking}; expected {named}, found {', '.join(columns[:8])}")
+    return Sheet([Line(place, {**blank, **row}) for place, row in lines], columns, hashlib.sha256(content).hexdigest())
+
+
 def read_marks(path: Path, column: str) -> dict[Place, Mark]:
     """Read what people say in one column; `id` is needed too, `split` and `sample` are where ids repeat.
 
     Raises:
-        QuadragError: the file cannot be read, a line lacks a column, or an answer is named twice.
+        QuadragError: the file cannot be read, lacks a column, or names an answer twice.
     """
     found: dict[Place, Mark] = {}
-    for where, row in _lines(path):
-        for name in ("id", column):
-            if name not in row:
-                raise QuadragError(f"{where} has no {name}; expected {_EXPECTED} id and {column}")
+    for where, row in read_sheet(path, "id", column).lines:
         place = _place(where, row)
         if place in found:
             raise QuadragError(f"{where} names {place.id!r} again, after {found[place].where}; expected once")
@@ -53,64 +126,166 @@ def read_marks(path: Path, column: str) -> dict[Place, Mark]:
     return found
 
 
+def join_people(sheet: Sheet) -> Sheet:
+    """Put rows that several people wrote about one item into one: what each said, and as the label what all did."""
+    if ANNOTATOR not in sheet.columns:
+        return sheet
+    found: dict[str, Line] = {}
+    said: dict[str, dict[str, str]] = {}
+    for line in sheet.lines:
+        name = line.row["id"]
+        labels = said.setdefault(name, {})
+        who = line.row.get(ANNOTATOR) or str(len(labels) + 1)
+        if who in labels:
+            raise QuadragError(f"{line.place}: annotator {who!r} labelled item {name!r} twice; expected one label")
+        labels[who] = line.row["label"]
+        found.setdefault(name, line)
+    people = {
+        who: f"{ANNOTATOR}{at}" for at, who in enumerate(dict.fromkeys(w for votes in said.values() for w in votes), 1)
+    }
+    if len(people) == 1:
+        return sheet
+    lines = []
+    for name, line in found.items():
+        votes = {people[who]: label for who, label in said[name].items()}
+        same = len(set(votes.values())) == 1
+        lines.append(Line(line.place, {**line.row, **votes, "label": line.row["label"] if same else ""}))
+    return Sheet(lines, [*sheet.columns, *people.values()], sheet.sha256)
+
+
 def find_mark(marks: Mapping[Place, _Said], place: Place) -> _Said | None:
     """Find what is said of an answer, by its split or by a line that names none."""
     return marks.get(place) or marks.get(place._replace(split=""))
 
 
-def write_sheet(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, str]]) -> None:
-    """Write a sheet as CSV that spreadsheets open as text: no cell is taken for a formula.
+def write_sheet(path: Path, rows: Iterable[Sequence[str]]) -> None:
+    """Write a sheet, first the names of its columns, as CSV that spreadsheets open as text: no cell is carried out.
 
     Raises:
-        QuadragError: there is such a file, in which somebody may have filled something in.
+        QuadragError: there is such a file.
+    """
+    refuse_filled(path)
+    text = io.StringIO(newline="")
+    head, *others = ([f"'{cell}" if _COMPUTED.match(cell) else cell for cell in row] for row in rows)
+    # In no quotes, which behind the mark would be a part of the first name; without that mark Chinese is none.
+    csv.writer(text, lineterminator="\n").writerow(head)
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(others)
+    write_text(path, codecs.BOM_UTF8.decode() + text.getvalue())
+
+
+def refuse_filled(path: Path) -> None:
+    """Refuse to write to a file in which somebody may have filled something in.
+
+    Raises:
+        QuadragError: there is one.
     """
     if path.exists():
         raise QuadragError(f"{path} is there, and may be filled in; name another file")
-    cells = [[row.get(name, "") for name in columns] for row in rows]
-    write_csv(path, [columns, *([f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in row] for row in cells)])
 
 
-def write_csv(path: Path, rows: Iterable[Sequence[str]]) -> None:
-    """Write rows as CSV; without the mark at its beginning spreadsheets take Chinese for something else.
-
-    The names of the columns are in no quotes, which behind the mark would be a part of the first one.
-    """
-    text = io.StringIO(newline="")
-    head, *others = rows
-    csv.writer(text, lineterminator="\n").writerow(head)
-    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(others)
-    write_text(path, "\ufeff" + text.getvalue().encode("utf-8", "backslashreplace").decode("utf-8"))
-
-
-def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield place and cells of every line that holds something."""
+def _read_cells(path: Path, text: str, wanted: Sequence[str]) -> Iterator[Line]:
+    csv.field_size_limit(1 << 27)
+    if re.match(r"[^\r\n]*\r(?!\n)", text):  # as spreadsheets of old Macs end lines
+        text = re.sub(r"\r(?!\n)", "\n", text)
+    named = re.match(r"sep=(.)[\r\n]", text)  # as Excel says what parts the cells
+    sign = named[1] if named else max(_SIGNS, key=lambda sign: _count_names(text, sign, wanted))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a sheet, CSV or JSON Lines") from None
-    except UnicodeDecodeError:
-        raise not_utf8(path, "CSV") from None
-    if text.lstrip().startswith("{"):
-        yield from ((f"{path}:{number}", row) for number, row in read_jsonl(path))
-        return
-    head = text.partition("\n")[0]
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
-    try:
-        for row in reader:
-            where = f"{path}:{reader.line_num}"
-            if None in row or None in row.values():
-                raise QuadragError(f"{where} has not as many cells as the first line has columns")
-            if any(cell.strip() for cell in row.values()):
-                yield where, row
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)][bool(named) :]
     except csv.Error as error:
-        raise QuadragError(f"{path}:{reader.line_num} is not CSV ({error}); expected {_EXPECTED} in quotes") from None
+        raise QuadragError(f"{path}:{reader.line_num} is not CSV ({error}); expected a CSV file") from None
+    head = [_bare(name).strip() for name in rows[0][1]] if rows else []
+    shortest = min((len(row) for _, row in rows[1:]), default=0)
+    if twice := next((name for name in head if name and head.count(name) > 1), None):
+        raise QuadragError(f"{path} names the column {twice} twice; expected each once")
+    for number, row in rows[1:]:
+        cells, more = row[: len(head)], row[len(head) :]
+        # Blank cells at the end of all rows are no fault; in some rows a sign in a text may have shifted the others.
+        if more and (len(row) > shortest or any(cell.strip() for cell in more)):
+            raise QuadragError(
+                f"{path}:{number} has {len(row)} cells under {len(head)} names; "
+                "put a text with commas into quotation marks"
+            )
+        cells += [""] * (len(head) - len(cells))
+        yield Line(f"{path}:{number}", {name: _bare(cell) for name, cell in zip(head, cells, strict=True) if name})
 
 
-def _place(where: str, row: Mapping[str, Any]) -> Place:
-    ident, split, sample = row["id"], row.get("split") or "", row.get("sample")
-    if type(ident) not in (str, int) or not str(ident).strip() or not isinstance(split, str):
-        raise QuadragError(f"{where}: id is {ident!r:.60}, split {split!r:.60}; expected those of a question")
+def _count_names(text: str, sign: str, wanted: Sequence[str]) -> tuple[int, int]:
+    """Count the columns that a sign parts, first those that are wanted."""
+    head = next(csv.reader(io.StringIO(text.lstrip(), newline=""), delimiter=sign), [])
+    return len({*_call([name.strip() for name in head])} & {*wanted}), len(head)
+
+
+def _bare(cell: str) -> str:
+    """Return a cell without the apostrophe that keeps a spreadsheet from carrying it out."""
+    return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
+
+
+def _call(names: Sequence[str]) -> list[str]:
+    """Call columns by their English names, but where another has that name."""
+    known = [_CALLED.get(name.casefold(), name) for name in names]
+    return [name if english in names else english for name, english in zip(names, known, strict=True)]
+
+
+def _place(where: str, row: Mapping[str, str]) -> Place:
+    if not (ident := row["id"].strip()):
+        raise QuadragError(f"{where} has no id; expected one for every label")
     try:
-        return Place(split.strip(), str(ident).strip(), int(sample or 0))
-    except (TypeError, ValueError):
-        raise QuadragError(f"{where}: sample is {sample!r:.60}; expected a whole number from 0") from None
+        return Place(row.get("split", "").strip(), ident, int(row.get("sample") or 0))
+    except ValueError:
+        raise QuadragError(f"{where}: sample is {row['sample']!r:.60}; expected a whole number from 0") from None
+
+
+def _read_objects(path: Path, text: str) -> Iterator[Line]:
+    """Read a list of objects: plain rows, or tasks of Label Studio and records of Argilla, of each person a row."""
+    found = parse_json(text, path, "a list of objects, as Label Studio and Argilla export")
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise QuadragError(f"{path} is no list of objects; expected an export of Label Studio or Argilla, or CSV")
+    for number, one in enumerate(found, 1):
+        place = f"{path}, item {number}"
+        try:
+            people = list(_label_studio(one.get("annotations")) or _argilla(one.get("responses"))) or [{}]
+            shown = {**(one.get("metadata") or {}), **(one.get("fields") or {}), **(one.get("data") or {})} or one
+            for said in people:
+                row = {"id": one.get("id"), **shown, **said}
+                yield Line(place, {str(name): _text(value) for name, value in row.items()})
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise QuadragError(
+                f"{place} is not as Label Studio or Argilla export it; expected their JSON, or CSV"
+            ) from None
+
+
+def _label_studio(annotations: Any) -> list[dict[str, Any]]:
+    people = []
+    for one in annotations or ():
+        said: dict[str, Any] = {}
+        for result in () if one.get("was_cancelled") else one.get("result") or ():
+            value = result.get("value") or {}
+            name = result.get("from_name", "label")
+            rating = [value["rating"]] if "rating" in value else []
+            if texts := value.get("choices") or value.get("text") or rating:
+                said[name] = "\n".join(map(_text, texts))
+                said |= {} if "text" in value else {"label": said.get("label", said[name])}
+        who = one.get("completed_by")
+        if said:
+            people.append({**said, ANNOTATOR: who.get("email") or who.get("id") if isinstance(who, dict) else who})
+    return people
+
+
+def _argilla(responses: Any) -> list[dict[str, Any]]:
+    """Return what each person said: `responses` maps a question to answers, or is a list of people with `values`."""
+    people: dict[Any, dict[str, Any]] = {}
+    if isinstance(responses, dict):
+        for name, answers in responses.items():
+            for at, answer in enumerate(answers or ()):
+                people.setdefault(answer.get("user_id", at), {})[name] = answer.get("value")
+    else:
+        for at, one in enumerate(responses or ()):
+            if one.get("status", "submitted") == "submitted":
+                values = {name: answer.get("value") for name, answer in (one.get("values") or {}).items()}
+                people[one.get("user_id", at)] = values
+    return [{"label": next(iter(said.values()), None), **said, ANNOTATOR: who} for who, said in people.items()]
+
+
+def _text(value: Any) -> str:
+    return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

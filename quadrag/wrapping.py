@@ -8,6 +8,8 @@ import shutil
 import sys
 import textwrap
 
+from quadrag.printing import is_terminal
+
 GLANCE = 160  # characters of a long text that a person is shown first
 _WIDE = "\u2e80-\uffef"
 _ENDS = "，。；：？！、）”"  # marks that may not begin a line
@@ -50,7 +52,7 @@ def hang(line: str, width: int) -> str:
 
 def fit(text: str) -> str:
     """Break the lines of a text for the terminal that it is printed to; elsewhere, as in a pipe, they stay whole."""
-    if not sys.stdout.isatty():
+    if not is_terminal(sys.stdout):
         return text
     width = shutil.get_terminal_size().columns
     return "\n".join(hang(line, width) for line in text.split("\n"))

@@ -86,7 +86,6 @@ NEEDS = (
     ),
     (r"\blm_eval (--include|ls)|score out$", "lm_eval", "make test-harness"),
     (r" inspect eval |logs/\*\.eval", "inspect_ai", "make test-harness"),
-    (r" lighteval custom ", "lighteval", "make test-lighteval"),
 )
 DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^(export|mkdir|split) | > ")
@@ -96,7 +95,7 @@ RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # What is refused since the genuine files are not here, or not whole, and in which words.
 REFUSED = (
-    (r"--results ", r"other files than the authors' own"),
+    (r"--results ", r"own data"),
     (DOWNLOADS, r"(bytes, expected \d+; removed it|answered 404)"),
 )
 COMMAND = "import sys; from quadrag.cli import main; sys.exit(main())"

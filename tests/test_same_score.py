@@ -1,7 +1,7 @@
 """The same item has the same score on every route, to the last digit.
 
 Here: `quadrag run`, `quadrag score`, a RAG service, what the harnesses score with, and the metric's module by itself.
-That lm-eval, Inspect and lighteval print these very values their own tests hold, by the genuine commands.
+That lm-eval and Inspect print these very values their own tests hold, by the genuine commands.
 """
 
 from __future__ import annotations

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.builders import SAMPLE, open_builder, rows
+from quadrag.data.builders import SAMPLE
 from quadrag.data.prepared import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import room
+from quadrag.provenance import Source
 from quadrag.records import Question
 
 from ..core.benchmark import Benchmark, load
-from ..core.task import Task, load_questions
+from ..core.task import Task, load_questions, load_rows
 from .finding import Finding, merge_faults
 from .text import count_off, shorten
 
@@ -47,7 +48,7 @@ class Audited:
     configs: Sequence[str]
     data_dir: str | None = None
     parts: list[Part] = field(default_factory=list)
-    sources: dict[str, str] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     lacking: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def load(self) -> None:
@@ -84,8 +85,8 @@ class Audited:
         Raises:
             QuadragError: a file is broken.
         """
-        builder, self.sources[config] = open_builder(self.benchmark.name, config, self.data_dir, None, split)
-        yield from rows(builder, split)
+        found, self.sources[config], _ = load_rows(self.benchmark.name, config, self.data_dir, {}, split)
+        yield from found
 
     def check_found(self) -> None:
         """Hold against what was read that something was.
@@ -102,7 +103,7 @@ class Audited:
     def tell(self, done: str) -> Iterator[str]:
         """Yield a line for each config that was read, and for what is not there; `done` is what was done."""
         for config, source in self.sources.items():
-            yield f"{done}: {config}, {source}"
+            yield f"{done}: {config}, {source.text}"
         lacking: dict[tuple[str, str], list[str]] = {}
         for (config, split), reason in self.lacking.items():
             lacking.setdefault((config, reason), []).append(split)

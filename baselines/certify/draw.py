@@ -10,11 +10,11 @@ from random import Random
 from typing import NamedTuple
 
 from quadrag.errors import QuadragError
+from quadrag.sheet import join_people, read_sheet
 
 from ..tables.language import speak
 from .grades import Graded
 from .labels import same_text
-from .sheets import read_sheet
 
 SEED = 2333
 NOTHING = "none"
@@ -94,7 +94,7 @@ def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
     Raises:
         QuadragError: a label is none, an id is not of the run or stands twice, or the run's answer is another one.
     """
-    sheet = read_sheet(path, "id", "label")
+    sheet = join_people(read_sheet(path, "id", "label"))
     known = {item.id: item for item in items}
     found: dict[str, float] = {}
     seen: set[str] = set()

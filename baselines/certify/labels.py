@@ -3,8 +3,6 @@
 Whatever is wrong with a sheet is told in one line that names the place. No judge is asked here.
 """
 
-import csv
-import io
 import json
 import random
 import re
@@ -15,13 +13,12 @@ from pathlib import Path
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
-from quadrag.records import write_text
+from quadrag.sheet import ANNOTATOR, Line, Sheet, join_people, read_sheet, write_sheet
 
 from .grades import PAIRS, Graded
-from .sheets import ANNOTATOR, Line, Sheet, join_annotators, read_sheet
 
 _SEED = "certify-judge"
-_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+")
+_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +118,7 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
     Raises:
         QuadragError: the sheet is not of that form, an id stands twice, a label is none, or a class is empty.
     """
-    sheet = join_annotators(read_sheet(path, "id", "label"))
+    sheet = join_people(read_sheet(path, "id", "label"))
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
     items: dict[str, Item] = {}
     split: list[tuple[str | None, ...]] = []
@@ -149,15 +146,13 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
 
 def write_items(labels: LabelSet, path: Path) -> None:
     """Write the items as a sheet that a judge elsewhere can read, and that `read_labels` reads."""
-    out = io.StringIO(newline="")
-    sheet = csv.writer(out, lineterminator="\n")
-    sheet.writerow(["id", "question", "answer", "other", "gold", "passages", "group", "label"])
+    rows = [["id", "question", "answer", "other", "gold", "passages", "group", "label"]]
     for item in labels.items:
         texts = [
             json.dumps(list(column), ensure_ascii=False) if column else "" for column in (item.golds, item.passages)
         ]
-        sheet.writerow([item.id, item.question, item.answer, item.other or "", *texts, item.group, item.label])
-    write_text(path, out.getvalue())
+        rows.append([item.id, item.question, item.answer, item.other or "", *texts, item.group, item.label])
+    write_sheet(path, rows)
 
 
 def check_classes(labels: LabelSet, where: str) -> None:

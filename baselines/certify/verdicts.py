@@ -7,13 +7,13 @@ from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
+from quadrag.sheet import Line, read_sheet
 
 from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
 from .grades import PAIRS, Graded
 from .labels import Item, LabelSet, same_text
 from .replies import read_replies
-from .sheets import Line, read_sheet
 
 RECORDED = "recorded:"
 NO_VERDICT = "no verdict"
@@ -187,7 +187,7 @@ def _confidence(line: Line) -> float | None:
     text = line.row.get("confidence", "").strip()
     if not text:
         return None
-    number = _number(text)
+    number = _number(text.replace(",", "."))  # as half of Europe writes it
     if number is None or not 0 <= float(number) <= 1:
         raise QuadragError(f"{line.place}: confidence {text!r}; expected a number from 0 to 1, or nothing")
     return float(number)
@@ -214,7 +214,7 @@ def _number(text: str) -> str | None:
 
 def _pair(text: str) -> str | None:
     """Return the sign of a difference."""
-    number = _number(text)
+    number = _number(text.replace(",", "."))  # as half of Europe writes it
     return None if number is None else str((float(number) > 0) - (float(number) < 0))
 
 

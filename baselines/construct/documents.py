@@ -14,6 +14,7 @@ from typing import Any
 
 from quadrag import parallel
 from quadrag.errors import NotReady, QuadragError, tell_extra
+from quadrag.reading import read_text
 from quadrag.records import read_jsonl
 
 from ..crag.webpage import text as text_of_html
@@ -121,14 +122,14 @@ def _row(name: str, title: str, text: str) -> Row:
 
 
 def _read_text(path: Path, name: str) -> list[Row]:
-    text = _decode(path)
+    text = read_text(path)
     first = text.strip().partition("\n")[0]
     heading = first.lstrip("# ").strip() if first.startswith("#") and path.suffix.lower() == ".md" else path.stem
     return [_row(name, heading, text)]
 
 
 def _read_html(path: Path, name: str) -> list[Row]:
-    return [_row(name, path.stem, text_of_html(_decode(path)))]
+    return [_row(name, path.stem, text_of_html(read_text(path)))]
 
 
 def _read_lines(path: Path, name: str) -> list[Row]:
@@ -172,13 +173,6 @@ def _need(package: str) -> Any:
         return importlib.import_module(package)
     except ImportError:
         raise NotReady(f"PDF and Word need {package}; {tell_extra('documents')}") from None
-
-
-def _decode(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise QuadragError(f"{path} is not UTF-8; save it as UTF-8, or remove it") from None
 
 
 _READERS: dict[str, Callable[[Path, str], list[Row]]] = {

@@ -4,16 +4,16 @@ import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import check_split, fingerprint, open_builder, options_of, rows, splits
-from quadrag.data.files import OTHER_FILE
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.hub.record import hub_record
+from quadrag.provenance import Source, join
 from quadrag.records import Question
 
+from .authors import know_rows
 from .benchmark import Benchmark, load
 from .settings import FILES, NONE, Conditions, Retrieval, RetrieverSpec
 
@@ -74,7 +74,7 @@ class Corpus(NamedTuple):
     """A corpus that can be read: a digest of all that decides its documents, and where they come from."""
 
     fingerprint: str
-    source: str
+    source: Source
     builder: Any
     read: Callable[[Mapping[str, Any]], Any]
 
@@ -143,8 +143,8 @@ def known_options(benchmark: Benchmark, config: str) -> dict[str, bool]:
     return dict.fromkeys(options_of(catalogue.config(benchmark.name, config)), True) | dict.fromkeys(own, False)
 
 
-def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], str]:
-    """Load a task's questions, and say where they come from.
+def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], Source]:
+    """Load a task's questions, and say where they come from and whose they are.
 
     Raises:
         QuadragError: a name is unknown, a file is missing or wrong, or two questions of a split have one id.
@@ -161,21 +161,21 @@ def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], st
     builder, source = open_builder(task.benchmark, task.config, task.data_dir, options, split)
     chosen = [check_split(builder, split)] if split else splits(builder)
     questions: list[Question] = []
-    lacking: dict[str, None] = {}  # how many questions there are of how many, where some are not
+    known: list[Source] = []
     for name in chosen:
         part = list(benchmark.questions(builder, name, task.options))
         ids = {question.id for question in part}
         if len(ids) != len(part):
             raise QuadragError(f"{task.config} {name}: {len(part)} questions but {len(ids)} ids; expected one id each")
-        whole = hub_record(task.benchmark).rows[task.config].get(name)  # none of a split that an option makes
-        if whole and whole.number and not whole.about and len(part) < whole.number:
-            lacking[f"{len(part)} of {whole.number}"] = None
+        known.append(know_rows(source, builder.config, name, part))
         questions += part[: task.limit] if task.limit else part
     if not questions:
-        raise QuadragError(f"{task.config} holds no questions in {source}")
-    if lacking:
-        source = source.replace(OTHER_FILE, f"{OTHER_FILE}, {' and '.join(lacking)} questions")
-    return questions, source
+        raise QuadragError(f"{task.config} holds no questions in {source.text}")
+    whose = join(one.provenance for one in known)
+    held = dict.fromkeys(part for one in known for part in one.held) if whose.theirs else ()
+    read = {file for name in chosen for file in builder.config.files_of(name)}
+    other = {file: share for file, share in source.other.items() if file in read}
+    return questions, replace(source, provenance=whose, other=other, held=[*held])
 
 
 def cut_splits(questions: Sequence[Question], limit: int) -> list[Question]:
@@ -186,7 +186,7 @@ def cut_splits(questions: Sequence[Question], limit: int) -> list[Question]:
 
 def load_rows(
     benchmark: str, config: str, data_dir: str | None, options: Mapping[str, Any], split: str
-) -> tuple[Iterator[dict[str, Any]], str, int | None]:
+) -> tuple[Iterator[dict[str, Any]], Source, int | None]:
     """Open a split's rows as they are in the data, one at a time in memory.
 
     Returns:
@@ -196,6 +196,8 @@ def load_rows(
         QuadragError: a name is unknown, or a file is missing or wrong.
     """
     builder, source = open_builder(benchmark, config, data_dir, options, split)
+    if source.other and config in (record := load(benchmark)).configs:  # only their questions tell whose they are
+        source = load_questions(Task(benchmark, config, split, data_dir, options=options), record)[1]
     known = builder.info.splits[split].num_examples if builder.info.splits and split in builder.info.splits else None
     return rows(builder, check_split(builder, split)), source, known
 

@@ -46,7 +46,7 @@ def read_ratings(path: str) -> dict[Place, str]:
     """
     found = {}
     for place, mark in read_marks(Path(path).expanduser(), "rating").items():
-        rating = "" if mark.value is None else str(mark.value).strip().lower()
+        rating = mark.value.strip().lower()
         if rating not in ("", *RATINGS):
             raise QuadragError(
                 f"{mark.where}: rating is {rating[:60]!r}; expected one of {', '.join(RATINGS)}, or none"

@@ -10,6 +10,7 @@ from statistics import mean
 from typing import Any
 
 from quadrag.paths import room
+from quadrag.provenance import Provenance
 from quadrag.stats import spread
 
 from ..core.benchmark import load
@@ -39,7 +40,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
     for weighting, end in (("equal", ""), ("traffic", _WEIGHTED))[: 1 + weighted]:
         if weighted:
             lines.append(Line(f"{weighting} weighting", [Cell("")] * len(keys), rule=bool(lines)))
-        lines += _printed_lines(weighting, keys)
+        lines += _printed_lines(result, weighting, keys)
         wanted = [f"{key}{end}" for key in keys]
         for split in dict.fromkeys(row["split"] for row in result.scores):
             rows = [row for row in scores if row["split"] == split and row["key"] in wanted]
@@ -57,15 +58,17 @@ def _unweighted(row: Row) -> str:
     return str(row["key"]).removesuffix(_WEIGHTED)
 
 
-def _printed() -> list[dict[str, Any]]:
-    """Read the numbers of the table, each with what it was made under."""
+def _printed(result: Result) -> list[dict[str, Any]]:
+    """Read the numbers of the table, each with what it was made under; none beside data of one's own."""
+    if result.run.whose is Provenance.OWN:
+        return []
     with (room("baselines") / NAME / "published.csv").open(encoding="utf-8", newline="") as lines:
         rows = [row for row in csv.DictReader(lines) if row["table"] == "6"]
     return [{**row, **dict(pair.split("=") for pair in row["setting"].split(";"))} for row in rows]
 
 
-def _printed_lines(weighting: str, keys: Sequence[str]) -> list[Line]:
-    rows = [row for row in _printed() if row["weighting"] == weighting]
+def _printed_lines(result: Result, weighting: str, keys: Sequence[str]) -> list[Line]:
+    rows = [row for row in _printed(result) if row["weighting"] == weighting]
     values = {(row["system"], row["metric"]): row["value"] for row in rows}
     names = dict.fromkeys(row["system"] for row in rows)
     return [Line(f" {name}", [Cell(values.get((name, key), NOTHING)) for key in keys], "published") for name in names]
@@ -79,10 +82,10 @@ def _latency_cells(result: Result, split: str) -> list[Cell]:
 
 
 def _notes(result: Result, rated: bool, weighted: bool) -> list[str]:
-    notes = [f"Published: {load(NAME).paper}, table 6, split public."]
+    notes = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(_printed(result))
     notes += [
         f"Latency of {row['system']}: {row['note'].removeprefix('info: ')}."
-        for row in _printed()
+        for row in _printed(result)
         if row["metric"] == _LATENCY and row["note"]
     ]
     if rated:

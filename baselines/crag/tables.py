@@ -13,7 +13,7 @@ from ..tables.names import name_model
 from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
-from ..tables.published import Published, read_table
+from ..tables.published import Published, read_table_beside
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 from .systems import tabulate_systems
@@ -34,7 +34,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     """Make the table of several runs; runs that the paper has no counterpart of stand in a block of their own."""
     recipes = any("crag-table11" in word for result in results for word in result.run.command)
     number = "11" if recipes else "5"
-    rows = read_table(NAME, number)
+    rows = read_table_beside(NAME, number, [result.run for result in results])
     blocks: dict[str, list[Result]] = {}
     for result in results:
         place = (result.run.inputs.config, result.run.inputs.retriever)
@@ -56,8 +56,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
                 scores = [row for row in result.scores if row["split"] == split]
                 own.append((under, our_lines(label, scores, keys, profiles)))
         lines += place_lines(theirs, own)
-    head = note_paper(NAME, shown) if shown else ["No row of the paper was made under these settings."]
-    head += [f"Ours: percent, {profiles[0]} profile.", INTERVALS]
+    head = [*note_paper(NAME, shown), f"Ours: percent, {profiles[0]} profile.", INTERVALS]
     scores = [
         {**row, "of": _name_block(name, result, blocks[name])}
         for name in _order(blocks)

@@ -18,7 +18,7 @@ from ..tables.names import name_model
 from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_corpus, note_paper
-from ..tables.published import Published, find_beside, read_table
+from ..tables.published import Published, find_beside, read_table_beside
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 
@@ -74,9 +74,7 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
         lines += _our_lines(name, result, _KEYS, profiles)
         lines += printed_lines(printed, _KEYS, lambda row: f"  paper: {row.model}")
         rows += printed
-    paper = ["No row of the paper was made under these settings."]
-    if rows:
-        paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results])]
+    paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results] if rows else [])]
     title = f"{NAME}, {name_model(results[0].run.inputs)}"
     return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper], "points")
 
@@ -84,7 +82,8 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
 def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     """Make one of the paper's tables, task by task."""
     title, varies = PRINTED[number]
-    rows = [row for row in read_table(NAME, number) if row.config in configs]
+    printed = read_table_beside(NAME, number, [result.run for result in results])
+    rows = [row for row in printed if row.config in configs]
     lines: list[Line] = []
     for config in configs:
         lines.append(Line(config, [Cell("")] * len(_COLUMNS), rule=True))

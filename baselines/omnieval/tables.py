@@ -14,7 +14,7 @@ from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_directions
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
-from ..tables.published import Published, read_table
+from ..tables.published import Published, read_table, read_table_beside
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
 from .matrix import matrix_grids
@@ -40,7 +40,8 @@ def _choose_table(results: Sequence[Result]) -> str:
 
 
 def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
-    rows = [row for row in read_table(NAME, number) if row.split == split]
+    printed = read_table_beside(NAME, number, [result.run for result in results])
+    rows = [row for row in printed if row.split == split]
     theirs = printed_lines(rows, KEYS, _name_row)
     here = [result for result in results if any(row["split"] == split for row in result.scores)]
     scores = []
@@ -52,8 +53,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
         first = all(above for above, _ in own)  # of those behind all printed rows
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
         scores += ours
-    head = note_paper(NAME, rows) if rows else ["The paper prints nothing for this split."]
-    head += [f"Ours: percent, {profiles[0]} profile.", INTERVALS]
+    head = [*note_paper(NAME, rows), f"Ours: percent, {profiles[0]} profile.", INTERVALS]
     notes = note_ours(here, head, scores, profiles)
     notes += note_directions((row.module, row.key) for row in read_table(NAME, number))
     return Grid(

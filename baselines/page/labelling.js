@@ -67,8 +67,10 @@ function label(grade) {
 }
 
 function save() {
+  const computed = new RegExp(`^${SHEET.computed}`); // by a spreadsheet, unless an apostrophe stands before it
+  const bare = (text) => (computed.test(text) ? `'${text}` : text);
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const text = SHEET.rows.map((row) => row.map(cell).join(",") + "\n").join("");
+  const text = SHEET.rows.map((row) => row.map(bare).map(cell).join(",") + "\n").join("");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv" }));
   link.download = SHEET.file;

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from quadrag.records import dumps, write_text
+from quadrag.sheet import COMPUTED
 
 from ..certify.grades import Graded
 from ..tables.language import speak
@@ -27,6 +28,7 @@ def write_labelling(path: Path, rows: Sequence[Sequence[str]], graded: Graded, l
     sheet: dict[str, Any] = {"rows": [list(row) for row in rows], "grades": list(graded.grades)}
     sheet["file"] = f"{path.stem}.csv"
     sheet["place"] = "quadrag-label-" + hashlib.sha256(dumps(sheet).encode()).hexdigest()[:16]
+    sheet["computed"] = COMPUTED
     words = yaml.safe_load((HERE / "labelling.yaml").read_text(encoding="utf-8"))
     sheet["words"] = {name: entry[labels] for name, entry in words.items()}
     sheet["shown"] = [speak(grade, labels) for grade in graded.grades]

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.hub.record import hub_record
+from quadrag.provenance import Provenance
 from quadrag.records import write_text
 from quadrag.run_record import read_run
 
@@ -197,7 +197,7 @@ def name_runs(runs: Runs) -> str:
 
     records = [result.run for _, results in runs for result in results]
     if (count := len({run.inputs.benchmark for run in records})) > 1 and all(
-        run.source == SAMPLE_SOURCE for run in records
+        run.whose is Provenance.SAMPLE for run in records
     ):
         return f"quadrag: Demo: {count} benchmarks on made-up samples"
     benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
@@ -219,7 +219,7 @@ def _tell_asked(results: Sequence[Result]) -> str:
 
 
 def _are_samples(results: Sequence[Result]) -> bool:
-    return all(result.run.source == SAMPLE_SOURCE for result in results)
+    return all(result.run.whose is Provenance.SAMPLE for result in results)
 
 
 def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:

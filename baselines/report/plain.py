@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.metric_record import show_key
+from quadrag.provenance import join
 
 from ..core.result import Result
 from ..scoring.validity import find_by_phrase, is_invalid
@@ -23,7 +23,7 @@ from ..tables.cells import (
 from ..tables.failed import note_invalid
 from ..tables.folded import fold_notes
 from ..tables.grid import Alarm
-from ..tables.replicas import count_questions, list_reasons, note_replicas
+from ..tables.replicas import list_reasons, note_replicas
 from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
@@ -41,7 +41,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     Returns:
         ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
         not (``invalid``); ``notes``, what stands above a table, each after the runs that it is of, unless it is of all;
-        what is partial (``stopped``, ``coverage``: of a whole bundled sample too, ``12 of 100``); the ``recipe``, null
+        what is partial (``stopped``, ``coverage``); whose the data are (``provenance``); the ``recipe``, null
         where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for every metric
         over all questions of a split, before them those over all splits (``all 5 splits``). A row that could not be
         computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
@@ -61,7 +61,8 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in run.invalid],
         "notes": _note_each(results, note_partial),
         "stopped": next((result.stopped for result in results if result.stopped), None),
-        "coverage": next((run.coverage for run in runs if run.coverage), None) or _cover_sample(results),
+        "coverage": next((run.coverage for run in runs if run.coverage), None),
+        "provenance": join(run.whose for run in runs).value,
         "recipe": shared([run.row.get("recipe") for run in runs]),
         "not_replicated": list_reasons(results, profiles[0]),
         "rows": [row for result in results for row in _rows(result, profiles)],
@@ -116,14 +117,6 @@ def _note_each(results: Sequence[Result], tell: Callable[[Sequence[Result]], Seq
 def _list_alarms(results: Sequence[Result]) -> list[str]:
     invalid = note_invalid(results)
     return [note for note in note_partial(results) if isinstance(note, Alarm) and note not in invalid]
-
-
-def _cover_sample(results: Sequence[Result]) -> str | None:
-    """Say which part of the authors' questions runs on the bundled sample are over; None of runs on other data."""
-    if not all(result.run.source.startswith(SAMPLE_SOURCE) for result in results):
-        return None
-    asked, whole, _ = count_questions(results)
-    return f"{asked} of {whole}" if asked < whole else None
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from operator import attrgetter, itemgetter
 
 from quadrag.metric_record import show_key
+from quadrag.provenance import Provenance
 from quadrag.run_record import RunRecord
 
 from ..certify.notes import note_judges
@@ -20,7 +21,7 @@ from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
 from ..tables.replicas import head_replaced, note_replicas
-from ..tables.run_notes import note_ours, note_sample
+from ..tables.run_notes import note_ours
 from ..tables.slices import select_run, select_whole, slice_grids
 from .pooled import pool_profiles
 from .samples import tabulate_samples
@@ -92,7 +93,7 @@ def rows_beside(result: Result) -> list[Published]:
     inputs = result.run.inputs
     mixed = inputs.options and load_tables(inputs.benchmark).mixing
     by_phrase = {place[1:] for place in find_by_phrase(result.scores)}
-    rows = [] if mixed or note_sample([result]) else find_beside(result.run)
+    rows = find_beside(result.run) if result.run.whose.comparable and not mixed else []
     return [row for row in rows if (row.split, row.module, row.key) not in by_phrase]
 
 
@@ -125,7 +126,8 @@ def _tabulate_beside(run: RunRecord, scores: Sequence[Row], splits: Sequence[str
         columns = [names[key].replace("_", "_\n", 1) if wide else break_heading(names[key]) for key in keys]
         title, places = "Published", [(key, splits[0]) for key in keys]
     place = itemgetter("key", "split")
-    lines = our_lines(f"{name_run(run)} (ours)", scores, places, ["official"], place, counts="never")
+    ours = "ours, unverified" if run.whose is Provenance.UNVERIFIED else "ours"
+    lines = our_lines(f"{name_run(run)} ({ours})", scores, places, ["official"], place, counts="never")
     printed = printed_lines(rows, places, place=attrgetter("key", "split"))
     printed[0].rule = True
     notes = [*note_paper(run.inputs.benchmark, rows), *note_corpus([run])]

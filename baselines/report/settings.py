@@ -1,11 +1,14 @@
 """The settings of a recipe beside those of the printed row that it makes again, and why they differ."""
 
+import io
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
+from quadrag.printing import is_terminal, write
 from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
@@ -77,26 +80,26 @@ def print_settings(recipes: Sequence[str]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    canvas = io.StringIO()
+    console = Console(file=canvas, force_terminal=is_terminal(sys.stdout) or None, highlight=False)
     console.width = max(console.width, 80)
     ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
-    with console.capture() as drawn:
-        for number, (head, settings) in enumerate(_share(recipes)):
-            console.print(Text(f"\n{head}", style="bold"))
-            heads = [] if number else [Setting(*map(spell, _HEADS))]
-            for why, alike in groupby([*heads, *map(_spell_setting, settings)], key=attrgetter("why")):
-                group = list(alike)
-                for setting in group:
-                    table = Table.grid(padding=(0, 1, 0, 0))
-                    for at in (_NAMES, console.width - _NAMES - ours - 3, ours):
-                        table.add_column(width=at, overflow="fold")
-                    table.add_row(*map(Text, setting[:3]))
-                    console.print(table)
-                names = ", ".join(setting.name for setting in group) + spell(": ") if len(group) > 1 else ""
-                for line in wrap(names + why, console.width - _INDENT) if why else []:
-                    console.print(Padding(Text(line, style="dim"), (0, 0, 0, _INDENT)))
-        console.print(Text(f"\n{spell(_SOURCES)}", style="dim"))
-    console.file.write(strip_ends(drawn.get()))
+    for number, (head, settings) in enumerate(_share(recipes)):
+        console.print(Text(f"\n{head}", style="bold"))
+        heads = [] if number else [Setting(*map(spell, _HEADS))]
+        for why, alike in groupby([*heads, *map(_spell_setting, settings)], key=attrgetter("why")):
+            group = list(alike)
+            for setting in group:
+                table = Table.grid(padding=(0, 1, 0, 0))
+                for at in (_NAMES, console.width - _NAMES - ours - 3, ours):
+                    table.add_column(width=at, overflow="fold")
+                table.add_row(*map(Text, setting[:3]))
+                console.print(table)
+            names = ", ".join(setting.name for setting in group) + spell(": ") if len(group) > 1 else ""
+            for line in wrap(names + why, console.width - _INDENT) if why else []:
+                console.print(Padding(Text(line, style="dim"), (0, 0, 0, _INDENT)))
+    console.print(Text(f"\n{spell(_SOURCES)}", style="dim"))
+    write(strip_ends(canvas.getvalue()), end="")
 
 
 def _share(recipes: Sequence[str]) -> Iterator[tuple[str, list[Setting]]]:

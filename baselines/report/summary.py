@@ -11,6 +11,8 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
+from quadrag.provenance import Provenance
+from quadrag.run_record import RunRecord
 
 from ..certify.notes import note_judges
 from ..core.benchmark import load
@@ -56,10 +58,11 @@ from .samples import tabulate_samples
 
 MOST = 5  # headlines of a split
 _FAR = 0.1  # between a value by the two profiles: from here on the other one is told
-_Beside = tuple[Published | None, bool]  # a printed number, and whether ours is on a part of the questions
+_Beside = tuple[Published | None, str]  # a printed number, and in what ours is on other questions
 _Other = tuple[str, list[str]]  # a value by the other profile, and why it differs
 MORE = "All metrics, profiles, slices, settings, the papers' conditions: --verbose."
-_ON_ALL = "on all: the published value is on all questions, ours on a part of them."
+_PART, _UNVERIFIED = "on all", "unverified"
+_ON_ALL = f"{_PART}: the published value is on all questions, ours on a part of them."
 
 
 def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbose: bool = False) -> list[Grid]:
@@ -136,7 +139,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
         if len(results) > 1 or len(splits) > 1:
             rows = [next(row for row in rows if row["split"] == split) for split in splits]
         pooled = pool_rows(result, rows, profile)[: 1 if len(results) > 1 else None]
-        best += [(None, False)] * len(pooled)
+        best += [(None, "")] * len(pooled)
         if len(results) > 1 and not pooled:
             rows.sort(key=is_invalid, reverse=True)
         rows = rows[: MOST if len(results) == 1 else 0 if pooled else 1]
@@ -153,7 +156,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
             lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
             far |= {label: told} if not cells[2].sub and (told := _tell_other(result, row)) else {}
-        best += [(one, is_part(result.run)) for one in found]
+        best += [(one, _mark_printed(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
     if not (alone or several):  # of each config the best system first
@@ -166,7 +169,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
             line.cells.append(replace(cell, text=cell.text.rstrip()))
     head = [f"{name_units(shown)}; {profile} profile.", *_note_other(far, profile)]
     head += note_directions((row["metric"], row["key"]) for row in shown)
-    head += [_ON_ALL] if any(one and part for one, part in best) else []
+    head += [_ON_ALL] if any(one and mark == _PART for one, mark in best) else []
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
@@ -240,11 +243,11 @@ def summarise_run(result: Result, profile: str) -> Grid:
     # The papers' values are those of their own code.
     printed = rows_beside(result) if profile == "official" else []
     best = [_find_best(printed, row) for row in rows]
-    part = is_part(run)
+    mark = _mark_printed(run)
     pooled = pool_lines(result, rows, profile)
     if any(best):
         grid.columns.append("best published")
-        for line, cell in zip(grid.lines, _best_cells([(one, part) for one in best]), strict=True):
+        for line, cell in zip(grid.lines, _best_cells([(one, mark) for one in best]), strict=True):
             line.cells.append(cell)
         for line in pooled:
             line.cells.append(Cell(""))
@@ -263,10 +266,15 @@ def summarise_run(result: Result, profile: str) -> Grid:
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
     if any(best):
-        grid.notes += [_ON_ALL] * part
+        grid.notes += [_ON_ALL] * (mark == _PART)
         grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
     grid.notes[:0] = note_replicas([result], profile, alone=True)
     return grid
+
+
+def _mark_printed(run: RunRecord) -> str:
+    """Return what stands behind a printed number beside a run on fewer questions, or on data that may be others."""
+    return _UNVERIFIED if run.whose is Provenance.UNVERIFIED else _PART * is_part(run)
 
 
 def _note_ahead(result: Result, rows: Sequence[Row], best: Sequence[Published | None]) -> list[str]:
@@ -300,7 +308,7 @@ def _best_cells(best: Sequence[_Beside]) -> list[Cell]:
     lines = [Line("", [Cell(one.printed + "?" * one.doubtful)], "published") for one in found]
     aligned = [cell.text for (cell,) in align_cells(Grid("", "", [""], lines))]
     numbers = iter(f"{text:>{max(map(len, aligned))}}" for text in aligned)
-    told = [f"{next(numbers)} {one.model}{', on all' * part}" if one else "" for one, part in best]
+    told = [", ".join(filter(None, [f"{next(numbers)} {one.model}", mark])) if one else "" for one, mark in best]
     width = max(map(len, told))
     figures = [figure_of(one.value) if one else None for one, _ in best]
     return [Cell(f"{text:<{width}}" if text else "", "", figure) for text, figure in zip(told, figures, strict=True)]

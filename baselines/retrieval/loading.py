@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from quadrag import parallel
 from quadrag.errors import QuadragError
+from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust
 
 from .weights import Preset, locate, no_loader, one_line
@@ -128,7 +129,7 @@ def _quiet_loading() -> None:
     """Keep the bars that transformers draws while it loads out of logs."""
     from transformers.utils import logging
 
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         logging.disable_progress_bar()
 
 

@@ -9,7 +9,6 @@ altered is named and made anew.
 import hashlib
 import json
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,7 +19,7 @@ from filelock import FileLock
 
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
-from quadrag.progress import spell
+from quadrag.progress import remark
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.sums import Sums, sum_files
@@ -71,7 +70,7 @@ class IndexStore:
                 fault = _find_fault(place, key)
                 if fault is not None:
                     if fault:
-                        print(spell(f"the index {place} is damaged ({fault}) and is built again"), file=sys.stderr)
+                        remark(f"the index {place} is damaged ({fault}) and is built again")
                     # Under the lock nobody else is at it: what a killed build left is litter.
                     kept = self.root / f".{place.name}.kept.part" if resumes else None
                     for stray in self.root.glob(f".{place.name}.*.part"):

@@ -125,7 +125,7 @@ def _notes(testbed: Testbed, parts: Iterable[_Part]) -> list[str]:
         notes.append(f"Without a class, and left out: {'; '.join(without)}.")
     where = f"Published: {load('rgb').paper}, table {testbed.number}"
     if not testbed.published:
-        return [*notes, f"{where}: an example of each class; no share is printed."]
+        return [*notes, f"{where}: an example of each class."]
     notes.append(
         f"{where} and the text beside it: shares of all errors of ChatGLM2-6B without noise, in which language is not "
         f"said. They add up to 100, so they stand beside the shares of all classes given. As under noise: "

@@ -105,7 +105,7 @@ def read_classes(value: Any, known: Iterable[str]) -> tuple[str, ...] | None:
     Returns:
         Those named, in the order of `known`; None where one is unknown or there are none.
     """
-    names = re.split("[,;，；、|]", value) if isinstance(value, str) else value
+    names = re.split(r'[\[\]",;，；、|]', value) if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
     named = {re.sub(r"[\s-]+", "_", name.strip().lower()) for name in names if name.strip()}
@@ -133,11 +133,11 @@ def sort_by_people(path: Path, wrong: Sequence[WrongAnswer], testbed: Testbed) -
 
 
 def _classes_of(mark: Mark | None, testbed: Testbed) -> Verdict:
-    if mark is None or mark.value in (None, [], "") or (isinstance(mark.value, str) and not mark.value.strip()):
+    if mark is None or not mark.value.strip():
         return UNSORTED
     found = read_classes(mark.value, testbed.classes)
     if found is None:
-        said = f"{mark.where}: {COLUMN} is {str(mark.value)[:60]!r}"
+        said = f"{mark.where}: {COLUMN} is {mark.value[:60]!r}"
         raise QuadragError(f"{said}; expected some of {', '.join(testbed.classes)}, with ; between them")
     return found
 

@@ -22,7 +22,7 @@ from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_beside, note_paper
-from ..tables.published import Published, read_table
+from ..tables.published import Published, read_table, read_table_beside
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_partial, note_runs
 from ..tables.slices import select_whole
@@ -53,8 +53,10 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     scores = {name: _place_scores(ours) for name, ours in by_model.items()}
     grids = []
     for number, (title, heads) in PRINTED.items():
-        printed = read_table(NAME, number)
         english, chinese = (find_columns(number, language) for language in _LANGUAGES)
+        configs = {config for config, *_ in (*english, *chinese)}
+        here = [one for one in results if one.run.inputs.config.removesuffix("_original") in configs]
+        printed = read_table_beside(NAME, number, [one.run for one in here])
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
         lines = _printed_lines(printed, rows)
         own: list[tuple[str, list[Line]]] = []

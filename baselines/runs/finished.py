@@ -1,14 +1,13 @@
 """Runs that are there, read back: which folders hold them, what they came to, how far one is that did not finish."""
 
 import shlex
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.hub.record import hub_record
-from quadrag.progress import spell
+from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
 from quadrag.run_files import check_stage, read_items, read_scores
 from quadrag.run_record import NAME, RunRecord, read_run
@@ -61,7 +60,7 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
                 )
             raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
         if unfinished:
-            print(spell(f"not finished and left out: {', '.join(unfinished)}"), file=sys.stderr)
+            remark(f"not finished and left out: {', '.join(unfinished)}")
         found.append((str(folder), sorted(results, key=_place_in_benchmark)))
     return found
 

@@ -10,14 +10,13 @@ import contextlib
 import copy
 import hashlib
 import re
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from quadrag.errors import OtherRun, QuadragError
-from quadrag.progress import spell
+from quadrag.progress import remark
 from quadrag.records import write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -176,12 +175,9 @@ class RunFolder:
         digest = sha256(self.path / stage)
         if self.run.files.get(stage) not in (None, digest):
             # It may be ours and damaged, which nobody could tell from a file that was put there.
-            print(
-                spell(
-                    f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is "
-                    "not, remove it and run the same command again"
-                ),
-                file=sys.stderr,
+            remark(
+                f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is "
+                "not, remove it and run the same command again"
             )
         self._record(stage, digest, given=True)
 

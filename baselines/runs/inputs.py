@@ -245,7 +245,7 @@ def tell_difference(was: Inputs, now: Inputs, places: tuple[str, str]) -> str:
 
 
 def _name_place(source: str) -> str:
-    return f"the {source}" if source == SAMPLE_SOURCE else source
+    return f"the {source}" if source == SAMPLE_SOURCE.text else source
 
 
 def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:

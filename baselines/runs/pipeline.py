@@ -21,10 +21,12 @@ from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
+from quadrag.provenance import join
 from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_files import read_items
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
+from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
@@ -33,7 +35,7 @@ from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metri
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_given_items, score_text
 from ..scoring.served import score_service
-from ..scoring.short import find_short
+from ..scoring.short import count_reasoned, find_short
 from ..scoring.validity import mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
@@ -109,15 +111,18 @@ class Session:
         coverage = f"{len(questions)} of {whole}" if len(questions) < whole else None
         corpus = open_corpus(work.task, work.benchmark)
         inputs = make_inputs(self, work, questions, corpus, finder)
-        if corpus is not None and corpus.source != source:
-            source = f"{source}; corpus: {corpus.source}"
+        where, whose = source.text, source.provenance
+        if corpus is not None:
+            searched = know_files(corpus.source, source.other)
+            where += f"; corpus: {searched.text}" * (searched.text != where)
+            whose = join([whose, searched.provenance])
 
         def limited(limit: int) -> Inputs:
             fewer = replace(work, task=replace(work.task, limit=limit))
             return make_inputs(self, fewer, cut_splits(questions, limit), corpus, finder)
 
         with lock_folder(out):
-            folder = RunFolder(out, inputs, limited, source)
+            folder = RunFolder(out, inputs, limited, where)
             self._set_back(folder)
             run = folder.run
             run.coverage = coverage
@@ -125,7 +130,7 @@ class Session:
             if folder.finished and not (run.failures or run.failed_verdicts or run.failed_entities or to_the_end):
                 return self._show_again(folder)
             before = copy.deepcopy(run)
-            run.source = source
+            run.source, run.provenance, run.held = where, whose.value, [*source.held]
             spent = self.spent()
             try:
                 with publish(out, lambda: self.spent_since(spent)):
@@ -207,7 +212,7 @@ class Session:
                     raise DeadJudge(stopped)
             given = folder.is_given("answers.jsonl")
             asked = answered if self.system.asks_models and not given else []
-            run.short = find_short(asked)
+            run.short, run.reasoned = find_short(asked), count_reasoned(answered)
             if stopped:
                 if not run.dead_judge:
                     stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"

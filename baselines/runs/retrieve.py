@@ -11,8 +11,9 @@ from typing import Any
 
 from quadrag.chat.estimate import Estimate
 from quadrag.errors import QuadragError
+from quadrag.passages import read_passages
 from quadrag.progress import Progress
-from quadrag.reading import parse_json
+from quadrag.reading import Unreadable, parse_json
 from quadrag.records import Key, Passage, Question, dumps, read_jsonl
 
 from ..core.benchmark import Finder, load
@@ -61,7 +62,7 @@ def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
             row = parse_json(line, partial)
             if not line.endswith(b"\n") or row.pop("sum") != _sum(row):
                 break
-            found[(row["config"], row["split"], row["id"])] = tuple(_passage(p) for p in row["passages"])
+            found[(row["config"], row["split"], row["id"])] = tuple(Passage(**one) for one in row["passages"])
         except (QuadragError, AttributeError, TypeError, KeyError):
             break
         kept += len(line)
@@ -120,8 +121,10 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
             key = (row["config"], row["split"], str(row["id"]))
             if key in found:
                 raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
-            found[key] = tuple(_passage(p) for p in row["passages"])
-        except (KeyError, TypeError) as error:
+            found[key] = (
+                read_passages([{"id": one["id"], "text": one["text"], **one} for one in row["passages"]]).passages or ()
+            )
+        except (KeyError, TypeError, Unreadable) as error:
             raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
     missing = [question.key for question in questions if question.key not in found]
     if missing or len(found) != len(questions):
@@ -130,14 +133,6 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
             f"{len(questions)} asked; remove it to retrieve again"
         )
     return found
-
-
-def _passage(row: dict[str, Any]) -> Passage:
-    passage = Passage(str(row["id"]), row.get("title", ""), row["text"], row.get("score"))
-    for name, kinds in (("title", (str,)), ("text", (str,)), ("score", (int, float, type(None)))):
-        if type(value := getattr(passage, name)) not in kinds:
-            raise TypeError(f"{name} is a {type(value).__name__}")
-    return passage
 
 
 def _sum(row: dict[str, Any]) -> str:

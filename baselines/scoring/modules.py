@@ -8,12 +8,14 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from quadrag.catalogue import metric_folder
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
+from quadrag.scratch import check_writable, process_folder
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse
@@ -168,6 +170,11 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
 def load_module(name: str, config: str | None = None) -> Any:
     """Return an evaluate module, loaded quietly and once: a computation leaves nothing in it."""
     with _quiet_evaluate() as evaluate:
+        try:
+            for place in (evaluate.config.HF_MODULES_CACHE, evaluate.config.HF_METRICS_CACHE):
+                check_writable(Path(place))
+        except OSError:  # it copies modules into its cache, and makes folders there
+            evaluate.config.HF_MODULES_CACHE = evaluate.config.HF_METRICS_CACHE = str(process_folder())
         return evaluate.load(str(metric_folder(name)), config)
 
 

@@ -10,13 +10,13 @@ RULE = "rule:"  # begins the name of a rule where judges are named
 def _bounded(answer: str, golds: Sequence[str]) -> bool:
     from quadrag.metrics._shared.rgb_labels import bounded
 
-    return bool(bounded(answer, [list(golds)]))
+    return bool(bounded(answer, [list(golds)], profile="corrected"))
 
 
 def _plain(answer: str, golds: Sequence[str]) -> bool:
     from quadrag.metrics._shared.rgb_labels import correct, label
 
-    return bool(correct(label(answer, [[gold.strip() for gold in golds]])))
+    return bool(correct(label(answer, [list(golds)], profile="corrected")))
 
 
 def _exact(answer: str, golds: Sequence[str]) -> bool:
@@ -24,8 +24,10 @@ def _exact(answer: str, golds: Sequence[str]) -> bool:
 
 
 def _normal(text: str) -> str:
-    """Return lower-case words without articles and punctuation, as SQuAD's exact match compares."""
-    words = text.lower().translate(str.maketrans("", "", string.punctuation)).split()
+    """Return folded lower-case words without articles and punctuation, as SQuAD's exact match compares."""
+    from quadrag.metrics._shared.fold import fold
+
+    words = fold(text).casefold().translate(str.maketrans("", "", string.punctuation)).split()
     return " ".join(word for word in words if word not in ("a", "an", "the"))
 
 
@@ -42,7 +44,7 @@ def find_refused(answer: str | None, references: Any, language: str) -> bool | N
     rest = answer.replace(" ", "") if language == "zh" else answer
     for phrase in REJECTION:
         rest = rest.replace(phrase, "")
-    return bool(correct(label(rest, references, language)))
+    return bool(correct(label(rest, references, language, "corrected")))
 
 
 def judge_by_rule(name: str, answer: str, golds: Sequence[str]) -> str:

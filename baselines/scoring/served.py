@@ -16,16 +16,15 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from quadrag.data.files import tell_lacking
 from quadrag.data.prepared import find_source
 from quadrag.errors import QuadragError, one_line
+from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
 from ..core.settings import Conditions
 from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
-from ..systems.rag.reply import UNNAMED
 from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers
 from .pieces import LEAST, find_pieces, squeeze
@@ -52,7 +51,7 @@ def score_service(
     """
     evidence, rankings = find_documents(inner, task, questions, passages, searched)
     if evidence.by in ("id", "text", "form") and (corpus := _open_corpus(inner, task, questions[0].split)):
-        evidence = replace(evidence, lacking=tell_lacking(corpus.source))
+        evidence = replace(evidence, lacking=corpus.source.lacking)
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
     evidence = replace(evidence, bare=bare)
     served = as_served(inner, evidence)

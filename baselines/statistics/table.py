@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.hub.record import COUNTED, Rows, hub_record
 
 from ..tables.cells import NOTHING
@@ -28,7 +27,7 @@ def as_object(counted: Counted) -> dict[str, Any]:
     places = [{"config": part.config, "split": part.split} for part in counted.parts]
     return {
         "benchmark": data.benchmark.name,
-        "sources": data.sources,
+        "sources": {config: source.text for config, source in data.sources.items()},
         "lacking": [
             {"config": config, "split": split, "needs": reason} for (config, split), reason in data.lacking.items()
         ],
@@ -149,7 +148,7 @@ def _printed(counted: Counted, part: Part) -> int | None:
 
 def _is_part(counted: Counted, part: Part) -> bool:
     whole = _whole(counted, part)
-    if whole.number is None or counted.data.sources[part.config] == SAMPLE_SOURCE:
+    if whole.number is None or not counted.data.sources[part.config].provenance.theirs:
         return False
     return part.rows < whole.number * (_NEARLY if whole.about else 1)
 

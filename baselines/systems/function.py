@@ -7,7 +7,6 @@ itself, and is measured as a RAG service is. What it answered is kept at once (`
 import asyncio
 import inspect
 import math
-import sys
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -16,7 +15,7 @@ from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import one_line, unknown_name
-from quadrag.progress import spell
+from quadrag.progress import remark, spell
 from quadrag.records import Answer, Key, Passage, Question
 
 from ..core.benchmark import Benchmark
@@ -27,7 +26,7 @@ from .kept_answers import KeptAnswers
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
-from .returned import WrongBatch, check_batch, check_signature, read_failure, read_result, refuse_failing, take_reply
+from .returned import WrongBatch, check_signature, read_failure, read_result, refuse_failing, take_batch, take_reply
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST = 8  # questions that all failed: the others would
@@ -112,8 +111,8 @@ class Function(System):
         """Take the function; it is not called yet.
 
         Args:
-            function: takes an `OpenQuestion`, and returns a text, or a text and its passages, best first: ids, or
-                objects with ``id`` and ``text``; or both in a mapping, as ``answer`` and ``passages``. It may be a
+            function: takes an `OpenQuestion`, and returns a text, or a text and its passages, best first, as
+                `quadrag.passages` reads them; or both in a mapping, as ``answer`` and ``passages``. It may be a
                 coroutine function.
             name: what `run.json` calls it; its own name when None.
             batch_size: hand it lists of this many questions, for a list of as many results.
@@ -174,7 +173,7 @@ class Function(System):
         if kept := len(questions) - len(asked):
             self._spent["cached"] += kept
             told = f"{kept} of {len(questions)} answers are kept from the earlier run"
-            print(spell(f"{self.kept.path}: {told}; fresh=True asks anew"), file=sys.stderr)
+            remark(f"{self.kept.path}: {told}; fresh=True asks anew")
         size = self.batch_size or 1
         posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
         batches = [posed[start : start + size] for start in range(0, len(posed), size)]
@@ -197,7 +196,7 @@ class Function(System):
         except KeyboardInterrupt:
             kept = sum(isinstance(one, Served) for one in replies.values())
             told = f"stopped; {kept} of {asked} answers are kept, and the same call goes on"
-            print(spell(f"{self.kept.path}: {told}"), file=sys.stderr)
+            remark(f"{self.kept.path}: {told}")
             raise
 
     @property
@@ -240,8 +239,7 @@ class Function(System):
         """
         if not self.batch_size:
             return [read_result(given, seconds)]
-        check_batch(given, len(batch))
-        return [read_result(one, seconds / len(batch)) for one in given]
+        return [read_result(one, seconds / len(batch)) for one in take_batch(given, len(batch))]
 
     def take_kept(self, answers: int, made: float) -> None:
         """Count answers that stand; see `System.take_kept`."""
@@ -255,7 +253,7 @@ class Function(System):
             if one.answer is not None:
                 took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
                 told = tuple(passages[one.key]) if one.key in passages else None
-                stand[one.key] = take_reply(one.answer, told, took)
+                stand[one.key] = take_reply(one.answer, one.reasoning, took, told)
         self.kept.add(stand, made)
 
 

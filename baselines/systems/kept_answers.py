@@ -34,7 +34,8 @@ class KeptAnswers:
                 told = row["passages"]
                 passages = None if told is None else tuple(Passage(*one) for one in told)
                 config, split, ident = row["key"]
-                found[config, split, ident] = take_reply(str(row["answer"]), passages, float(row["seconds"]))
+                thought, took = row.get("reasoning"), float(row["seconds"])
+                found[config, split, ident] = take_reply(str(row["answer"]), thought, took, passages)
                 times += [float(row["made"])] if "made" in row else []
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
@@ -51,7 +52,8 @@ class KeptAnswers:
             return
         made = round(made or time.time(), 3)
         rows = [
-            {"key": key, "answer": one.text, "passages": one.passages, "seconds": one.latency, "made": made}
+            {"key": key, "answer": one.text, "reasoning": one.reasoning, "passages": one.passages}
+            | {"seconds": one.latency, "made": made}
             for key, one in found.items()
             if isinstance(one, Served)
         ]

@@ -15,8 +15,9 @@ from typing import Any
 from quadrag import parallel
 from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.ledger.shelf import Shelf
-from quadrag.chat.reply import Failure, Reply, as_verdict, split_reasoning
+from quadrag.chat.reply import Failure, Reply, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, tell_extra
+from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
 
 from ..retrieval.loading import refuse_faults, watch_loading
@@ -87,11 +88,9 @@ class LocalModel(parallel.Travels):
                 self.spent[count] += row["usage"][count]
             if self.on_progress:
                 self.on_progress(done + len(new), len(keys))
+        rows = {**new, **known}
         lost = Failure("api_error", "not asked: the ledger has no reply to replay")
-        return [
-            _reply(known[key], True) if key in known else _reply(new[key], False) if key in new else lost
-            for key in keys
-        ]
+        return [read_row(rows[key], key in known, None) if key in rows else lost for key in keys]
 
     def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
@@ -109,7 +108,7 @@ class LocalModel(parallel.Travels):
             except ImportError as error:
                 said = f"local:{self.model} needs transformers ({error})"
                 raise QuadragError(f"{said}; {tell_extra('local')}") from None
-            if not sys.stderr.isatty():
+            if not is_terminal(sys.stderr):
                 logging.disable_progress_bar()
             folder = Path(self.model).expanduser().is_dir()
             pins = self._trust.find(self.model, folder)
@@ -176,15 +175,9 @@ class LocalModel(parallel.Travels):
         ends = model.generation_config.eos_token_id
         ended = bool(new) and new[-1] in (ends if isinstance(ends, list) else [ends])
         usage = {"prompt_tokens": length, "completion_tokens": len(new)}
-        text, reasoning = split_reasoning(tokenizer.decode(new, skip_special_tokens=True).strip())
-        return {
-            "text": text,
-            "reasoning": reasoning,
-            "finish_reason": "stop" if ended else "length",
-            "usage": usage,
-            "latency": time.perf_counter() - start,
-            "created": time.time(),
-        }
+        said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
+        row = read_message(said, "stop" if ended else "length", usage)
+        return {**row, "latency": time.perf_counter() - start, "created": time.time()}
 
 
 def _find_device() -> Any:
@@ -193,11 +186,3 @@ def _find_device() -> Any:
 
     rank = os.environ.get("LOCAL_RANK")
     return "auto" if rank is None or not torch.cuda.is_available() else {"": int(rank)}
-
-
-def _reply(value: Mapping[str, Any], cached: bool) -> Reply | Failure:
-    if value["finish_reason"] == "length" and not value["text"]:
-        return Failure("truncated", "the reply was cut by length before the answer began; raise --max-tokens")
-    return Reply(
-        value["text"], value["finish_reason"], value["usage"], value["reasoning"], cached, value["latency"], None
-    )

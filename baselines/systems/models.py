@@ -11,8 +11,7 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.trust import Trust
 
 from ..core.benchmark import JudgePreset, known, load
-from .challenge.model import ChallengeModel
-from .challenge.system import Challenge
+from .challenge import Challenge, ChallengeModel
 from .chat_model import ChatModel
 from .estimated import EstimatedModel, estimate_model
 from .extractive import EXTRACTIVE, Extractive

@@ -6,14 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.reply import Failure, Reply
+from quadrag import passages
+from quadrag.chat.reply import REASONINGS, Failure, Reply, find_reasoning
 from quadrag.errors import QuadragError, causes, one_line
+from quadrag.passages import PLACES, Found, find_passages, list_rows, name_keys, read_parts, read_passages
+from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
 
-from .rag.reply import Served, find_textless, find_unread, read_found, says_nothing
+from .rag.reply import Served
 
-_OURS = str(Path(__file__).parent)
-_LONGEST = 100  # characters of the keys that are shown
+_OURS = str(Path(__file__).parent), passages.__file__
+_ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
+_PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
 # What asyncio and clients say of what another loop made.
 _OTHER_LOOP = ("attached to a different loop", "bound to a different event loop", "Event loop is closed")
 _EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages"
@@ -44,14 +48,16 @@ class WrongBatch(QuadragError):
     """What came back for a list of questions is no list of as many results: whose they are, nobody knows."""
 
 
-def check_batch(given: Any, questions: int) -> None:
-    """Refuse to go on where the results of a list of questions are not as many; raises `WrongBatch`."""
-    if isinstance(given, (str, bytes, Mapping)) or not hasattr(given, "__len__") or len(given) != questions:
+def take_batch(given: Any, questions: int) -> list[Any]:
+    """Return the results of a list of questions; raises `WrongBatch` where they are not as many."""
+    rows = list_rows(given) if hasattr(given, "__len__") else None
+    if rows is None or len(rows) != questions:
         many = f" of {len(given)} results" if hasattr(given, "__len__") else ""
         raise WrongBatch(
-            f"the function returned {name_given(given)}{many}; expected a list of {questions}, a result for each "
+            f"the function returned {name_kind(given)}{many}; expected a list of {questions}, a result for each "
             "question; no more are asked, and earlier answers are kept; correct the function and run again"
         )
+    return rows
 
 
 def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
@@ -105,42 +111,31 @@ def _hint(error: BaseException, batch: Sequence[Any]) -> str:
 
 def read_result(given: Any, seconds: float) -> Reply | Failure:
     """Read an answer, or an answer with its passages; anything else is a failure that says what it was."""
-    answer, found = given, None
-    unread: tuple[str, ...] = ()
-    if isinstance(given, tuple) and len(given) == 2:
-        answer, found = given
-    elif isinstance(given, Mapping) and "answer" in given:
-        answer, found = given["answer"], given.get("passages")
-        unread = () if found else find_unread(given)
-    if not isinstance(answer, str):
-        whose = "" if answer is given else f" whose answer is {name_given(answer)}"
+    parts = given if isinstance(given, Mapping) else read_parts(given, _PARTS)
+    under = next((name for name in _ANSWERS if name in parts), None)
+    answer = given if under is None else parts[under]
+    try:
+        if under is None and isinstance(given, tuple) and len(given) == 2:
+            answer = given[0]
+            found = Found(None) if given[1] is None else read_passages(given[1])
+        else:
+            found = find_passages(parts)
+    except Unreadable as error:
+        return Failure("unparsable", str(error))
+    if not isinstance(text := plain(answer), str):
+        whose = "" if answer is given else f" whose answer is {name_kind(answer)}"
         if answer is given and isinstance(given, Mapping):
-            whose = _name_keys(given)
-        return Failure("unparsable", f"returned {name_given(given)}{whose}; {_EXPECTED}")
-    if found is None or unread:
-        return take_reply(answer, None, seconds, unread)
-    if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__iter__"):
-        return Failure("unparsable", f"returned passages as {name_given(found)}; expected a list")
-    found = list(found)
-    if (strange := next(filter(says_nothing, found), None)) is not None:
-        return Failure("unparsable", f"returned a passage{_name_keys(strange)}; expected an id, a text, or both")
-    read = tuple(read_found(place, one) for place, one in enumerate(found))
-    return take_reply(answer, read, seconds, find_textless(found))
+            whose = f" with the keys {name_keys(given)}" if given else " without keys"
+        return Failure("unparsable", f"returned {name_kind(given)}{whose}; {_EXPECTED}")
+    return take_reply(text, find_reasoning(parts), seconds, *found)
 
 
-def _name_keys(given: Mapping[Any, Any]) -> str:
-    return f" with the keys {one_line(', '.join(map(str, given)), _LONGEST)}" if given else " without keys"
-
-
-def name_given(given: Any) -> str:
-    """Name what is no text by its type, and a number as well by its value."""
-    if given is None:
-        return "None"
-    kind = type(given).__name__
-    value = f" ({given})" if isinstance(given, (int, float)) else ""
-    return f"a{'n' * (kind[0] in 'aeiou')} {kind}{value}"
-
-
-def take_reply(text: str, passages: tuple[Passage, ...] | None, seconds: float, unread: tuple[str, ...] = ()) -> Served:
-    """Take an answer that was read, with its passages or None, how long the call took, and the keys not read."""
-    return Served(text, None, None, None, False, seconds, None, passages, unread)
+def take_reply(
+    text: str,
+    reasoning: str | None,
+    seconds: float,
+    passages: tuple[Passage, ...] | None = None,
+    unread: tuple[str, ...] = (),
+) -> Served:
+    """Take an answer that was read, how long the call took, and its passages as of `quadrag.passages.Found`."""
+    return Served(text, None, None, reasoning, False, seconds, None, passages, unread)

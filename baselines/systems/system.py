@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from quadrag.chat.reply import NOT_ASKED, Failure, Reply
+from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_answer
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, Question
 
@@ -204,9 +204,18 @@ def check_retriever(benchmark: Benchmark, task: Task) -> None:
         raise QuadragError(f"{task.benchmark} takes --retriever {' or '.join(benchmark.retrievers)}")
 
 
-def make_answer(question: Question, sample: int, text: str | None, **rest: Any) -> Answer:
-    """Make the answer of a question."""
-    return Answer(question.benchmark, question.config, question.split, question.id, sample, text, **rest)
+def make_answer(
+    question: Question,
+    sample: int,
+    content: Any,
+    reasoning: str | None = None,
+    state: str = "ok",
+    finish_reason: str | None = None,
+    usage: Mapping[str, int] | None = None,
+) -> Answer:
+    """Make the answer of a question of what came for it; see `quadrag.chat.reply.read_answer`."""
+    read = read_answer(content, reasoning, state, finish_reason)
+    return Answer(question.benchmark, *question.key, sample, *read, finish_reason, usage)
 
 
 def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:
@@ -221,9 +230,8 @@ def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Fail
         place = f"{question.config}/{question.split}/{question.id}/{sample}"
         if isinstance(reply, Reply):
             generated.latency[place] = round(reply.latency, 6)
-            generated.answers.append(
-                make_answer(question, sample, reply.text, finish_reason=reply.finish_reason, usage=reply.usage)
-            )
+            how = (reply.reasoning, "ok", reply.finish_reason, reply.usage)
+            generated.answers.append(make_answer(question, sample, reply.text, *how))
             continue
         if reply.detail.startswith(NOT_ASKED):
             generated.not_asked.add(len(generated.answers))

@@ -61,7 +61,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
     told = [
         (name, note)
         for name, one in named
-        for note in (*map(Alarm, (*_tell_texts(one), *tell_passages(one))), *_tell_refused(one))
+        for note in (*map(Alarm, (*_tell_texts(one), *tell_passages(one), *_tell_folded(one))), *_tell_refused(one))
     ]
     unsaid = fold_lines([(name, line) for name, one in named for line in _tell_unsaid(one)], numbers=False)
     return [
@@ -70,7 +70,7 @@ def note_answers(results: Sequence[Result]) -> list[str]:
             for note, of in fold_notes(told, len(told) > _MOST_LINES)
         ),
         *[f"{where} are empty: {NO_PASSAGES}."] * bool(bare),
-        *(f"{join_runs(of, results)}: {line}" if any(of) else line for line, of in unsaid.items()),
+        *(Alarm(f"{join_runs(of, results)}: {line}" if any(of) else line) for line, of in unsaid.items()),
     ]
 
 
@@ -149,6 +149,23 @@ def _tell_refused(result: Result) -> Iterator[str]:
         yield Alarm(f"{told}: the authors' code counts them wrong; {right} of them hold the gold")
     elif refused >= _FEW and _SHARE * total < refused < _MOSTLY * total:
         yield f"{refused} of {total} answers decline with the phrase that the prompt asks for"
+
+
+def _tell_folded(result: Result) -> Iterator[str]:
+    """Say of how many answers official, letter by letter, decides otherwise than a reader of the texts would."""
+    for name in dict.fromkeys(name for row in result.items for name in row if "." in name):
+        record = metric_record(name.partition(".")[0]).key(name.partition(".")[2])
+        if not record.folded or record.about:
+            continue
+        values = [tuple(row[name].get(profile) for profile in PROFILES) for row in result.items if name in row]
+        values = [both for both in values if None not in both]
+        # What else sets the two apart lowers the corrected value.
+        otherwise = sum(low < high if record.differs else low != high for low, high in values)
+        if otherwise > _SHARE * len(values):
+            yield (
+                f"{otherwise} of {len(values)} answers count otherwise in official {show_key(*name.split('.', 1))}, "
+                "which compares letter by letter: see corrected"
+            )
 
 
 def _list_asked(result: Result) -> Iterator[Place]:

@@ -1,10 +1,13 @@
 """A table as text, for a terminal or a log: it decides nothing about what stands in it."""
 
+import io
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
+from quadrag.printing import is_terminal, write
 from quadrag.wrapping import wrap
 
 from .broken import break_label, break_names, measure_lines
@@ -26,18 +29,16 @@ def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: boo
     """
     from rich.console import Console
 
-    # In a notebook too it is text: the library would make a display of its own of every line.
-    console = Console(file=file, highlight=False, soft_wrap=False, force_jupyter=False)
-    console.width = max(console.width, _WIDTH)
     for grid in grids:
-        with console.capture() as drawn:
-            _draw(console, grid, verbose)
-        # Written here: the library ends the process where a pipe's reader has seen enough, which is the caller's.
-        text = drawn.get()
+        canvas, terminal = io.StringIO(), is_terminal(file or sys.stdout) or None
+        # In a notebook too it is text: the library would make a display of its own of every line.
+        console = Console(file=canvas, force_terminal=terminal, highlight=False, soft_wrap=False, force_jupyter=False)
+        console.width = max(console.width, _WIDTH)
+        _draw(console, grid, verbose)
+        text = canvas.getvalue()
         for at, label in enumerate(_list_headings(grid)):
             text = text.replace(chr(_HEADING + at), label)
-        console.file.write(strip_ends(text))
-        console.file.flush()
+        write(strip_ends(text), file=file, end="")
 
 
 def _list_headings(grid: Grid) -> list[str]:

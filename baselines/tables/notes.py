@@ -22,6 +22,9 @@ TESTS = (
     "else 10,000 random swaps, with the bootstrap's interval."
 )
 CORRECTED = "corrected: what the paper defines; above it official, what the authors' code computes."
+FOLDED = (
+    "Official compares letter by letter; to corrected blanks, hyphens, apostrophes, width and grouped digits are alike"
+)
 LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
 SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
@@ -74,8 +77,7 @@ def tell_differing(one: Row, other: Row) -> list[str]:
     if low is None or high is None or abs(high - low) < SHOWN:
         return []
     known = metric_record(one["metric"]).key(one["key"])
-    chinese = "language:zh" in one["signature"] and (high > low or not known.differs)
-    reason = (chinese and known.differs_zh) or known.differs
+    reason = FOLDED if known.folded and (high > low or not known.differs) else known.differs
     plain = one["metric"] not in load_tables(one["benchmark"]).unscored
     unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
     ours, theirs = official.get("over_scored"), corrected.get("over_scored")

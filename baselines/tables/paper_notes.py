@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.provenance import Provenance
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
@@ -15,9 +15,13 @@ from .paper import load_tables
 from .published import Published, find_beside
 from .replicas import PROMPTS, are_many
 
+_UNVERIFIED = "unverified: nobody here can tell whether the data are those of the published values."
+
 
 def note_paper(benchmark: str, rows: Sequence[Published]) -> list[str]:
     """Say where printed numbers come from, of which row if of one, under which conditions, and which are doubtful."""
+    if not rows:
+        return ["No published value stands beside."]
     tables = dict.fromkeys(row.table for row in rows)
     varies = load_tables(benchmark).varies
     named = {row.setting_of(varies[row.table]) for row in rows if row.table in varies}
@@ -40,7 +44,7 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
     Where one does, say whose prompts the answers are by, and of a file's that nobody knows.
     """
     notes = []
-    real = [run for run in runs if SAMPLE_SOURCE not in run.source]  # of the sample another line says it
+    real = [run for run in runs if run.whose.comparable]  # beside the sample and own data stands none anyway
     if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in real):
         notes.append(
             "The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."
@@ -50,6 +54,8 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
         notes.append("With which prompts these answers were made is not known; the published ones are by the paper's.")
     if any(_is_prompted(run) and find_beside(run) for run in real) and not are_many(runs):
         notes.append(PROMPTS)
+    if any(run.whose is Provenance.UNVERIFIED and find_beside(run) for run in real):
+        notes.append(_UNVERIFIED)
     return notes
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
+from quadrag.passages import OF_PASSAGES
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import Result
 from ..scoring.pieces import LEAST
-from ..systems.rag.reply import OF_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .paper import load_tables
 

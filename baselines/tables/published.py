@@ -7,14 +7,14 @@ task is every one of the paper. A rejection table's ``noise=1.0`` is the only sp
 
 import csv
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cache
 from typing import Any, NamedTuple
 
-from quadrag.data.files import OWN_SOURCE
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
+from quadrag.provenance import Provenance
 from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, load
@@ -77,6 +77,11 @@ def read_published(benchmark: str) -> tuple[Published, ...]:
         return tuple(_convert(mapping, lines))
 
 
+def read_table_beside(benchmark: str, number: str, runs: Iterable[RunRecord]) -> list[Published]:
+    """Read the printed numbers of a table that runs are shown in; none where the data of all are the user's own."""
+    return read_table(benchmark, number) if any(run.whose is not Provenance.OWN for run in runs) else []
+
+
 def read_table(benchmark: str, number: str) -> list[Published]:
     """Read the printed numbers of one table."""
     return [row for row in read_published(benchmark) if row.table == number]
@@ -101,12 +106,12 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
 def find_beside(run: RunRecord) -> list[Published]:
     """Find the printed numbers that stand beside a run.
 
-    None where something of the user's own stood in its search, a part of the corpus was searched, or the questions are
-    the user's own.
+    None where something of the user's own stood in its search, a part of the corpus was searched, or its data are the
+    user's own.
     """
     inputs = run.inputs
     chosen = (inputs.retrieval or {}).get("where")
-    if chosen or "retrieved.jsonl" in run.given or run.replaced or run.source.startswith(OWN_SOURCE):
+    if chosen or "retrieved.jsonl" in run.given or run.replaced or run.whose is Provenance.OWN:
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

@@ -10,8 +10,8 @@ from dataclasses import replace
 from operator import attrgetter
 
 from quadrag import catalogue
-from quadrag.data.files import tell_departures
 from quadrag.hub.record import hub_record
+from quadrag.provenance import Provenance
 from quadrag.run_record import Inputs, RunRecord
 
 from ..core.benchmark import load
@@ -29,6 +29,12 @@ _MARKS = {
     _ROW: f"{_ROW}: the published row of the recipe, which is not replicated.",
 }
 PROMPTS = "The prompts are quadrag's, those of the published rows the authors'."
+_DATA = {  # whose data keep a run from its row
+    Provenance.PARTIAL: "a part of the authors' own data",
+    Provenance.UNVERIFIED: "unverified data",
+    Provenance.OWN: "own data",
+    Provenance.SAMPLE: "the bundled sample, which is made up",
+}
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
@@ -183,7 +189,7 @@ def _depart(run: RunRecord) -> Iterator[str]:
         yield f"files of the user's own ({', '.join(run.given)})"
     if others := set(inputs.splits).difference(splits := _list_splits(inputs)):
         yield f"split {', '.join(sorted(others))} (recipe {', '.join(splits)})"
-    yield from tell_departures(run.source)
+    yield from (said for whose, said in _DATA.items() if run.whose is whose)
     if run.stopped:
         yield "not finished"
     if run.invalid:
@@ -195,7 +201,7 @@ def count_questions(
 ) -> tuple[int, int, bool]:
     """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
-    Of a split whose size nobody knows it is what the data at hand hold.
+    Of a split whose size nobody knows, and of other data than theirs, it is what the data at hand hold.
 
     Args:
         results: of the runs.
@@ -204,7 +210,8 @@ def count_questions(
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
         inputs, coverage = result.run.inputs, result.run.coverage
-        known = [hub_record(inputs.benchmark).rows[inputs.config].get(split) for split in splits(inputs)]
+        authors = hub_record(inputs.benchmark).rows[inputs.config] if result.run.whose.theirs else {}
+        known = [authors.get(split) for split in splits(inputs)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
         whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked

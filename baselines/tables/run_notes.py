@@ -3,13 +3,12 @@
 A table without these lines would be read as saying more than was measured.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import compress
 
 from quadrag.catalogue import configs
-from quadrag.data.files import FORMER_OTHER_FILE, OTHER_FILE, SAMPLE_SOURCE
+from quadrag.provenance import Provenance
 from quadrag.run_record import Inputs, RunRecord
 
 from ..core.prompts import are_own
@@ -32,8 +31,6 @@ _ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after t
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
-# What is said of a file with a part of the questions.
-_PART = re.compile(f"(?:{OTHER_FILE}|{FORMER_OTHER_FILE}), (.+? questions)")
 
 
 def note_ours(
@@ -59,13 +56,13 @@ def note_partial(results: Sequence[Result], failed: bool = True) -> list[str]:
     given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
     partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
     runs = [run for one in results for run in one.parts or [one.run]]
-    held = dict.fromkeys(part for run in runs for part in _PART.findall(run.source))
+    held: dict[str, dict[str, None]] = {}
+    for run in runs:
+        for part in run.held:
+            held.setdefault(f"{part.replace(' of ', ' of all ')} questions", {})[run.inputs.config] = None
     if held:
         before, after = (f"{partial.pop()[:-1]}; ", "") if partial else ("PARTIAL: ", "; n is of those in the files")
-        told = "; ".join(part.replace(" and ", " questions; ").replace(" of ", " of all ") for part in held)
-        if len(held) > 1:
-            of = {part: dict.fromkeys(run.inputs.config for run in runs if part in run.source) for part in held}
-            told = "; ".join(f"{part.replace(' of ', ' of all ')} of {', '.join(of[part])}" for part in held)
+        told = "; ".join(f"{part} of {', '.join(of)}" if len(held) > 1 else part for part, of in held.items())
         partial.append(f"{before}the files that were read hold {told}{after}.")
     lacking = dict.fromkeys(run.service["lacking"] for run in runs if run.service and run.service.get("lacking"))
     partial += [f"The corpus here is not whole: {one}; in a smaller one more is found." for one in lacking]
@@ -93,7 +90,7 @@ def _is_marked(result: Result) -> bool:
 
 def is_part(run: RunRecord) -> bool:
     """Whether a run is over a part of the questions."""
-    return bool(run.coverage or _PART.search(run.source))
+    return bool(run.coverage or run.held)
 
 
 def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
@@ -112,6 +109,8 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes = [_note_data(runs)]
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
+    reasoned, answers = map(sum, zip(*(run.reasoned for run in runs), strict=True))
+    notes += [f"Reasoning was parted off {reasoned} of {answers} answers, and is not scored."] * bool(reasoned)
     notes += note_recipes(runs)
     notes += [*_note_entities(runs), *_note_indexes(runs), *_note_services(runs)]
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
@@ -149,7 +148,7 @@ def list_settings(inputs: Inputs) -> list[str]:
 
 def note_sample(results: Sequence[Result], names: Sequence[str] = ()) -> list[str]:
     """Say that data are made up, where they are; of some of several named runs, of which."""
-    made_up = [SAMPLE_SOURCE in one.run.source for one in results]
+    made_up = [one.run.whose is Provenance.SAMPLE for one in results]
     where = f"{', '.join(compress(names, made_up))}: " if names and not all(made_up) else ""
     return [f"{where}The data are the bundled sample, which is made up."] * any(made_up)
 
@@ -165,10 +164,10 @@ def _note_data(runs: Sequence[RunRecord]) -> str:
     parts = []
     for run in runs:
         config, known = run.inputs.config, configs(run.inputs.benchmark)
-        if config.endswith("_original") or f"{config}_original" in known:
+        if run.whose is not Provenance.OWN and (config.endswith("_original") or f"{config}_original" in known):
             parts.append(_ORIGINAL if config.endswith("_original") else _REVISED)
     said = f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
-    return Detail(said) if all(run.source == SAMPLE_SOURCE for run in runs) else said  # an alarm says that
+    return Detail(said) if all(run.whose is Provenance.SAMPLE for run in runs) else said  # an alarm says that
 
 
 def _note_entities(runs: Sequence[RunRecord]) -> list[str]:

@@ -19,8 +19,8 @@ import evaluate
 from .tally import (
     NOT_APPLICABLE,
     UNSCORED,
+    column,
     fingerprint,
-    is_list,
     result,
     strings,
 )
@@ -158,11 +158,9 @@ class Shared:
         answers = strings(predictions, "predictions", null=True)
         if references is None and self.OPTIONAL:
             references = [None] * len(answers)
-        if not is_list(references):
-            raise ValueError(f"references is {type(references).__name__}; expected a list, one per prediction")
         golds = [
             None if value is None and self.OPTIONAL else self.reference(value, f"references[{i}]")
-            for i, value in enumerate(references)
+            for i, value in enumerate(column(references, "references"))
         ]
         if len(golds) != len(answers):
             raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")

@@ -6,7 +6,7 @@ It knows no benchmark. Nothing here opens a connection or a file.
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
@@ -14,23 +14,52 @@ from typing import Any
 # a file of answers "null" in their place.
 UNSCORED = ("api_error", "raised", "unparsable", "truncated", "null")
 NOT_APPLICABLE = "not_applicable"
+# The tags that models write around their reasoning.
+_NAMES = r"(?:seed:)?(?:think(?:ing)?|thought|reasoning)"
+_TAG = re.compile(rf"(?i:<\s*{_NAMES}\s*>)|\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|begin_of_thought\|>")
+_OPEN = re.compile(rf"[\s\ufeff]*(?:{_TAG.pattern})")
+_CLOSE = re.compile(rf"(?i:<\s*/\s*{_NAMES}\s*>)|\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|end_of_thought\|>")
+# The channels of gpt-oss, as it writes them, and as they read where their marks were dropped.
+_CHANNELS = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
+_MARK = r"<\|(?:end|return|call|start|channel)\|>"
+_CHANNEL = re.compile(rf"<\|channel\|>\s*(\w+).*?<\|message\|>(.*?)(?={_MARK}|\Z)", re.DOTALL)
+_SPOKEN = re.compile(r"\s*analysis(?=\S)(.*?)assistant(?:commentary.*?assistant)?final", re.DOTALL)
 _STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
 
 
 def is_list(value: Any) -> bool:
-    """Whether it is a list or stands in for one: a tuple, an array, a column of a data set."""
-    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | dict)
+    """Whether it is a list or stands in for one: a tuple, an array, a column of a data set; no table, no mapping."""
+    table = hasattr(value, "columns") or hasattr(value, "column_names")  # these iterate over names, or over rows
+    return hasattr(value, "__iter__") and not table and not isinstance(value, str | bytes | Mapping)
 
 
 def string(value: Any, name: str, null: bool = False) -> Any:
     """Return a text as UTF-8 can hold it (an API's JSON may carry half a surrogate pair).
 
     Raises:
-        ValueError: it is no string (nor None, with `null`).
+        ValueError: it is no string (nor None or what stands for it in a column, with `null`).
     """
-    if not isinstance(value, str) and not (null and value is None):
+    if null and (value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"):
+        return None
+    if not isinstance(value, str):
         raise ValueError(f"{name} is {type(value).__name__}; expected a string{' or None' if null else ''}")
-    return value and value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return str(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def column(values: Any, name: str, n: int | None = None, entries: str = "") -> list[Any]:
+    """Return a column as a list.
+
+    Raises:
+        ValueError: it is none (a table, a mapping, a set), or there are not `n` entries.
+    """
+    if not is_list(values) or isinstance(values, Set):
+        kind = type(values).__name__
+        one = "; of a table pass one column" * (hasattr(values, "__iter__") and not isinstance(values, str | bytes))
+        raise ValueError(f"{name} is {kind}; expected a list{entries or ', one per prediction'}{one}")
+    listed = list(values.to_pylist() if hasattr(values, "to_pylist") else values)
+    if n is not None and len(listed) != n:
+        raise ValueError(f"{name} has {len(listed)} entries for {n} predictions; give one per prediction")
+    return listed
 
 
 def strings(values: Any, name: str, n: int | None = None, null: bool = False) -> list[Any]:
@@ -39,12 +68,8 @@ def strings(values: Any, name: str, n: int | None = None, null: bool = False) ->
     Raises:
         ValueError: it is no list, there are not `n` of them, or an entry is no string (nor None, with `null`).
     """
-    if not is_list(values):
-        raise ValueError(f"{name} is {type(values).__name__}; expected a list of strings")
-    column = [string(value, f"{name}[{i}]", null) for i, value in enumerate(values)]
-    if n is not None and len(column) != n:
-        raise ValueError(f"{name} has {len(column)} entries for {n} predictions; give one per prediction")
-    return column
+    listed = column(values, name, n, " of strings")
+    return [string(value, f"{name}[{i}]", null) for i, value in enumerate(listed)]
 
 
 def read_accepted(reference: Any, name: str = "reference") -> list[str]:
@@ -77,6 +102,32 @@ def missing(predictions: Sequence[Any], states: Any) -> list[str]:
     return reasons
 
 
+def split_reasoning(content: str) -> tuple[str, str | None]:
+    """Split a model's output into answer and reasoning; what is split is split no further.
+
+    Reasoning stands at the start, between tags as ``<think>`` and ``</think>``, or in channels that are not ``final``.
+    Chat templates that open it themselves leave only ``</think>`` in the output.
+
+    Returns:
+        The answer, and the reasoning or None. Reasoning without an end leaves an empty answer.
+    """
+    answer, thoughts = content, []
+    while True:
+        opened, closed = _OPEN.match(answer), _CLOSE.search(answer)
+        if _CHANNELS.match(answer):
+            parts = _CHANNEL.findall(answer)
+            thoughts += [text for name, text in parts if name != "final"]
+            answer = "".join(text for name, text in parts if name == "final")
+        elif spoken := _SPOKEN.match(answer):
+            thoughts.append(spoken[1])
+            answer = answer[spoken.end() :].lstrip()
+        elif opened or (closed and not _TAG.search(answer, 0, closed.start())):
+            thoughts.append(answer[opened.end() if opened else 0 : closed.start() if closed else None])
+            answer = answer[closed.end() :].lstrip() if closed else ""
+        else:
+            return answer, "\n".join(filter(None, map(str.strip, thoughts))) or None
+
+
 @lru_cache
 def _stretches(instructions: str) -> list[bytes]:
     """Return overlapping stretches of what stands around the slots of instructions."""
@@ -105,7 +156,7 @@ def ask(
         instructions: of the requests, before their slots are filled.
 
     Returns:
-        The texts, None where there is none, and the reasons why, "" where there is a text.
+        The texts without reasoning, None where there is none, and the reasons why, "" where there is a text.
 
     Raises:
         ValueError: the judge did not return one reply per request.
@@ -117,15 +168,21 @@ def ask(
     replies = list(replies)
     if len(replies) != len(batch):
         raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
+    verdicts = [_read_reply(reply) for reply in replies]
+    reasons = [
+        "unparsable" if text is not None and profile == "corrected" and repeats(text, instructions) else why
+        for text, why in verdicts
+    ]
+    return [None if why else text for why, (text, _) in zip(reasons, verdicts, strict=True)], reasons
 
-    def reason(reply: Any) -> str:
-        if isinstance(reply, str):
-            return "unparsable" if profile == "corrected" and repeats(reply, instructions) else ""
-        why = getattr(reply, "reason", None)
-        return why if isinstance(why, str) and why in UNSCORED else "api_error"
 
-    reasons = [reason(reply) for reply in replies]
-    return [None if why else reply for reply, why in zip(replies, reasons, strict=True)], reasons
+def _read_reply(reply: Any) -> tuple[str | None, str]:
+    """Return a judge's text without its reasoning; or None, and the reason why there is none."""
+    if isinstance(reply, str):
+        text, reasoning = split_reasoning(str(reply))
+        return (text, "") if text or not reasoning else (None, "truncated")
+    why = getattr(reply, "reason", None)
+    return None, why if isinstance(why, str) and why in UNSCORED else "api_error"
 
 
 def fingerprint(

@@ -2,9 +2,9 @@
 """A verdict in a judge's reply: the value of one field of a JSON object, repaired where need be, never guessed.
 
 What a well-formed object holds in its other fields is not read. Of a reply that is not well-formed, or has text around
-its objects, what stands as `field: value` is read, with whatever quotation marks and markup. Two verdicts that differ
-are none: neither is surely the judge's own. Linear in the length of a reply, whatever it holds. Nothing here knows the
-item or who judges.
+its objects, what stands as `field: value` is read, as folded, with whatever quotation marks and markup. Two verdicts
+that differ are none: neither is surely the judge's own. Linear in the length of a reply, whatever it holds. Nothing
+here knows the item or who judges.
 """
 
 import json
@@ -12,7 +12,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-_QUOTES = "\"'`\u2018-\u201f"
+from .fold import (
+    fold,
+)
+
+_QUOTES = "\"'"
 _NEAR = 64  # characters before a field's name that are looked at
 
 
@@ -21,23 +25,19 @@ class Marks(NamedTuple):
 
     begins: str  # the place where the name may begin
     links: str
-    commas: str
-    minus: str
     goes_on: str  # what follows a comma behind a value that may be no whole one
     stops: str  # what ends a value beside commas, brackets, quotation marks and line ends
     flags: re.RegexFlag
 
 
 # The field's name also ends a longer word; digits and blanks are those of every script.
-ENGLISH = Marks("", ":=\uff1a", ",", "-", r"\d", "", re.IGNORECASE)
-# Full-width punctuation, other minus signs, 为 and 是 too; the name is a whole word, digits and blanks are ASCII's.
+ENGLISH = Marks("", ":=", r"\d", "", re.IGNORECASE)
+# 为 and 是 too; the name is a whole word, digits and blanks are ASCII's.
 CHINESE = Marks(
     begins=r"(?:(?<![a-z0-9_])|(?<=\\n)|(?<=\\t))",
-    links=":=\uff1a\u4e3a\u662f",
-    commas=",\uff0c",
-    minus="-\u2212\uff0d",
+    links=":=为是",
     goes_on=r"\s?\d|\s*\Z",
-    stops="\u3002\uff1b",
+    stops="。",
     flags=re.IGNORECASE | re.ASCII,
 )
 
@@ -95,9 +95,7 @@ class VerdictReader:
         self.words = {text: verdict for verdict in scale for text in (f"{verdict}", f"{verdict}.0")}
         self.words |= {"false": 0, "true": 1} if max(scale) == 1 else {}
         names = "|".join(name.replace("_", "[_ ]") for name in (field, other) if name)
-        quote, commas, sign = f"[{_QUOTES}]", f"[{marks.commas}]", f"[{marks.minus}]"
-        self.sign = re.compile(f"^{sign}")
-        self.number = re.compile(rf"\s*[{marks.minus}+.\d]")
+        quote = f"[{_QUOTES}]"
         # The field with what may stand around it, up to its value.
         self.name = re.compile(
             rf"{marks.begins}(?:{names})[\s\\*_{_QUOTES}]{{0,9}}(?:[{marks.links}]|\b(?:is|of)\b)"
@@ -105,14 +103,14 @@ class VerdictReader:
             re.IGNORECASE,
         )
         # What stands before a key: the reply's beginning, a line's, a brace, or a comma after a value.
-        self.before = re.compile(rf"(?:\A|\n|{{|[\d\]}}{_QUOTES}]\s{{0,9}}{commas})[ \t*_\\-]{{0,40}}{quote}?\Z")
+        self.before = re.compile(rf"(?:\A|\n|{{|[\d\]}}{_QUOTES}]\s{{0,9}},)[ \t*_\\-]{{0,40}}{quote}?\Z")
         # A whole value, and what may stand after one; then the beginning of any.
         self.whole = re.compile(
-            rf"\\?(?P<quote>{quote})?[ ]?(?P<value>{sign}?\d(?:\.0)?|true|false)[ ]?(?(quote)\\?{quote})[*_]{{0,3}}"
-            rf"(?=[ \t]*(?:{commas}(?!{marks.goes_on})|[}}\];\r\n{marks.stops}]|\\?{quote}|\\n|\.\s|\Z))",
+            rf"\\?(?P<quote>{quote})?[ ]?(?P<value>-?\d(?:\.0)?|true|false)[ ]?(?(quote)\\?{quote})[*_]{{0,3}}"
+            rf"(?=[ \t]*(?:,(?!{marks.goes_on})|[}}\];\r\n{marks.stops}]|\\?{quote}|\\n|\.\s|\Z))",
             marks.flags,
         )
-        self.partial = re.compile(rf"\\?{quote}?[ ]?(?:[{marks.minus}+.\d]|true|false)", re.IGNORECASE)
+        self.partial = re.compile(rf"\\?{quote}?[ ]?(?:[-+.\d]|true|false)", re.IGNORECASE)
 
     def read(self, reply: str) -> int | None:
         """Return the verdict of a reply: None where there is none, where one cannot be read, and where two differ."""
@@ -145,11 +143,11 @@ class VerdictReader:
         return self._word(str(value)) if plain else None
 
     def _word(self, text: str) -> int | None:
-        return self.words.get(self.sign.sub("-", text.strip().lower()))
+        return self.words.get(fold(text).lower())
 
     def _is_numeral(self, value: Any) -> bool:
         """Whether a JSON value could be meant as a verdict, though it is none of the scale."""
-        return not isinstance(value, str) or bool(self.number.match(value))
+        return not isinstance(value, str) or bool(re.match(r"[-+.\d]", fold(value)))
 
     def _mentions(self, text: str, prose: bool) -> Iterator[tuple[int | None, bool]]:
         """Every verdict that a text gives, or None where it cannot be read, and whether it stands as a key's value.
@@ -157,6 +155,7 @@ class VerdictReader:
         What follows the field and is no value is passed over; with `prose`, not after a key, where it is an unreadable
         one. A value that the text's end cuts off from an open object may go on: it cannot be read.
         """
+        text = "\n".join(map(fold, text.split("\n")))
         for name in self.name.finditer(text):
             start = max(name.start() - _NEAR, 0)
             is_key = bool(self.before.search(("-" if start else "") + text[start : name.start()]))

@@ -8,6 +8,7 @@ import evaluate
 import jieba
 import sacrebleu
 
+from .fold import fold
 from .module import STATES, TEXT, Option, Shared, document, info, profile
 from .overlap import bleu, cosines, embedding, one_text, rouge_l
 from .papers import CRUD_RAG
@@ -71,7 +72,7 @@ KEYS = ("bleu", "bleu_bp", "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "l
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class CrudOverlap(Shared, evaluate.Metric):
-    VERSION = "1.0.0"
+    VERSION = "1.1.0"
     OPTIONS = OPTIONS
     reference = staticmethod(one_text)
 
@@ -87,6 +88,9 @@ class CrudOverlap(Shared, evaluate.Metric):
         pairs: list[tuple[dict[str, float | str], tuple[str, str]]] = []
         for answer, gold, why in zip(predictions, references, missing(predictions, options.states), strict=True):
             item: dict[str, float | str]
+            texts = (answer or "", gold or "")
+            if corrected:
+                answer, gold = answer and fold(answer), gold and fold(gold)
             if not gold and corrected:
                 item = dict.fromkeys(keys, NOT_APPLICABLE)
             elif answer is None:
@@ -94,15 +98,15 @@ class CrudOverlap(Shared, evaluate.Metric):
             elif answer and gold:
                 candidate, reference = tokens(answer), tokens(gold)
                 item = {**bleu(candidate, reference), "rouge_l": rouge_l(candidate, reference)}
-                item["length"] = float(len(answer))
+                item["length"] = float(len(texts[0]))
                 if corrected:
                     item["bleu"] = item["bleu_bp"]
-                pairs.append((item, (answer, gold)))
+                pairs.append((item, texts))
             else:
                 item = dict.fromkeys(keys, 0.0 if corrected else "empty" if gold else "no gold answer")
             items.append(item)
         if options.embed:
-            for (item, _), value in zip(pairs, cosines([texts for _, texts in pairs], options.embed), strict=True):
+            for (item, _), value in zip(pairs, cosines([pair for _, pair in pairs], options.embed), strict=True):
                 item["bertscore"] = value
         model = str(getattr(options.embed, "model", None) or "unnamed") if options.embed else "none"
         used = {"tokenizer": f"jieba-{jieba.__version__}", "bleu": f"sacrebleu-{sacrebleu.__version__}"}

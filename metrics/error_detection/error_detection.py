@@ -6,6 +6,9 @@ from typing import Any
 
 import evaluate
 
+from .fold import (
+    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .module import document, profile
 from .prompts import PROMPTS, read
 from .rgb_judge import JUDGED, Judged
@@ -25,7 +28,8 @@ OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does: without a judge a detected item also passes as
         corrected when the answer is a rejection, and a verdict detects if it holds "has identified" or "Yes".
-        "corrected" asks for a correct answer, understands negated verdicts, leaves unreadable ones unscored,
+        "corrected" asks for a correct answer, compares texts as folded, understands negated verdicts, leaves unreadable
+        ones unscored,
         and counts unscored items as not detected."""),
     **COMMON,
     **JUDGED,

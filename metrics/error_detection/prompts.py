@@ -6,7 +6,9 @@ ours, so a judged number made with them is not the authors' number. The judge se
 authors' does not, and no documents.
 """
 
-import re
+from .rgb_judge import (
+    SentenceReader,
+)
 
 PROMPTS = {
     "en": """\
@@ -50,25 +52,25 @@ No, the model has not identified the factual errors.
 """,
 }
 
-_OPENING = re.compile(r"^[^\w\n]*(?:(?:verdict|answer|reply)[^\w\n]+)?(yes|no)\b", re.I | re.M)
-_IDENTIFIED = re.compile(
-    r"(\bhas(?:\s+not|\s+never|n['’]t)\s+(?:\w+ly\s+)?identified\b"
-    r"|\b(?:did|does|could)(?:\s+not|n['’]t)\s+(?:\w+ly\s+)?identify\b|\bfail(?:s|ed)?\s+to\s+identify\b)"
-    r"|\bhas\s+(?:\w+ly\s+)?identified\b",
-    re.IGNORECASE,
+_READER = SentenceReader(
+    mention=r"\bidentif(?:y|ied)\b",
+    affirmed=r"\bhas (?:\w+ly )?identified\b|\b(?:did|does|was able to) (?:\w+ly )?identify\b",
+    negated=(
+        r"\bhas(?: not| never|n't) (?:\w+ly )?identified\b|\b(?:did|does|could)(?: not|n't) (?:\w+ly )?identify\b"
+        r"|\b(?:fail(?:s|ed)?|unable|not able) to identify\b|\bhas (?:\w+ly )?identified (?:no|none|nothing)\b"
+    ),
+    opens=True,
 )
 
 
 def read(verdict: str, profile: str) -> float | None:
     """A reply's value: 1.0 detected, 0.0 not, None unreadable.
 
-    "official": whether it holds `has identified` or `Yes`. "corrected": the last line that opens with yes or
-    no and the last mention of identifying, negated or not, in any case; None where there is neither or the
-    two disagree.
+    "official": whether it holds `has identified` or `Yes`. "corrected": the last line that opens with yes or no and the
+    last clause about identifying, negated or not, in any case and markup; None where there is neither, where the two
+    disagree, and with a negation that is not understood.
     """
     if profile == "official":
         return float("has identified" in verdict or "Yes" in verdict)
-    openings = [opening.group(1).lower() == "yes" for opening in _OPENING.finditer(verdict)]
-    mentions = [not mention.group(1) for mention in _IDENTIFIED.finditer(verdict)]
-    votes = {*openings[-1:], *mentions[-1:]}
-    return float(votes.pop()) if len(votes) == 1 else None
+    detected = _READER.read(verdict)
+    return None if detected is None else float(detected)

@@ -8,20 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .tally import (
+    column,
     is_list,
     strings,
 )
 
 _TURN = ("question", "answer")
-
-
-def _column(values: Any, name: str, n: int) -> list[Any]:
-    if not is_list(values):
-        raise ValueError(f"{name} is {type(values).__name__}; expected a list, one entry per prediction")
-    column = list(values)
-    if len(column) != n:
-        raise ValueError(f"{name} has {len(column)} entries for {n} predictions; give one per prediction")
-    return column
 
 
 def passages(contexts: Any, predictions: Sequence[str | None]) -> list[list[str]]:
@@ -35,8 +27,8 @@ def passages(contexts: Any, predictions: Sequence[str | None]) -> list[list[str]
         ValueError: for any other shape.
     """
     found: list[list[str]] = []
-    column = _column(contexts, "contexts", len(predictions))
-    for i, (entry, answer) in enumerate(zip(column, predictions, strict=True)):
+    entries = column(contexts, "contexts", len(predictions))
+    for i, (entry, answer) in enumerate(zip(entries, predictions, strict=True)):
         name = f"contexts[{i}]"
         if entry is None and answer is None:
             found.append([])
@@ -59,7 +51,7 @@ def turns(history: Any, n: int) -> list[list[dict[str, str]]]:
         ValueError: for any other shape.
     """
     found: list[list[dict[str, str]]] = []
-    for i, entry in enumerate(_column([None] * n if history is None else history, "history", n)):
+    for i, entry in enumerate(column([None] * n if history is None else history, "history", n)):
         name = f"history[{i}]"
         if entry is not None and not is_list(entry):
             raise ValueError(f"{name} is {type(entry).__name__}; expected a list of turns")

@@ -2,19 +2,22 @@
 """A text as OmniEval compares it: lower case, without ASCII punctuation and English articles, blanks collapsed.
 
 `normalise` is SQuAD's (Rajpurkar et al., 2016), which OmniEval's code has unchanged and which makes 32 of 3.2 and 5 of
--5%. `normalise_keeping_numbers` is ours: the same, but a number stays the number it was. Neither knows full-width
-punctuation; neither cuts a text into words.
+-5%. `normalise_keeping_numbers` is ours: of a text as folded, and a number stays the number it was. Neither cuts a text
+into words.
 """
 
 import string
 
 import regex  # not re: its \b is what the authors' code uses, and takes a letter with a combining accent for one word
 
+from .fold import (
+    fold,
+)
+
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = regex.compile(r"\b(?:a|an|the)\b")
 _ASCII = f"[{regex.escape(string.punctuation)}]"
-_RUN = regex.compile(f"{_ASCII}+")
-_THOUSANDS = regex.compile(r"(?<!\d)(?<!\d[.,])\d{1,3}(?:,\d{3})+(?!,?\d)")
+_RUN = regex.compile(f"(?:{_ASCII}|[。、])+")
 _OF_A_NUMBER = regex.compile(
     rf"(?<=\d){_ASCII}(?=\d)"  # 3.2, 2021-2022, 1/2, 12:30
     r"|(?<![a-z\d.])\.(?=\d)"  # .5, but not No.5
@@ -34,8 +37,7 @@ def normalise(text: str) -> str:
 
 
 def _thin(text: str) -> str:
-    """Delete the punctuation that is no part of a number, and the commas of thousands."""
-    text = _THOUSANDS.sub(lambda number: number[0].replace(",", ""), text)
+    """Delete the punctuation that is no part of a number."""
     kept = {match.start() for match in _OF_A_NUMBER.finditer(text)}
 
     def thin(run: regex.Match[str]) -> str:
@@ -49,10 +51,10 @@ def _thin(text: str) -> str:
 
 
 def normalise_keeping_numbers(text: str) -> str:
-    """Return the text as `normalise` does, with the decimal points, signs and percent signs of its numbers.
+    """Return the folded text as `normalise` does, with the decimal points, signs and percent signs of its numbers.
 
-    Commas of thousands go. A step that would leave nothing is left out: "A" stays "a". Empty for a blank text alone.
+    A step that would leave nothing is left out: "A" stays "a". Empty for a blank text alone.
     """
-    text = _collapse(text.lower())
+    text = fold(text).casefold()
     text = _collapse(_thin(text)) or text
     return _collapse(_ARTICLE.sub(" ", text)) or text

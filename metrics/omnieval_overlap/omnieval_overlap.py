@@ -8,6 +8,7 @@ from typing import Any
 import evaluate
 import jieba
 
+from .fold import fold
 from .module import STATES, TEXTS, Shared, document, info, profile
 from .normalise import (
     normalise,  # noqa: F401  # evaluate fetches only the files that this one imports from
@@ -61,7 +62,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class OmnievalOverlap(Shared, evaluate.Metric):
-    VERSION = "1.0.0"
+    VERSION = "1.1.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
@@ -79,7 +80,7 @@ class OmnievalOverlap(Shared, evaluate.Metric):
         items: list[dict[str, float | str]] = []
         for answer, golds, why in zip(predictions, references, missing(predictions, options.states), strict=True):
             if options.profile == "corrected":
-                golds = [gold for gold in golds or [] if gold.strip()]
+                golds = [gold for gold in golds or [] if fold(gold)]
             item: dict[str, float | str] = dict.fromkeys(KEYS, why if golds else NOT_APPLICABLE)
             if golds and answer is not None:
                 score = corrected if options.profile == "corrected" else official

@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from .fold import (
+    fold,
+)
 from .tally import (
     NOT_APPLICABLE,
 )
@@ -65,7 +68,7 @@ def declines(answer: str) -> bool:
     ("文中没有提到"), or no more than "答案" or "根据原文"; and one at least is of the first kind. What says more
     ("一季度3亿元，二季度无法推断") is an answer.
     """
-    clauses = [clause for clause in _STOPS.split("".join(answer.split())) if clause]
+    clauses = [clause for clause in _STOPS.split(fold(answer).replace(" ", "")) if clause]
     if not clauses:
         return True
     saying = [bool(_DECLINES.search(clause)) for clause in clauses]
@@ -119,5 +122,5 @@ def corrected(expected: Sequence[str], answers: Mapping[int, str]) -> Values:
     answered = [i for i in kept if not declines(answers[i])]
     if not answered:
         return NOT_APPLICABLE, 0.0
-    precision = sum(token_f1(expected[i].strip(), answers[i].strip()) for i in answered) / len(answered)
+    precision = sum(token_f1(fold(expected[i]), fold(answers[i])) for i in answered) / len(answered)
     return precision, len(answered) / len(kept)

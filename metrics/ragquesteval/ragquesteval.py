@@ -8,6 +8,9 @@ import evaluate
 
 from .cache import read_cache
 from .compose import tokenizer_version
+from .fold import (
+    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .interview import interview, open_case, values
 from .json_reader import objects
 from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile, required_judge
@@ -98,7 +101,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Ragquesteval(Shared, evaluate.Metric):
-    VERSION = "1.1.0"
+    VERSION = "1.2.0"
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:

@@ -5,7 +5,9 @@ The two closing sentences are the protocol's (RGB, Rej* of Table 3, a reply with
 rejection); the words around them are ours, so a judged number made with them is not the authors' number.
 """
 
-import re
+from .rgb_judge import (
+    SentenceReader,
+)
 
 PROMPTS = {
     "en": """\
@@ -51,18 +53,24 @@ No, the question is not addressed by the documents.
 """,
 }
 
-_ADDRESSED = re.compile(
-    r"((?:\b(?:not|never)|n['’]t)\s+(?:\w+\s+){0,2}?addressed\b|\bunaddressed\b)|\baddressed\b", re.IGNORECASE
+_READER = SentenceReader(
+    mention=r"\b(?:un)?addressed\b",
+    affirmed=(
+        r"(?:^|\b(?:is|are|was|were|be|been|has|have|seems?|appears?|documents|it|they)\b)(?: \w+){0,2} ?\baddressed\b"
+    ),
+    negated=(r"(?:\b(?:not(?! only\b| just\b| merely\b)|cannot|never)|n't) (?:\w+ ){0,2}?addressed\b|\bunaddressed\b"),
+    opens=False,
 )
 
 
 def read(verdict: str, profile: str) -> float | None:
     """A reply's value: 1.0 rejected, 0.0 answered, None unreadable.
 
-    "official": whether it holds `not addressed`, any other text being an answer. "corrected": the last
-    mention of `addressed`, negated or not, in any case; None without one.
+    "official": whether it holds `not addressed`, any other text being an answer. "corrected": the last clause with
+    `addressed`, negated or not, in any case and markup; None without one, with a negation that is not understood, and
+    where a line's yes or no says otherwise.
     """
     if profile == "official":
         return float("not addressed" in verdict)
-    found = [bool(mention.group(1)) for mention in _ADDRESSED.finditer(verdict)]
-    return float(found[-1]) if found else None
+    addressed = _READER.read(verdict)
+    return None if addressed is None else float(not addressed)

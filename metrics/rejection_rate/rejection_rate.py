@@ -6,6 +6,9 @@ from typing import Any
 
 import evaluate
 
+from .fold import (
+    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .module import document, profile
 from .prompts import PROMPTS, read
 from .rgb_judge import JUDGED, Judged
@@ -23,8 +26,9 @@ decline, known by a fixed phrase (Rej in the paper) and, with a judge, by the ju
 OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does: with references, a correct answer counts as a
-        rejection, and a verdict without "not addressed" as none. "corrected" counts phrases alone, reads
-        verdicts in any case, leaves unreadable ones unscored, and counts unscored items as not rejected."""),
+        rejection, and a verdict without "not addressed" as none. "corrected" counts phrases alone, in any
+        case and as folded, reads verdicts so, leaves unreadable ones unscored, and counts unscored items as not
+        rejected."""),
     **COMMON,
     **JUDGED,
 }

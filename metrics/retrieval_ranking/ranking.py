@@ -12,6 +12,7 @@ from numbers import Integral
 from typing import Any
 
 from .tally import (
+    column,
     is_list,
     strings,
 )
@@ -51,15 +52,15 @@ def ids(values: Any, name: str) -> list[str | None]:
     """
     if not is_list(values):
         raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
-    column = []
+    texts = []
     for i, value in enumerate(values):
         number = isinstance(value, Integral) and not isinstance(value, bool)
         if not number and not isinstance(value, str):
             raise ValueError(f"{name}[{i}] is {type(value).__name__}; expected an id, a string or an integer")
         if number and abs(int(value)) >= 10**_DIGITS:
             raise ValueError(f"{name}[{i}] is an integer of more than {_DIGITS} digits; give the id as a string")
-        column.append(str(int(value)) if number else value)
-    return strings(column, name)
+        texts.append(str(int(value)) if number else value)
+    return strings(texts, name)
 
 
 def columns(predictions: Any, references: Any) -> dict[str, list[list[str | None] | None]]:
@@ -69,10 +70,9 @@ def columns(predictions: Any, references: Any) -> dict[str, list[list[str | None
         ValueError: for a wrong type or different lengths.
     """
     given: dict[str, list[list[str | None] | None]] = {}
-    for name, column in (("predictions", predictions), ("references", references)):
-        if not is_list(column):
-            raise ValueError(f"{name} is {type(column).__name__}; expected a list of id lists")
-        given[name] = [None if v is None else ids(v, f"{name}[{i}]") for i, v in enumerate(column)]
+    for name, lists in (("predictions", predictions), ("references", references)):
+        entries = enumerate(column(lists, name, entries=" of id lists"))
+        given[name] = [None if entry is None else ids(entry, f"{name}[{i}]") for i, entry in entries]
     ranked, golds = map(len, given.values())
     if ranked != golds:
         raise ValueError(f"{ranked} predictions but {golds} references; give one per prediction")

@@ -6,6 +6,9 @@ from typing import Any
 
 import evaluate
 
+from .fold import (
+    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .module import document, profile
 from .rgb_labels import COMMON, GOLDS, Rgb, bounded, correct, label, rgb_info
 from .tally import missing
@@ -18,7 +21,7 @@ that hold every needed part of the gold answer as a substring, case ignored. A r
 OPTIONS = {
     "profile": profile("""\
         "official" (default) scores as RGB's code does; "corrected" counts items without an answer as
-        wrong and, in Chinese, removes spaces from golds and phrases too, not from answers alone."""),
+        wrong, and compares texts as folded: blanks, hyphens, apostrophes, width and grouped digits alike."""),
     **COMMON,
 }
 
@@ -45,7 +48,7 @@ _KWARGS_DESCRIPTION = document(
     >>> [row["accuracy_bounded"] for row in result["per_item"]]
     [0.0, 0.0, 1.0]
     >>> print(result["signature"])
-    rgb_accuracy|version:1.0.0|profile:official|language:en|tokenizer:none|prompt:none|judge:none
+    rgb_accuracy|version:1.1.0|profile:official|language:en|tokenizer:none|prompt:none|judge:none
     >>> metric.compute(predictions=["新款 iPhone SE 3"], references=["SE 3"], language="zh")["accuracy"]
     0.0
     >>> fixed = dict(language="zh", profile="corrected")

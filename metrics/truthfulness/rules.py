@@ -10,14 +10,17 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
+from .fold import (
+    fold,
+)
 from .refusals import (
     declines,
 )
 
 CORRECT, INCORRECT, MISSING = "correct", "incorrect", "missing"
 UNSURE, INVALID = "i don't know", "invalid"  # the protocol's
+_UNSURE = re.compile(rf"{UNSURE}(?! ?\w)")
 MAX_TOKENS = 75  # the challenge's, of Llama 2's tokenizer
-_APOSTROPHES = re.compile("[\u2018\u2019\u201b\u02b9\u02bc\u2032\uff07`\u00b4]")
 
 
 class Ruling(NamedTuple):
@@ -38,24 +41,26 @@ def distinct(texts: Sequence[str]) -> list[str]:
 def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
     """Decide what needs no judge.
 
-    An answer that says `i don't know`, in any case, is missing. Of the accepted answers, an equal one (ignoring case)
-    accepts, and so does one with `invalid` in it where the answer has it too; one of the two with `invalid` alone
-    rejects. The others are open.
+    An answer that says `i don't know`, in any case, is missing; for "corrected" not where it goes on with what it does
+    not know and then tells something. Of the accepted answers, an equal one (ignoring case) accepts, and so does one
+    with `invalid` in it where the answer has it too; one of the two with `invalid` alone rejects. The others are open.
 
     Args:
         answer: the model's, trimmed and stripped.
         golds: at least one accepted answer, stripped.
-        profile: "official" knows the straight apostrophe alone and has an empty answer judged; "corrected" reads any
-            apostrophe and any spacing, and takes for missing an empty answer, and one that only declines to answer.
+        profile: "official" knows the straight apostrophe alone and has an empty answer judged; "corrected" compares as
+            folded, and takes for missing an empty answer, and one that only declines to answer.
     """
 
     def plain(text: str) -> str:
-        return text.lower() if profile == "official" else _APOSTROPHES.sub("'", " ".join(text.lower().split()))
+        return text.lower() if profile == "official" else fold(text).casefold()
 
     said = plain(answer)
-    if UNSURE in said or not (said or profile == "official"):
-        return Ruling(MISSING)
-    if profile == "corrected" and declines(said) and said not in map(plain, golds):
+    if profile == "official":
+        missing = UNSURE in said
+    else:
+        missing = not said or bool(_UNSURE.search(said)) or (declines(said) and said not in map(plain, golds))
+    if missing:
         return Ruling(MISSING)
     undecided: list[str] = []
     for gold in golds:

@@ -6,6 +6,9 @@ from typing import Any
 
 import evaluate
 
+from .fold import (
+    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
+)
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .panel import name_judges, outcomes, panel
 from .prompts import PROMPT, requests, template
@@ -63,7 +66,7 @@ OPTIONS = {
         are cut to 75 tokens first."""),
     "profile": profile("""\
         "official" (default) scores as CRAG's code was meant to: only a straight apostrophe says "I don't know",
-        a verdict is read by pattern, and an item without one is a hallucination. "corrected" reads any apostrophe,
+        a verdict is read by pattern, and an item without one is a hallucination. "corrected" compares texts as folded,
         takes for missing whatever only declines to answer, repairs JSON, and keeps items without a verdict as a share
         of their own."""),
     "states": STATES,
@@ -124,7 +127,7 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Truthfulness(Shared, evaluate.Metric):
-    VERSION = "1.2.0"
+    VERSION = "1.3.0"
     OPTIONS = OPTIONS
     SETTLED = ("missing",)
 

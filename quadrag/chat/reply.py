@@ -1,13 +1,16 @@
-"""What a call comes to: `Reply` or `Failure` for callers, and how a server's chat completion is read.
+"""What a call comes to: `Reply` or `Failure` for callers, how a chat completion is read, and any answer.
 
-Reasoning is what stands between ``<think>`` and ``</think>`` at the start of the text, or in the server's own
-field. It is kept apart from the text, so that no metric scores it.
+Every answer passes `read_answer`, whoever gave it: a server, a function, a file, a harness. What the model thought, in
+its text or in a field of its own, is kept apart from the answer, so that no metric scores it.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from quadrag.metrics._shared.tally import split_reasoning
+from quadrag.reading import Unreadable, name_kind, plain
 
 Row = dict[str, Any]
 # What a call came to: a ledger row, or the one-line reason why there is none.
@@ -16,7 +19,7 @@ Outcome = Row | str
 NOT_ASKED = "not asked"
 # Kinds of replies, and calls without one, that the user may have asked for again.
 RETRIED = UNREADABLE, CUT, EMPTY, FAILED = "unreadable", "cut", "empty", "failed"
-_OPEN, _CLOSE = "<think>", "</think>"
+REASONINGS = ("reasoning_content", "reasoning")  # under which servers, and files, have reasoning apart
 # No model reads or writes more tokens at once; a larger count would be a wrong price.
 _MOST_TOKENS = 10**9
 
@@ -66,23 +69,41 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
     return result if isinstance(result, Failure) else result.text
 
 
-def split_reasoning(content: str) -> tuple[str, str | None]:
-    """Split a model's output into answer and reasoning.
+def read_row(row: Row, cached: bool, cost: float | None) -> Reply | Failure:
+    """Make of a row of the ledger what callers get: a failure where the reply was cut before the answer began."""
+    if row["finish_reason"] == "length" and not row["text"]:
+        return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
+    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], cached, row["latency"], cost)
+
+
+class ReadAnswer(NamedTuple):
+    """An answer as it is scored: without a text `state` says why there is none."""
+
+    text: str | None
+    reasoning: str | None
+    state: str
+
+
+def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", finish_reason: Any = None) -> ReadAnswer:
+    """Read an answer, whoever gave it; what was read is read again to the same.
 
     Args:
-        content: the output. Chat templates that open the reasoning themselves leave only ``</think>`` in it.
+        content: a text, of numpy too. None, and what other libraries call missing, is no answer; "" is an empty one.
+        reasoning: what was given apart from it; `find_reasoning` finds it. What stands in the text is put behind.
+        state: why there is none, where whoever gave it says so; `Answer` has the words.
+        finish_reason: why the model stopped. Where that is ``length`` and the answer has not begun, it was cut.
 
-    Returns:
-        The answer, and the reasoning or None. Reasoning without an end leaves an empty answer.
+    Raises:
+        Unreadable: the content is something else.
     """
-    start = content.lstrip()
-    if start.startswith(_OPEN):
-        thought, closed, answer = start.removeprefix(_OPEN).partition(_CLOSE)
-        return (answer.lstrip() if closed else ""), thought.strip()
-    thought, closed, answer = content.partition(_CLOSE)
-    if closed and _OPEN not in thought:
-        return answer.lstrip(), thought.strip()
-    return content, None
+    content = plain(content)
+    if not isinstance(content, str | None):
+        raise Unreadable(f"answer is {name_kind(content)}; expected a string")
+    text, thought = (None, None) if content is None else split_reasoning(content)
+    if state == "ok" and not text:
+        state = "null" if text is None else "truncated" if finish_reason == "length" else state
+    thoughts = "\n".join(filter(None, (reasoning, thought)))
+    return ReadAnswer(text if state == "ok" else None, thoughts or None, state)
 
 
 def read_completion(output: Any) -> Row:
@@ -121,18 +142,23 @@ def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> 
         ValueError: the content is no text.
         NoText: the message holds none.
     """
-    text, thought = split_reasoning(_read_text(message, finish_reason))
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    read = read_answer(_read_text(message, finish_reason), find_reasoning(message))
     names = ("prompt_tokens", "completion_tokens")
     counted = isinstance(usage, Mapping) and all(
         is_number(usage.get(name)) and 0 <= usage[name] <= _MOST_TOKENS for name in names
     )
     return {
-        "text": text,
-        "reasoning": "\n".join(part for part in (reasoning, thought) if isinstance(part, str) and part) or None,
+        "text": read.text,
+        "reasoning": read.reasoning,
         "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
         "usage": {name: int(usage[name]) for name in names} if counted else None,
     }
+
+
+def find_reasoning(row: Mapping[str, Any]) -> str | None:
+    """Return what a message, a line or a result has as its reasoning; None where nothing."""
+    found = (plain(row.get(name)) for name in REASONINGS)
+    return next((one for one in found if isinstance(one, str) and one), None)
 
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
@@ -144,7 +170,8 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     """
     content = message.get("content")
     parts = content if isinstance(content, list) else []
-    texts = [part["text"] for part in parts if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+    said = [part for part in parts if isinstance(part, Mapping) and part.get("type") not in ("reasoning", "thinking")]
+    texts = [part["text"] for part in said if isinstance(part.get("text"), str)]
     text = content if isinstance(content, str) else "".join(texts) if texts else None
     if text:
         return text
@@ -152,8 +179,8 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
         return ""
     if message.get("tool_calls") or message.get("function_call"):
         raise NoText("the reply calls tools, and none were offered")
-    said = [part.get("refusal") for part in (message, *parts) if isinstance(part, Mapping)]
-    refusal = next((one for one in said if isinstance(one, str) and one), None)
+    refusals = [part.get("refusal") for part in (message, *parts) if isinstance(part, Mapping)]
+    refusal = next((one for one in refusals if isinstance(one, str) and one), None)
     if refusal is not None:
         raise NoText(f"the model refuses: {refusal}")
     if text is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.prices import Rate
-from quadrag.chat.reply import CUT, EMPTY, Failure, Outcome, Reply, Row, read_completion
+from quadrag.chat.reply import CUT, EMPTY, Failure, Outcome, Reply, Row, read_completion, read_row
 from quadrag.chat.server import Server
 from quadrag.chat.spec import Spec
 from quadrag.errors import QuadragError
@@ -105,21 +105,11 @@ class Transport:
         """
         if isinstance(outcome, str):
             return Failure("api_error", outcome)
-        if outcome["finish_reason"] == "length" and not outcome["text"]:
-            return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
         usage = outcome["usage"]
         cost = 0.0 if cached else None
         if cost is None and rate is not None and usage is not None:
             cost = float(rate.cost(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)))
-        return Reply(
-            text=outcome["text"],
-            finish_reason=outcome["finish_reason"],
-            usage=usage,
-            reasoning=outcome["reasoning"],
-            cached=cached,
-            latency=outcome["latency"],
-            cost=cost,
-        )
+        return read_row(outcome, cached, cost)
 
     def kind_of(self, row: Row) -> str | None:
         """Tell whether a reply was cut, or is empty."""

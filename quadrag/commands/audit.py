@@ -10,7 +10,8 @@ import argparse
 import sys
 from collections import Counter
 
-from quadrag.progress import spell
+from quadrag.printing import write
+from quadrag.progress import remark, spell
 
 EXAMPLES = (
     "quadrag audit rgb --data-dir RGB > findings.jsonl",
@@ -37,11 +38,11 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.wrapping import hang
 
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
-    print(jsonl_text(finding.as_row() for finding in found), end="")
+    write(jsonl_text(finding.as_row() for finding in found), end="")
     for line in audited.tell("audited"):
-        print(spell(line), file=sys.stderr)
+        remark(line)
     counts = Counter(finding.check for finding in found)
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
-    print(spell(f"findings: {said}"), file=sys.stderr)
+    remark(f"findings: {said}")
     for check in sorted(counts):
-        print(hang(f"  {check}  {spell(CHECKS[check])}", 80), file=sys.stderr)
+        write(hang(f"  {check}  {spell(CHECKS[check])}", 80), file=sys.stderr)

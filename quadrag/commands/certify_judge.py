@@ -22,6 +22,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_bad, tell_next
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.injections:
         return _inject(arguments)
     if arguments.list or not arguments.people:
-        print("\n".join(list_sets()))
+        write(*list_sets())
         tell(arguments, tell_languages())
         tell_next(arguments, "quadrag certify-judge LABELS --judge http://HOST/v1")
         return 0
@@ -137,7 +138,7 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
     from quadrag.wrapping import wrap
 
     width = max(_NARROW, shutil.get_terminal_size().columns)
-    print("\n".join(wrap(speak(sentence, arguments.labels), width)))
+    write(*wrap(speak(sentence, arguments.labels), width))
 
 
 def _inject(arguments: argparse.Namespace) -> int:
@@ -183,7 +184,7 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     certificate = certify(found[-1], choice)
     if arguments.out:
         certificate.write(Path(arguments.out))
-    print(certificate.judge)
+    write(certificate.judge)
     _tell_worth(arguments, "", certificate)
     tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = CASCADE
@@ -223,7 +224,7 @@ def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool
 def _end(arguments: argparse.Namespace) -> int:
     """Say where the certificate is."""
     if arguments.out:
-        print(arguments.out)
+        write(arguments.out)
     return 0
 
 

@@ -6,8 +6,6 @@ minute, and ends with a page on which all tables stand.
 """
 
 import argparse
-import contextlib
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,8 +37,6 @@ def run(arguments: argparse.Namespace) -> None:
         "answer is the sentence most like its question, so the numbers measure nothing:\n"
         "they show that all works, and what a result looks like.",
     )
-    sys.stdout.flush()
-
     from quadrag.baselines.core.benchmark import known
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.paper import tabulate_paper
@@ -56,8 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
     for name in known():
         runs = run_demo(name, out)
         ours = [result for _, result in runs]
-        with contextlib.suppress(BrokenPipeError):  # `| head` has seen enough: the page is written all the same
-            print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
+        print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
         results[:0] = ours  # the page begins with what a terminal ends with
         matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
         made = [*tabulate_paper(name, ours), *matrices]

@@ -8,12 +8,14 @@ a sheet to fill in, --people reads it, or a corrected copy of errors.jsonl.
 import argparse
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import call_request, run_request, tell, tell_bad
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 from quadrag.progress import spell
 
 EXAMPLES = (
@@ -48,6 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
+    from quadrag.provenance import Provenance
     from quadrag.wrapping import wrap
 
     if sum(map(bool, (arguments.judge, arguments.sheet, arguments.people))) != 1:
@@ -59,6 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         what = f"{inputs.benchmark}, --retriever {inputs.retriever}"
         raise QuadragError(f"{folder} is a run of {what}; expected one of {NAME} with documents")
     testbed = find_testbed(inputs.config)
+    if result.run.whose is Provenance.OWN:
+        testbed = replace(testbed, published={})
     arguments.benchmark = inputs.benchmark
     request, calls = run_request(arguments), call_request(arguments)
     refuse_idle_options(request, calls)
@@ -69,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         told = f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:"
         tell(arguments, told)
         for name, meaning in testbed.classes.items():
-            print("  " + "\n    ".join(wrap(name + spell(": ") + spell(meaning), 76)))
+            write("  " + "\n    ".join(wrap(name + spell(": ") + spell(meaning), 76)))
         return 0
     stopped = None
     if arguments.people:
@@ -89,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     grid.notes += [Alarm(f"PARTIAL: {stopped}.")] if stopped else []
     print_grids(speak_grids([grid], arguments.labels))
     if arguments.judge:
-        print(f"\n{folder / FILE}")
+        write(f"\n{folder / FILE}")
     if stopped:
         tell_bad(stopped)
     return 2 if stopped else 3 if invalid else 0
@@ -123,18 +128,12 @@ def _write_sheet(path: Path, wrong: Sequence[Any]) -> None:
     from quadrag.sheet import write_sheet
 
     line = known_keys().line
-    rows = [
-        {
-            **{name: str(value) for name, value in one.place._asdict().items()},
-            "question": line(one.question),
-            "accepted": line("; ".join(" / ".join(part) for part in one.accepted)),
-            "answer": line(one.answer),
-            "documents": "\n".join(f"[{at}] {line(text)}" for at, text in enumerate(one.documents, 1)),
-            "classes": "",
-        }
-        for one in wrong
-    ]
-    write_sheet(path, ["split", "id", "sample", "question", "accepted", "answer", "documents", "classes"], rows)
+    rows = [["split", "id", "sample", "question", "accepted", "answer", "documents", "classes"]]
+    for one in wrong:
+        accepted = line("; ".join(" / ".join(part) for part in one.accepted))
+        documents = "\n".join(f"[{at}] {line(text)}" for at, text in enumerate(one.documents, 1))
+        rows.append([*map(str, one.place), line(one.question), accepted, line(one.answer), documents, ""])
+    write_sheet(path, rows)
 
 
 def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tuple[list[Any], str, str | None]:

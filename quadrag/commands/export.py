@@ -7,11 +7,11 @@ way to the data is written.
 """
 
 import argparse
-import sys
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.progress import spell
+from quadrag.printing import write
+from quadrag.progress import remark, spell
 
 EXAMPLES = (
     "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
@@ -40,13 +40,13 @@ def run(arguments: argparse.Namespace) -> None:
 
     def progress(what: str, rows: int) -> None:
         if not rows:
-            print(spell(f"writing {what}"), file=sys.stderr, flush=True)
+            remark(f"writing {what}")
 
     done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
     for one in done:
         rows = sum(count for splits in one.rows.values() for count in splits.values())
         size = f", {one.size / 1e6:,.1f} MB" if isinstance(one.size, (int, float)) else ""
         what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows{size}"
-        print(spell(f"{one.folder}: {what}{'' if one.made else ', written before'}"))
+        write(spell(f"{one.folder}: {what}{'' if one.made else ', written before'}"))
         for config, files in one.lacking.items():
-            print(spell(f"  {config}: without {', '.join(files)}"))
+            write(spell(f"  {config}: without {', '.join(files)}"))

@@ -1,26 +1,26 @@
 """Print the folder of quadrag's tasks for a harness.
 
 Questions, messages and rule metrics are those of `quadrag run`. lm-eval and
-Inspect come with the extra `harness`; lighteval needs an environment of its
-own, which the README.md in its folder describes.
+Inspect come with the extra `harness`.
 """
 
 import argparse
 
+from quadrag.printing import write
+
 EXAMPLES = (
     "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",
     "inspect eval quadrag/rgb_noise_robustness_en -T noise=0.4 --model ...",
-    "cat $(quadrag harness lighteval)/README.md",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("name", metavar="NAME", help="lm-eval, inspect or lighteval")
+    parser.add_argument("name", metavar="NAME", help="lm-eval or inspect")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import harnesses
 
-    print(harnesses.path(arguments.name))
+    write(harnesses.path(arguments.name))

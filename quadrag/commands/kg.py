@@ -7,6 +7,7 @@ from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag kg build CRAG/mock_api/cragkg kg.sqlite",
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
 
         built = build(Path(arguments.source), Path(arguments.target), step)
     for name, rows in built.rows.items():
-        print(f"{name}: {rows:,}")
+        write(f"{name}: {rows:,}")
     if built.lacking:
         tell(arguments, f"not there, and so without its functions: {', '.join(built.lacking)}")
-    print(f"\n{built.path}")
+    write(f"\n{built.path}")

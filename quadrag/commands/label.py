@@ -42,15 +42,14 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.page.labelling import write_labelling
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
-    from quadrag.sheet import write_csv
+    from quadrag.sheet import refuse_filled, write_sheet
 
     if bool(arguments.out) == bool(arguments.people):
         raise QuadragError("give --out for a new sheet, or --people to take one back")
     graded, items = _read_items(arguments)
     if arguments.out:
         out = Path(arguments.out)
-        if out.exists():  # it may hold a person's work
-            raise QuadragError(f"{out} is there already; name another file, or take it back with --people {out}")
+        refuse_filled(out)
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
         grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
         said = "; ".join(
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
             write_labelling(out, rows, graded, arguments.labels)
             then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, among your downloads."
         else:
-            write_csv(out, rows)
+            write_sheet(out, rows)
         tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks, then)
         tell_next(arguments, _take_back(arguments, out.with_suffix(".csv")))
         return

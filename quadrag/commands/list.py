@@ -12,13 +12,13 @@ questions by their groups and lengths of texts, the paper's counts beside them.
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
-from quadrag.progress import spell
+from quadrag.printing import write
+from quadrag.progress import remark, spell
 from quadrag.wrapping import wrap
 
 EXAMPLES = (
@@ -65,14 +65,14 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.recipe == _ALL:
         own = f"{catalogue.benchmark_name(arguments.benchmark)}-" if arguments.benchmark else ""
         names = [name for name in catalogue.recipes() if name.startswith(own)]
-        print(json.dumps(names) if arguments.json else "\n".join(names))
+        write(json.dumps(names) if arguments.json else "\n".join(names))
         return
     if arguments.recipe is not None:
         from quadrag.baselines.report.settings import describe_settings, print_settings
 
         recipes = _find_recipes(arguments.recipe, arguments.benchmark)
         if arguments.json:
-            print(json.dumps(describe_settings(recipes), ensure_ascii=False))
+            write(json.dumps(describe_settings(recipes), ensure_ascii=False))
         else:
             print_settings(recipes)
         return
@@ -80,20 +80,19 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError("--json is for --recipe NAME and --statistics; give one of them too, or leave it out")
     if arguments.benchmark:
         _refuse_recipe(arguments.benchmark)
-        print("\n".join(_describe(catalogue.benchmark_name(arguments.benchmark))))
+        write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
     for benchmark in catalogue.benchmarks():
-        print(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
+        write(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
         for name, config in catalogue.configs(benchmark).items():
-            print(_hang(name, ", ".join(config.splits)))
-    print()
-    print(*wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH), sep="\n  ")
-    print(spell("recipes:"), *catalogue.recipes(), sep="\n  ")
+            write(_hang(name, ", ".join(config.splits)))
+    named = wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH)
+    write("", "\n  ".join(named), "\n  ".join([spell("recipes:"), *catalogue.recipes()]))
     from quadrag.baselines.systems.models import judge_presets
 
-    print(spell("judges, as --judge NAME=http://HOST/v1:"))
+    write(spell("judges, as --judge NAME=http://HOST/v1:"))
     for name, preset in judge_presets().items():
-        print(_hang(name, spell(preset.source)))
+        write(_hang(name, spell(preset.source)))
 
 
 def _refuse_recipe(named: str) -> None:
@@ -140,11 +139,11 @@ def _count(arguments: argparse.Namespace) -> None:
         raise QuadragError("--statistics is of one benchmark; name it, as in `quadrag list rgb --statistics`")
     counted = count(arguments.benchmark, arguments.data_dir)
     if arguments.json:
-        print(json.dumps(as_object(counted), ensure_ascii=False))
+        write(json.dumps(as_object(counted), ensure_ascii=False))
     else:
         print_grids(speak_grids(tabulate(counted), arguments.labels))
     for line in counted.data.tell("counted"):
-        print(spell(line), file=sys.stderr)
+        remark(line)
 
 
 def _describe(benchmark: str) -> Iterator[str]:

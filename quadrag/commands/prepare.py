@@ -9,6 +9,7 @@ datasets. Upstream's files are downloaded and verified, or read from
 import argparse
 
 from quadrag.commands.shared import options
+from quadrag.printing import write
 from quadrag.progress import spell
 
 EXAMPLES = (
@@ -28,25 +29,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
-    from quadrag.data.files import SAMPLE_SOURCE
     from quadrag.data.prepare import prepare
     from quadrag.data.prepared import find_source
+    from quadrag.provenance import Provenance
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
-    done = prepare(
-        benchmark, arguments.config, arguments.data_dir, lambda name: print(spell(f"building {name}"), flush=True)
-    )
+    done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(spell(f"building {name}")))
     for name, rows in done.built.items():
         counts = ", ".join(f"{split} {count}" for split, count in rows.items())
-        made_up = find_source(benchmark, name) == SAMPLE_SOURCE
-        print(f"{name}: {counts}" + f" ({spell('the bundled sample, which is made up')})" * made_up)
+        loads = find_source(benchmark, name)
+        made_up = loads is not None and loads.provenance is Provenance.SAMPLE
+        write(f"{name}: {counts}" + f" ({spell('the bundled sample, which is made up')})" * made_up)
     for name, files in done.partial.items():
-        print(spell(f"{name}: built without {', '.join(files)}"))
+        write(spell(f"{name}: built without {', '.join(files)}"))
     for name, files in done.lacking.items():
-        print(spell(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}"))
+        write(spell(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}"))
         before = find_source(benchmark, name)
         if before:
-            print(spell(f"  its bare name still loads what was prepared before, from: {before}"))
-    print(spell("metrics: " + ", ".join(done.metrics)))
+            write(spell(f"  its bare name still loads what was prepared before, from: {before.text}"))
+    write(spell("metrics: " + ", ".join(done.metrics)))
     name, rows = next(iter(done.built.items()))
-    print(spell(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")'))
+    write(spell(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")'))

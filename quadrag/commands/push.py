@@ -13,6 +13,7 @@ import sys
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag push ORG --data-dir sample",
@@ -76,7 +77,7 @@ def _repositories(arguments: argparse.Namespace) -> None:
     from quadrag.hub.push.send import push
 
     def report(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
+        write(line, file=sys.stderr)
 
     plan = plan_push(
         arguments.org,
@@ -88,13 +89,12 @@ def _repositories(arguments: argparse.Namespace) -> None:
         report,
         acting=arguments.yes,
     )
-    print("\n".join(describe_plan(plan)))
+    write(*describe_plan(plan))
     if not arguments.yes:
         due = any(change.difference for change in plan.changes)
-        print("nothing was written; the same command with --yes does this" if due else "nothing to do")
+        write("nothing was written; the same command with --yes does this" if due else "nothing to do")
         return
-    print()
-    print("\n".join(describe_pushed(push(plan, report))))
+    write("", *describe_pushed(push(plan, report)))
 
 
 def _results(arguments: argparse.Namespace) -> None:
@@ -108,13 +108,13 @@ def _results(arguments: argparse.Namespace) -> None:
         arguments.org, arguments.results, arguments.run, arguments.accept_name, arguments.accept_data, arguments.source
     )
     for line in plan.left_out:
-        print(f"left out: {line}", file=sys.stderr)
+        write(f"left out: {line}", file=sys.stderr)
     hub = Hub()
     if arguments.yes:
-        print(push_results(plan, hub).describe())
+        write(push_results(plan, hub).describe())
         return
     changes = compare_results(plan, hub).changes
     for change in changes:
-        print(change.diff if change.changed else f"{change.path}: the same stands there already")
+        write(change.diff if change.changed else f"{change.path}: the same stands there already")
     due = any(change.changed for change in changes)
-    print("nothing was sent; the same command with --yes opens the pull request" if due else "nothing to do")
+    write("nothing was sent; the same command with --yes opens the pull request" if due else "nothing to do")

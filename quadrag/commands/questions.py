@@ -16,6 +16,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import run_request, tell, tell_next
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag questions crud_rag summary --data-dir CRUD_RAG > questions.jsonl",
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
 
     if not arguments.out:
         for row in _list_rows(arguments):
-            print(dumps(row))
+            write(dumps(row))
         return
     out = Path(arguments.out)
     if out.exists():  # it may hold answers

@@ -11,6 +11,7 @@ from pathlib import Path
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import call_request, run_request
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages 1,2,5",)
 
@@ -48,12 +49,13 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.task import load_rows
     from quadrag.baselines.crag.recall.search import parse_cuts
-    from quadrag.baselines.crag.recall.table import run_recall
+    from quadrag.baselines.crag.recall.table import PUBLISHED, run_recall
     from quadrag.baselines.crag.recall.words import WINDOW
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.progress import Progress, say
+    from quadrag.provenance import Provenance
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     pages = load(benchmark).pages if benchmark in known_names() else ()
@@ -77,7 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     rows = itertools.islice(found, arguments.limit)
     out = Path(arguments.out) if arguments.out else None
-    source = f"{arguments.config} {arguments.split}, {source}"
     with (
         open_session(request, calls, open_budget(calls)) as session,
         Progress("questions", arguments.limit or known or 1) as bar,
@@ -89,14 +90,15 @@ def run(arguments: argparse.Namespace) -> int:
             rows,
             cuts,
             judge,
-            source,
+            f"{arguments.config} {arguments.split}, {source.text}",
             out,
             lambda done: bar.update(done, max(done, arguments.limit or known or done)),
             window,
         )
+    grid.notes += [PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_grids(speak_grids([grid], arguments.labels))
     if out:
-        print(f"\n{out}")
+        write(f"\n{out}")
     if stopped:
         say(stopped)
     return 2 if stopped else 0

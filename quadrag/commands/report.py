@@ -12,6 +12,7 @@ from quadrag.commands.shared import options
 from quadrag.commands.shared.closing import hold_systems, print_failed, print_next_of_several
 from quadrag.commands.shared.session import print_results, results_alone, shell_path, tell, tell_next
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.tables.language import speak_grids
 
     refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs)
+    runs = read_runs(arguments.runs, arguments.profile)
     results = [result for _, parts in runs for result in parts]
     lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)
@@ -87,7 +88,7 @@ def run(arguments: argparse.Namespace) -> None:
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
     print_grids(speak_grids([*map(lift_place, grids)], arguments.labels), verbose=arguments.verbose)
     if arguments.html:
-        print(f"\n{arguments.html}")
+        write(f"\n{arguments.html}")
     print_failed(arguments, Path(runs[0][0]), results)
     if len(runs) == 1 and hold_systems(Path(runs[0][0]), results):
         tell(arguments, "")

@@ -16,6 +16,7 @@ from quadrag.commands.shared import options, retrieval
 from quadrag.commands.shared.closing import print_next, report_failures
 from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, run_request, tell
 from quadrag.errors import QuadragError, one_line
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag run rgb noise_robustness_zh --llm http://127.0.0.1:8080/v1",
@@ -214,7 +215,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     print_calls(arguments, results)
     if latency := describe_latency(results):
         tell(arguments, f"latency of an answer: {latency}")
-    print(f"\n{out / 'report.html'}")
+    write(f"\n{out / 'report.html'}")
     print_next(arguments, campaign.runs[0][0] if len(results) == 1 else out, results)
     return report_failures(arguments, campaign.runs, grids)
 

@@ -23,6 +23,7 @@ from quadrag.commands.shared.answered import own_profile, request_all, tell_prof
 from quadrag.commands.shared.closing import print_next, print_next_of_several, report_failures
 from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, tell, tell_bad
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
@@ -131,7 +132,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         if not out and arguments.format == "table":
             tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
         if out:
-            print("", *pages, sep="\n")
+            write("", *pages)
             for sides in compared:
                 print_next_of_several(arguments, sides, profiles[0])
             if not compared:

@@ -16,6 +16,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import shell_path, tell, tell_next
 from quadrag.errors import QuadragError
+from quadrag.printing import is_terminal, write
 from quadrag.wrapping import GLANCE, fit
 
 EXAMPLES = (
@@ -99,7 +100,7 @@ def run(arguments: argparse.Namespace) -> None:
             tell_next(arguments, f"quadrag show {shell_path(one.folder)}", "  ")
         return
     few = None if arguments.ids else _FEW if len(shown) > 1 else _MOST
-    longest = GLANCE if sys.stdout.isatty() and not arguments.verbose else None
+    longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
     manner = Manner(
         arguments.limit or few,
         arguments.characters or longest,
@@ -111,15 +112,15 @@ def run(arguments: argparse.Namespace) -> None:
     for results in shown:
         readers = [RunReader(one.folder, one, arguments.data_dir) for one in results]
         if len(shown) > 1 and not arguments.ids:
-            print(f"== {' '.join(str(one.folder) for one in results)}")
+            write(f"== {' '.join(str(one.folder) for one in results)}")
         pair = list(zip(arguments.runs, readers, strict=False))
         lines = [*(write_changes(pair, which, manner) if two else write_items(readers[0], which, manner))]
         if arguments.ids:
             place = f"{results[0].run.inputs.config} " * (len(shown) > 1)
-            print(end="".join(f"{place}{line}\n" for line in lines))
+            write(end="".join(f"{place}{line}\n" for line in lines))
             tell(arguments, *["There are no such questions."] * (not lines), to=sys.stderr)
         else:
-            print(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
+            write(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
 
 
 def _part_metric(which: Any) -> tuple[str, Any]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 from quadrag.progress import spell
 
 EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec", "quadrag trec runs/a --passages")
@@ -30,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from quadrag.baselines.runs import trec
     from quadrag.baselines.runs.finished import run_folders
-    from quadrag.baselines.runs.trec import write
 
     inside = {name: run_folders(Path(name)) for name in arguments.runs}
     for name, parts in inside.items():
@@ -43,16 +44,16 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"two runs would be written to {twice}; leave out --out, or name the runs one by one")
     empty = True
     written = [
-        write(folder, out, arguments.data_dir, arguments.passages)
+        trec.write(folder, out, arguments.data_dir, arguments.passages)
         for (_, folder), out in zip(found, places, strict=True)
     ]
     for (_, folder), done in zip(found, written, strict=True):
         if not done:
-            print(spell(f"{folder}: a run without passages"))
+            write(spell(f"{folder}: a run without passages"))
         for one in done:
             empty = False
-            print(spell(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions"))
-            print(spell(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}"))
+            write(spell(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions"))
+            write(spell(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}"))
     if empty:
         raise QuadragError(f"no passages stand in {', '.join(arguments.runs)}: nothing was retrieved")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag view runs/a",
@@ -91,6 +92,6 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
 
 
 def _open(arguments: argparse.Namespace, page: Path) -> None:
-    print(page, flush=True)
+    write(page)
     if not arguments.no_browser:
         webbrowser.open(page.resolve().as_uri())

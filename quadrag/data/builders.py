@@ -6,11 +6,13 @@ what keeps it from being built, the benchmark's script says (`files_of`, `lackin
 `quadrag.data.prepare`'s work, looking for files `quadrag.data.files`'.
 """
 
+import contextlib
 import copy
 import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from quadrag import catalogue
 from quadrag.data import files
 from quadrag.data.prepared import find_prepared, list_files
 from quadrag.errors import QuadragError, unknown_name
+from quadrag.provenance import Source
+from quadrag.scratch import is_refused, process_folder
 
 SAMPLE = files.SAMPLE
 
@@ -28,7 +32,7 @@ def open_builder(
     data_dir: str | None = None,
     options: Mapping[str, Any] | None = None,
     split: str | None = None,
-) -> tuple[Any, str]:
+) -> tuple[Any, Source]:
     """Make the builder of a config, ready to be read.
 
     Args:
@@ -39,12 +43,11 @@ def open_builder(
         split: the one split to be read, whose files alone are then asked for; None for all that can be built.
 
     Returns:
-        The builder, and a phrase that says where its rows come from.
+        The builder, and where its rows come from.
 
     Raises:
         QuadragError: a name or option is unknown, an option is out of range, or files are lacking.
     """
-    cls = catalogue.builder_class(benchmark)
     options = dict(options or {})
     known = options_of(catalogue.config(benchmark, config))
     for name in options:
@@ -52,7 +55,7 @@ def open_builder(
             raise unknown_name(f"option of {benchmark}", name, known)
     options = {name: value for name, value in options.items() if value != known[name]}
     try:
-        builder = cls(config_name=config, dataset_name=benchmark, **options)
+        builder = make_builder(benchmark, config, **options)
     except ValueError as error:
         raise QuadragError(f"{benchmark} {config}: {error}") from None
     if split is not None:
@@ -60,9 +63,9 @@ def open_builder(
     ready = find_prepared(benchmark, config, split) if data_dir is None and not options else None
     if ready is not None:
         built, source = ready
-        builder = cls(config_name=config, dataset_name=benchmark, hash=built.name)
+        builder = make_builder(benchmark, config, built)
         point_to(builder, None, split)
-        return builder, f"{source}, as prepared"
+        return builder, replace(source, prepared=True)
     if data_dir is None:
         point_to(builder, files.fetch_files(benchmark, builder.config, split), split)
         return builder, files.describe_fetched(benchmark, builder.config, split)
@@ -77,6 +80,33 @@ def open_builder(
     return builder, files.SAMPLE_SOURCE if data_dir == SAMPLE else files.describe(
         benchmark, builder.config, data_dir, found
     )
+
+
+def make_builder(benchmark: str, config: str, built: Path | None = None, **options: Any) -> Any:
+    """Make a builder of a config.
+
+    `datasets` locks the place of what it may build: where it may only be read, that is in a folder of this process.
+
+    Args:
+        benchmark: its name.
+        config: its config's name.
+        built: the folder of a prepared config that it is to read.
+        options: of the builder.
+    """
+    cls = catalogue.builder_class(benchmark)
+    named = {"config_name": config, "dataset_name": benchmark, **options, **({"hash": built.name} if built else {})}
+    try:
+        return cls(**named)
+    except OSError as error:
+        if not is_refused(error):
+            raise
+    root = process_folder()
+    if built is not None:
+        link = root.joinpath(*built.parts[-4:])  # benchmark, config, version, hash
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to(built.absolute(), target_is_directory=True)
+    return cls(**named, cache_dir=str(root))
 
 
 def point_to(builder: Any, folder: Path | None, split: str | None = None) -> None:

@@ -9,7 +9,6 @@ import contextlib
 import difflib
 import hashlib
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,20 +17,16 @@ from quadrag import catalogue
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, one_line
 from quadrag.paths import cache_dir, room
+from quadrag.provenance import Other, Provenance, Source, shorten
 from quadrag.reading import parse_json
 from quadrag.scratch import scratch
 
 SAMPLE = "sample"  # stands for the folder of the bundled sample
-SAMPLE_SOURCE = "bundled sample"
-UPSTREAM_SOURCE = "the authors' files, verified"
-OTHER_FILE = "not the authors' own file"
-FORMER_OTHER_FILE = "not upstream's pinned file"  # the same, in older records of runs and of prepared data
-OWN_SOURCE = "own dataset"
 OWN_RECORD = "construct.json"  # in a folder that `quadrag construct` made
-HUB_SOURCE = "the authors' repositories on the Hub, which give no checksums"
 LONGEST = 600  # characters of what a script says: it shows values, which may have any length
-_LACKING = "files, lacking"  # those of a config that may be partial
-_NAMED = 3  # as many names or ranges a phrase under a table bears
+SAMPLE_SOURCE = Source(Provenance.SAMPLE, parts=["bundled sample"])
+_FETCHED = "the authors' files, verified"
+_HUB = "the authors' repositories on the Hub, which give no checksums"
 
 
 def find_files(
@@ -131,46 +126,28 @@ def list_unused(config: Any, found: Collection[str]) -> list[str]:
     return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
 
 
-def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> str:
-    """Say where files are, which of a partial config's are missing, and which are not those that the script pins."""
+def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> Source:
+    """Say where files are, which of a partial config's are missing, and whose they are by the sums that are known."""
     if is_own(place):
         return _describe_own(Path(place).expanduser())
     builder = catalogue.builder_class(benchmark)
     if hasattr(builder, "search"):
-        return f"{place} ({_places(place, found)}; the authors give no checksums)"
+        return Source(Provenance.UNVERIFIED, place, _places(place, found))
     stand_ins: dict[str, str] = getattr(builder, "STAND_INS", {})
     parts: list[str] = []
-    other: dict[str, None] = {}
+    other: dict[str, Other] = {}
     for name, path in found.items():
         stand_in = next((each for each in stand_ins if Path(each).name == path.name), None)
         if stand_in:
             parts.append(f"{stand_ins[stand_in]} {path.name} in place of {Path(name).name}")
-        pinned = builder.FILES.get(stand_in or name)
-        if pinned is None or fault(path, RemoteFile(name, "", *pinned)) is not None:
-            other[path.name] = None
+        size, *sums = builder.FILES.get(stand_in or name, (None, None, None))
+        if not any(sums) or fault(path, RemoteFile(name, "", size, *sums)) is not None:
+            other[name] = [path.name, path.stat().st_size / size if size else None]
+    lacking = ""
     if config.partial and (missing := list_unused(config, found)):
-        parts.append(f"{len(found)} of {len(config.files)} {_LACKING} {_some(missing)}")
-    parts.append(f"{_some(list(other))}: {OTHER_FILE}" if other else "the authors' own files")
-    return f"{place} ({'; '.join(parts)})"
-
-
-def tell_lacking(source: str) -> str:
-    """Return the phrase that says which files of a partial config are missing; "" where none is."""
-    found = re.search(rf"\d+ of \d+ {_LACKING} [^;)]*", source)
-    return found[0] if found else ""
-
-
-def tell_departures(source: str) -> list[str]:
-    """Say in what data are not what the authors published, by the phrase that says where they come from."""
-    if SAMPLE_SOURCE in source:
-        return ["the bundled sample, which is made up"]
-    told = {
-        OWN_SOURCE: "a dataset of one's own",
-        OTHER_FILE: "a data file that is not the authors' own",
-        FORMER_OTHER_FILE: "a data file that is not the authors' own",
-        _LACKING: "a part of the corpus",
-    }
-    return [said for phrase, said in told.items() if phrase in source]
+        lacking = f"{len(found)} of {len(config.files)} files, lacking {shorten(missing)}"
+    whose = Provenance.UNVERIFIED if other else Provenance.PARTIAL if lacking else Provenance.AUTHORS
+    return Source(whose, place, parts, lacking, other)
 
 
 def is_own(place: str | None) -> bool:
@@ -178,16 +155,17 @@ def is_own(place: str | None) -> bool:
     return place is not None and (Path(place).expanduser() / OWN_RECORD).is_file()
 
 
-def _describe_own(folder: Path) -> str:
+def _describe_own(folder: Path) -> Source:
     """Say of a dataset of the user's own who made it of what."""
     found = parse_json((folder / OWN_RECORD).read_bytes(), folder / OWN_RECORD)
     try:
-        return f"{OWN_SOURCE} {folder} (made by {found['model']} of {found['documents']['n']} documents)"
+        made = f"own dataset {folder} (made by {found['model']} of {found['documents']['n']} documents)"
+        return Source(Provenance.OWN, parts=[made])
     except (KeyError, TypeError):
         raise QuadragError(f"{folder / OWN_RECORD} is not of quadrag construct's form; make it again") from None
 
 
-def _places(place: str, found: Mapping[str, Path]) -> str:
+def _places(place: str, found: Mapping[str, Path]) -> list[str]:
     """Say how many files of each split were found, and the folder that holds them all."""
     by_split: dict[str, list[str]] = {}
     for name, path in found.items():
@@ -198,12 +176,7 @@ def _places(place: str, found: Mapping[str, Path]) -> str:
         below = os.path.relpath(common, Path(place).expanduser().absolute())
         shown = common if below.startswith(os.pardir) else below
         phrases.append(f"{split}: {f'{len(paths)} files of ' if len(paths) > 1 else ''}{shown}")
-    return "; ".join(phrases)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return phrases
 
 
 def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:
@@ -242,14 +215,15 @@ def _link_repositories(builder: Any, config: Any, split: str | None, home: Path)
     return folder
 
 
-def describe_fetched(benchmark: str, config: Any, split: str | None = None) -> str:
+def describe_fetched(benchmark: str, config: Any, split: str | None = None) -> Source:
     """Say what the files that `fetch_files` brought are, and those that the user names by an option."""
     own = own_files(config, split)
     if hasattr(catalogue.builder_class(benchmark), "fetch"):
-        fetched = [] if own else [HUB_SOURCE]
+        fetched = [] if own else [_HUB]
     else:
-        fetched = [UPSTREAM_SOURCE] if split is None or len(own) < len(config.files_of(split)) else []
-    return " and ".join([*fetched, *map(str, own.values())])
+        fetched = [_FETCHED] if split is None or len(own) < len(config.files_of(split)) else []
+    whose = Provenance.UNVERIFIED if own else Provenance.AUTHORS
+    return Source(whose, parts=[*fetched, *map(str, own.values())])
 
 
 def sample_dir(benchmark: str) -> Path:

@@ -7,7 +7,6 @@ Both libraries fall back to their caches where the Hub has no such name: `datase
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +16,8 @@ from quadrag.data import files
 from quadrag.data.builders import SAMPLE, point_to
 from quadrag.data.prepared import INFO, RECORD, Record, read_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.progress import spell
+from quadrag.progress import remark
+from quadrag.provenance import Provenance, Source
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch, sweep
@@ -71,7 +71,7 @@ def prepare(
         elif data_dir == SAMPLE:
             folder, source = str(files.sample_dir(benchmark)), files.SAMPLE_SOURCE
         else:
-            folder, source = data_dir, ""
+            folder, source = data_dir, None
         found, lacking = files.locate_files(benchmark, known, folder)
         if all(lacking.values()):
             done.lacking[name] = files.list_once(lacking)
@@ -96,7 +96,7 @@ def _aside() -> Path:
     return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
 
 
-def _build(benchmark: str, config: str, place: str, found: dict[str, Path], source: str) -> dict[str, int]:
+def _build(benchmark: str, config: str, place: str, found: dict[str, Path], source: Source) -> dict[str, int]:
     """Build one config under the hash of its script and files; one that stands already is made the newest.
 
     It is built aside and moved when it is whole: `datasets` would trip over a half-built folder beside the built ones.
@@ -104,14 +104,13 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
     cls = catalogue.builder_class(benchmark)
     script = catalogue.benchmarks()[benchmark]
     builder = cls(config_name=config, dataset_name=benchmark, hash=files.digest({"script": script, **found}))
-    if source == files.SAMPLE_SOURCE:
+    if source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
     point_to(builder, Path(place).expanduser())
     folder = Path(builder.cache_dir)
-    record = read_record(folder) if (folder / RECORD).is_file() else None
-    altered = record and record.sums and find_altered(folder, record.sums, record.sums)
+    altered = _find_altered(folder) if (folder / RECORD).is_file() else None
     if altered:
-        print(spell(f"{folder / altered} is not as it was built; {benchmark} {config} is built again"), file=sys.stderr)
+        remark(f"{folder / altered} is not as it was built; {benchmark} {config} is built again")
     if altered or not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch(_aside()) as aside:
@@ -124,12 +123,19 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
             # Another process may have put the very same there meanwhile.
             if not folder.is_dir():
                 whole.replace(folder)
-            record = None
-    sums = record.sums if record and record.sums else sum_files(folder, RECORD)
-    Record(files.digest({"script": script}), source, sums).write(folder)
+    Record(files.digest({"script": script}), source, sum_files(folder, RECORD)).write(folder)
     os.utime(folder)
     splits = parse_json((folder / INFO).read_bytes(), folder / INFO)["splits"]
     return {name: split["num_examples"] for name, split in splits.items()}
+
+
+def _find_altered(folder: Path) -> str | None:
+    """Find a file of a prepared config that is not as it was built, were it the record of what it was built from."""
+    try:
+        sums = read_record(folder).sums
+    except QuadragError:
+        return RECORD
+    return find_altered(folder, sums, sums)
 
 
 def _generate(builder: Any, folder: Path) -> None:

@@ -4,12 +4,15 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data import files
 from quadrag.errors import QuadragError
+from quadrag.provenance import Provenance, Source
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.sums import Sums, find_altered
@@ -18,13 +21,13 @@ RECORD = "quadrag.json"  # beside a prepared config: what it was built from
 INFO = "dataset_info.json"  # what `datasets` says of it
 
 
-def find_source(benchmark: str, config: str) -> str | None:
+def find_source(benchmark: str, config: str) -> Source | None:
     """Say what the config's bare name loads: where the files of the newest build came from; None without one."""
     found = _builds(benchmark, config)
-    return max(found)[2] if found else None
+    return max(found, key=itemgetter(0, 1))[2] if found else None
 
 
-def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, str] | None:
+def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source] | None:
     """Find what `quadrag prepare` built last for a config from real files, by this very script.
 
     Args:
@@ -40,11 +43,11 @@ def find_prepared(benchmark: str, config: str, split: str | None = None) -> tupl
     found = [
         (moment, folder, source)
         for moment, folder, source, made_by in _builds(benchmark, config)
-        if made_by == script and source != files.SAMPLE_SOURCE and (split is None or _holds(folder, split))
+        if made_by == script and source.provenance is not Provenance.SAMPLE and (split is None or _holds(folder, split))
     ]
     if not found:
         return None
-    _, folder, source = max(found)
+    _, folder, source = max(found, key=itemgetter(0, 1))
     check_built(folder, INFO)
     return folder, source
 
@@ -56,7 +59,7 @@ def _holds(folder: Path, split: str) -> bool:
         raise _damaged(folder / INFO) from None
 
 
-def _builds(benchmark: str, config: str) -> list[tuple[float, Path, str, str]]:
+def _builds(benchmark: str, config: str) -> list[tuple[float, Path, Source, str]]:
     """List what `quadrag prepare` built for a config: when, where, from which files, by which script."""
     import datasets
 
@@ -70,18 +73,15 @@ def _builds(benchmark: str, config: str) -> list[tuple[float, Path, str, str]]:
 
 
 class Record(NamedTuple):
-    """What a prepared config was built from: the digest of the script, the files' source; and the built files' sums.
-
-    Older versions kept no sums.
-    """
+    """What a prepared config was built from: the digest of the script, the files' source; and the built files' sums."""
 
     script: str
-    source: str
-    sums: Sums | None
+    source: Source
+    sums: Sums
 
     def write(self, folder: Path) -> None:
         """Write it, with a sum of its own."""
-        row = self._asdict()
+        row = {**self._asdict(), "source": asdict(self.source)}
         write_text(folder / RECORD, json.dumps({**row, "sum": _digest(row)}))
 
 
@@ -94,11 +94,11 @@ def read_record(folder: Path) -> Record:
     path = folder / RECORD
     try:
         made = parse_json(path.read_bytes(), path)
-        record = Record(made["script"], made["source"], made.get("sums"))
-        if len(made) > 2 and made.get("sum") != _digest(record._asdict()):
+        if made.pop("sum") != _digest(made):
             raise KeyError
-        return record
-    except (OSError, QuadragError, AttributeError, KeyError, TypeError):
+        source = Source(**{**made["source"], "provenance": Provenance(made["source"]["provenance"])})
+        return Record(made["script"], source, made["sums"])
+    except (OSError, QuadragError, AttributeError, KeyError, TypeError, ValueError):
         raise _damaged(path) from None
 
 
@@ -112,8 +112,7 @@ def check_built(folder: Path, name: str) -> None:
     Raises:
         QuadragError: it is not as it was built.
     """
-    sums = read_record(folder).sums
-    if sums is not None and find_altered(folder, [name], sums):
+    if find_altered(folder, [name], read_record(folder).sums):
         raise _damaged(folder / name)
 
 
@@ -123,7 +122,7 @@ def list_files(folder: Path, benchmark: str, split: str) -> list[Path]:
     Raises:
         QuadragError: one is not.
     """
-    known = read_record(folder).sums or [path.name for path in folder.iterdir()]
+    known = read_record(folder).sums
     named = re.compile(rf"{re.escape(benchmark)}-{re.escape(split)}(-\d+-of-\d+)?\.arrow")
     names = sorted(filter(named.fullmatch, known))
     for name in names:

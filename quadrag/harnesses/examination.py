@@ -27,11 +27,13 @@ from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.runs import retrieve
 from quadrag.baselines.scoring.score import score
+from quadrag.baselines.systems.system import make_answer
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.harnesses.task_list import default_split
 from quadrag.metric_record import metric_record, show_key
-from quadrag.records import Answer, Key, Passage, Question, dumps
+from quadrag.printing import write
+from quadrag.records import Key, Passage, Question, dumps
 from quadrag.run_record import read_run
 from quadrag.stats import NOT_APPLICABLE
 
@@ -132,11 +134,9 @@ class Examination:
         Returns:
             The lines of ``items.jsonl``, by id.
         """
-        keys = {question.id: question.key for question in self.questions}
-        answers = [
-            Answer(self.task.benchmark, *keys[ident], 0, text, "api_error" if text is None else "ok")
-            for ident, text in replies.items()
-        ]
+        asked = {question.id: question for question in self.questions}
+        states = {ident: "api_error" if text is None else "ok" for ident, text in replies.items()}
+        answers = [make_answer(asked[ident], 0, text, state=states[ident]) for ident, text in replies.items()]
         by_key = {question.key: question for question in self.questions}
         items, _ = score(self.benchmark, by_key, answers, self.task.conditions)
         return {item["id"]: item for item in items}
@@ -224,7 +224,7 @@ def one_line(data_dir: str = "--data-dir") -> Iterator[None]:
         said = f"{error.filename or 'the system'}: {error.strerror or error}"
     else:
         return
-    print(f"quadrag: {said}", file=sys.stderr)
+    write(f"quadrag: {said}", file=sys.stderr)
     raise SystemExit(2)
 
 

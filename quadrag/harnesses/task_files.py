@@ -1,4 +1,4 @@
-"""The lists of tasks that harnesses read from disk: YAML files for lm-eval, names for lighteval.
+"""The tasks that lm-eval reads from disk, as YAML files.
 
 ``python -m quadrag.harnesses.task_files`` (`make tasks`) writes them; a test compares what lies there.
 """
@@ -41,8 +41,8 @@ _GROUP = """\
 
 
 def task_files() -> Iterator[tuple[Path, str]]:
-    """Yield every file with its text: for lm-eval a template, a group and its tasks, for lighteval a list of names."""
-    lm_eval, lighteval = path("lm-eval"), path("lighteval")
+    """Yield every file with its text: a template, a group and its tasks."""
+    lm_eval = path("lm-eval")
     for benchmark in known():
         tasks = list_tasks(benchmark)
         some = any(task.supplied for task in tasks)
@@ -61,7 +61,6 @@ def task_files() -> Iterator[tuple[Path, str]]:
             yield lm_eval / f"{_name(task)}.yaml", _task(task, task.split != split, some and task.supplied is None)
         group = yaml.safe_dump(_group(benchmark), sort_keys=False)
         yield lm_eval / f"{benchmark}.yaml", _GROUP.format(benchmark=benchmark, group=group)
-        yield lighteval / f"{benchmark}.txt", "".join(f"quadrag_{task.name}\n" for task in table_tasks(benchmark))
 
 
 def _each_split(task: ListedTask) -> list[ListedTask]:

@@ -20,7 +20,7 @@ class ListedTask(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The task's name; those of lm-eval and lighteval, where names have no package, begin with ``quadrag_``."""
+        """The task's name; those of lm-eval, where names have no package, begin with ``quadrag_``."""
         return f"{self.benchmark}_{self.config}"
 
     @property

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
+from quadrag.data.builders import make_builder
 from quadrag.errors import QuadragError, one_line, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
@@ -154,7 +155,7 @@ def read_record(benchmark: str, folder: Path) -> HubRecord:
 
 def features(benchmark: str, config: str) -> Mapping[str, Any]:
     """Return a config's features, by column."""
-    return dict(catalogue.builder_class(benchmark)(config_name=config).info.features)
+    return dict(make_builder(benchmark, config).info.features)
 
 
 def _read_sentences(benchmark: str, entries: Mapping[str, str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from quadrag.kg import sources
 from quadrag.kg.graph import PARTS
 from quadrag.kg.seal import seal
 from quadrag.kg.store import APPLICATION, VERSION, dump
+from quadrag.paths import cache_setting
 from quadrag.scratch import scratch
 
 DOMAINS = ("finance", "movie", "music", "open", "sports")
@@ -80,8 +81,9 @@ def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] 
             aside.replace(target)
     except (OSError, sqlite3.Error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        other = cache_setting(target) or "another file"
         raise QuadragError(
-            f"cannot write {target} ({why}); free some space in {target.absolute().parent}, or name another file"
+            f"cannot write {target} ({why}); free some space in {target.absolute().parent}, or name {other}"
         ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 

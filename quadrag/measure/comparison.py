@@ -33,6 +33,7 @@ from quadrag.measure.score import Score, find_name, match_names, refuse_attribut
 from quadrag.measure.several import Comparisons
 from quadrag.measure.sides import Sides, bounds, tell_invalid
 from quadrag.measure.words import in_python, labels_in_use
+from quadrag.printing import write
 from quadrag.wrapping import GLANCE, fit
 
 
@@ -152,7 +153,7 @@ class Comparison(Sides, Named[Difference]):
             readers = [RunReader(one.folder, one.result) for one in both]
             runs = list(zip(self._names, readers, strict=True))
             manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
-            print(fit("\n".join(write_changes(runs, which, manner))))
+            write(fit("\n".join(write_changes(runs, which, manner))))
             return
         refuse_metric(metric, "worse=True", "better=True")
         grid = lift_place(compare_runs(self._runs, self.profile, verbose))

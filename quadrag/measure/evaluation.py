@@ -26,6 +26,7 @@ from quadrag.measure.arguments import check_count, check_one, entrance, refuse_m
 from quadrag.measure.notebook import table_html
 from quadrag.measure.scores import Scores
 from quadrag.measure.words import in_python, labels_in_use, spell_notes
+from quadrag.printing import clean, write
 from quadrag.run_record import NAME, RunRecord
 from quadrag.wrapping import GLANCE, fit
 
@@ -59,14 +60,14 @@ class Evaluation(Scores):
             check_one(wrong=wrong, unscored=unscored)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             manner = Manner(limit, None if verbose else GLANCE, verbose, spell=in_python)
-            print(fit("\n".join(write_items(self._reader, which, manner))))
+            write(fit("\n".join(write_items(self._reader, which, manner))))
             return
         refuse_metric(metric, "wrong=True", "unscored=True")
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]
         grids = tabulate_run(self.result, self._profiles, self.labels) if verbose else summary
         print_grids([self._mark(grids[0]), *map(spell_notes, grids[1:])], verbose=verbose)
-        print(f"\n{self._page if self._page.exists() else self.folder}")
+        write(f"\n{self._page if self._page.exists() else self.folder}")
 
     @entrance
     def report(self, path: str | Path, *, ledger: str | None = None) -> Path:
@@ -144,7 +145,7 @@ class Evaluation(Scores):
     @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return "\n".join(write_plainly(self._grid))
+        return clean("\n".join(write_plainly(self._grid)))
 
     @entrance
     def _repr_html_(self) -> str:

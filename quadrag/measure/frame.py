@@ -11,6 +11,7 @@ from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import unknown_name
+from quadrag.printing import clean
 from quadrag.records import Key
 
 Metric: TypeAlias = tuple[str, str, str]  # config, module and key
@@ -55,7 +56,7 @@ def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
     """
     import pandas  # type: ignore[import-untyped]
 
-    frame = pandas.DataFrame(sorted(rows, key=lambda row: not row.get("headline", True)))
+    frame = pandas.DataFrame(sorted(map(clean, rows), key=lambda row: not row.get("headline", True)))
     kinds = dict.fromkeys(_NUMBERS, "float64") | dict.fromkeys(_COUNTS, "Int64")
     return frame.astype({name: kinds[name] for name in frame if name in kinds})
 
@@ -87,7 +88,7 @@ def item_frame(result: Result, profile: str, reader: RunReader | None, names: Ma
                     told = failed if reason in FAILED else ""
                     reasons[f"{reason}: {told}" if told else spell_reason(name, reason, result.run, answered)] = None
         rows.append({**row, _REASONS: ", ".join(reasons) or None})
-    frame = pandas.DataFrame(rows).rename(columns=names)
+    frame = pandas.DataFrame(clean(rows)).rename(columns=names)
     order = list(names.values())  # that of items varies
     values = sorted(filter(_is_value, frame), key=lambda name: order.index(name) if name in order else len(order))
     texts = [name for name in _TEXTS if name in frame]

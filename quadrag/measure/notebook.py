@@ -7,6 +7,7 @@ from quadrag.baselines.charts.bar import draw_bars
 from quadrag.baselines.page.code import mark_code
 from quadrag.baselines.tables.draw import align_cells
 from quadrag.baselines.tables.grid import Alarm, Detail, Doubt, Grid, Verdict
+from quadrag.printing import clean
 
 _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 
@@ -41,7 +42,7 @@ def table_html(grid: Grid, file: str = "") -> str:
         if not isinstance(note, Alarm | Detail | Verdict)
     ]
     notes = f"<p><small>{'<br>'.join(below)}</small></p>" if below else ""
-    return f"<div>{said}<b>{html.escape(grid.title)}</b>{above}{table}{notes}</div>"
+    return clean(f"<div>{said}<b>{html.escape(grid.title)}</b>{above}{table}{notes}</div>")
 
 
 def _name_drawn(grid: Grid) -> str:

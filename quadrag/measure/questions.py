@@ -11,7 +11,6 @@ from quadrag.baselines.core.task import Corpus, known_options, load_questions, o
 from quadrag.baselines.runs.request import RunRequest, make_task
 from quadrag.baselines.systems.function import Function, OpenQuestion, pose
 from quadrag.baselines.systems.system import Assignment
-from quadrag.data.files import tell_lacking
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import in_python, labels_in_use, speaking_python
@@ -136,7 +135,7 @@ def corpus(benchmark: str, *, data_dir: str | None = None, labels: str | None = 
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     refuse_unknown(corpus, options, record.corpus.options)
     opened = open_whole_corpus(record, data_dir, options)
-    if lacking := tell_lacking(opened.source):
+    if lacking := opened.source.lacking:
         warnings.warn(in_python(f"the corpus is not whole: {lacking}"), stacklevel=3)  # beyond the decorator
     return Documents(opened, labels_in_use())
 

@@ -18,6 +18,7 @@ from quadrag.measure.arguments import entrance
 from quadrag.measure.evaluation import Evaluation, tell_answers
 from quadrag.measure.notebook import table_html
 from quadrag.measure.words import in_python, spell_notes
+from quadrag.printing import clean
 from quadrag.stats import Pair
 
 
@@ -82,7 +83,7 @@ class Sides(ABC):
     @entrance
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines, a line each."""
-        return "\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(PLAIN))
+        return clean("\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(PLAIN)))
 
     @entrance
     def _repr_html_(self) -> str:

@@ -57,8 +57,9 @@ def evaluate(
         benchmark: its name, as ``crud_rag``.
         config: its config, as ``summary``.
         system: a function from a question (``.id .query .history .passages``, never the gold) to an answer, or to an
-            answer and its passages, best first: ids, or objects with ``id`` and ``text``; or to a dictionary with
-            ``answer`` and ``passages``. It may be a coroutine function. Of what it raises, the question is unscored.
+            answer and its passages, best first: ids, objects with ``id`` and ``text``, or pairs of these with a score;
+            or to a dictionary with ``answer`` and ``passages``. It may be a coroutine function. Of what it raises, the
+            question is unscored.
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.

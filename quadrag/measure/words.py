@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from pathlib import Path
 
 from quadrag.baselines.tables.grid import Grid
 from quadrag.baselines.tables.language import speak_grid, speak_line
@@ -15,6 +16,8 @@ from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError
 from quadrag.labels import VARIABLE, check_labels, usual_labels
 from quadrag.measure.calls import CALLS
+from quadrag.paths import cache_setting
+from quadrag.printing import clean
 
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
@@ -35,7 +38,7 @@ def in_python(text: str, names: Sequence[str] = ()) -> str:
 
     Options that Python has no argument for stay as they are.
     """
-    return _OPTION.sub(_spell, speak_line(text, labels_in_use(), names).replace("--option ", ""))
+    return _OPTION.sub(_spell, clean(speak_line(text, labels_in_use(), names)).replace("--option ", ""))
 
 
 def _spell(option: re.Match[str]) -> str:
@@ -74,6 +77,7 @@ def speaking_python(labels: str | None = None) -> Iterator[None]:
     except OSError as error:  # of our files: what the user's function raises is a failure of its question
         if error.filename is None:
             raise
-        raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name another place")) from error
+        place = cache_setting(Path(error.filename)) or "another place"
+        raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name {place}")) from error
     finally:
         _labels.reset(before)

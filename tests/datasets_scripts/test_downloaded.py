@@ -22,6 +22,7 @@ from small_servers import serving
 from quadrag import catalogue
 from quadrag.data import builders, files
 from quadrag.errors import QuadragError
+from quadrag.provenance import Provenance
 
 DOWNLOAD = """
 import json, sys
@@ -136,13 +137,13 @@ def test_quadrag_fetches_verifies_and_names_a_wrong_part(
     assert sorted(each for each in fetched.rglob("*") if each.is_file()) == [fetched / PARTS["v5"][n] for n in (0, 1)]
     monkeypatch.setattr(cls, "FILES", {**cls.FILES, **here})
     builder, source = builders.open_builder("crag", "task_3")
-    assert source == files.UPSTREAM_SOURCE
+    assert source.provenance is Provenance.AUTHORS
     assert builders.splits(builder) == ["validation", "public"]
     assert list(builders.rows(builder, "public")) == rows("crag", "task_3", "public")
     own = tmp_path / "own"
     own.write_bytes(lines(record(1)))
     _, source = builders.open_builder("crag", "task_3", None, {"private_file": str(own)})
-    assert source == f"{files.UPSTREAM_SOURCE} and {own}"
+    assert source.provenance is Provenance.UNVERIFIED and source.parts[1:] == [str(own)]
     assert files.own_files(builder.config) == {}
 
 
@@ -157,7 +158,7 @@ def test_quadrag_fetches_what_the_split_needs_alone(
     builder, source = builders.open_builder("crud_rag", "summary", split="test")
     fetched = tmp_path / "upstream" / "crud_rag"
     assert [path for path in fetched.rglob("*") if path.is_file()] == [fetched / SPLIT]
-    assert source == files.UPSTREAM_SOURCE
+    assert source.provenance is Provenance.AUTHORS
     assert builders.splits(builder) == ["test"]
     assert list(builders.rows(builder, "test")) == rows("crud_rag", "summary", "test")
     builder, _ = builders.open_builder("crud_rag", "summary")

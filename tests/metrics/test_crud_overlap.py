@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import overlaps
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from overlaps import PROFILES, Tokens, cut, one, text
 from sacrebleu.metrics import BLEU
+
+from quadrag.metrics._shared.fold import fold
 
 DATA = json.loads(Path(__file__).with_name("crud_overlap_vectors.json").read_text(encoding="utf-8"))
 GOLD = "上海市体育局发放了500万元体育消费券。"
@@ -50,6 +52,13 @@ def test_vectors(metric: Any, case: dict[str, Any], profile: str) -> None:
     assert [got[f"bleu_{n}"] for n in range(1, 5)] == pytest.approx(case["precisions"], abs=1e-6)
     assert got["rouge_l"] == pytest.approx(case["rouge_l"], abs=1e-6)
     assert got["length"] == len(case["prediction"])
+
+
+@pytest.mark.parametrize("case", DATA["blanks"], ids=lambda case: case["name"])
+def test_blanks_are_tokens_for_official_alone(metric: Any, case: dict[str, Any]) -> None:
+    test_vectors(metric, case, "official")
+    got = one(metric, case["prediction"], case["reference"], "corrected")
+    assert (got["bleu_1"], got["rouge_l"]) == (1.0, 1.0)
 
 
 def test_official_has_no_brevity_penalty(metric: Any) -> None:
@@ -117,6 +126,9 @@ def test_corrected_has_no_use_for_an_item_without_a_gold_answer(metric: Any, ans
 @given(full, full, st.sampled_from(PROFILES))
 def test_bleu_is_papineni_s(metric: Any, prediction: str, reference: str, profile: str) -> None:
     got = one(metric, prediction, reference, profile)
+    if profile == "corrected":
+        prediction, reference = fold(prediction), fold(reference)
+        assume(prediction and reference)
     precisions, penalty, value = papineni(cut(prediction), cut(reference))
     assert [got[f"bleu_{n}"] for n in range(1, 5)] == pytest.approx(precisions, abs=1e-12)
     assert got["bleu_bp"] == pytest.approx(value, abs=1e-12)
@@ -161,10 +173,10 @@ def test_embed_is_called_once_with_each_text_once(metric: Any) -> None:
     assert asked == [["甲", "甲甲甲", "乙乙"]]
     values = [row["bertscore"] for row in got["per_item"]]
     assert values[:3] == pytest.approx([4 / math.sqrt(2 * 10), 3 / math.sqrt(5 * 2), 1.0])
-    assert values[3:] == [0.0, None, 0.0, 0.0]
+    assert values[3:] == [0.0, None, 0.0, None]
 
 
-@pytest.mark.parametrize(("prediction", "reference"), [("", "甲"), (" ", "甲"), ("甲", "\u3000\n")])
+@pytest.mark.parametrize(("prediction", "reference"), [("", "甲"), (" ", "甲")])
 def test_embed_is_not_called_for_nothing(metric: Any, prediction: str, reference: str) -> None:
     def embed(texts: list[str]) -> Any:
         raise AssertionError(texts)
@@ -191,7 +203,7 @@ def test_signature(metric: Any) -> None:
     def signature(**options: Any) -> str:
         return str(metric.compute(predictions=["甲"], references=["甲"], **options)["signature"])
 
-    head = "crud_overlap|version:1.0.0|profile:{}|tokenizer:jieba-0.42.1|bleu:sacrebleu-" + sacrebleu.__version__
+    head = "crud_overlap|version:1.1.0|profile:{}|tokenizer:jieba-0.42.1|bleu:sacrebleu-" + sacrebleu.__version__
     tail = "|embed:{}|prompt:none|judge:none"
     assert signature() == (head + tail).format("official", "none")
     assert signature(profile="corrected", embed=Embedder()) == (head + tail).format("corrected", Embedder.model)

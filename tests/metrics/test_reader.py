@@ -142,15 +142,15 @@ DIFFERENCES = [
     ("\nprediction\uff1a1", 1, 1, None),  # a full-width colon
     ("\nprediction\u4e3a1", None, 1, None),  # 为, and 是 alike
     ("\nprediction is 1", 1, 1, None),
-    ("\nprediction: 1\uff0c\u56e0", None, 1, None),  # a full-width comma ends a value; 。 and ； alike
-    ("{a: 1\uff0cprediction: 1}", None, 1, None),  # a full-width comma before a key
+    ("\nprediction: 1\uff0c\u56e0", 1, 1, None),  # a full-width comma ends a value
+    ("{a: 1\uff0cprediction: 1}", 1, 1, None),  # a full-width comma before a key
     ("x\uff0cprediction: 1", None, None, None),  # prose is no key
     ("\nxprediction: 1", None, None, None),
     ("\nprediction: 1\nxprediction: 0", None, 1, 1),  # the name ends a longer word
     ("\nprediction: 1, 2", 1, None, 1),  # a comma that a digit follows, past a blank
     ("\nprediction: 1,", 1, None, 1),  # a comma that nothing follows
-    ("\nprediction: 1\nits prediction: \u22121", 1, None, 1),  # another minus sign is passed over, or no verdict
-    ("\nprediction: 1.\u3000", 1, None, 1),  # a blank of another script behind a full stop
+    ("\nprediction: 1\nits prediction: \u22121", None, None, 1),  # a minus sign is one, however it is written
+    ("\nprediction: 1.\u3000x", 1, 1, 1),  # a blank of another script behind a full stop
     ("\nprediction: yes", None, None, 1),
     ('{"prediction": "yes"}', None, None, 1),
     ('{"prediction": "1.0"}', 1, 1, None),

@@ -104,7 +104,7 @@ def test_half_a_surrogate_pair_is_no_error(metric: Any) -> None:
 def test_signature(metric: Any) -> None:
     got = metric.compute(predictions=["a"], references=["a"], language="zh", profile="corrected")
     assert got["signature"] == (
-        "rgb_accuracy|version:1.0.0|profile:corrected|language:zh|tokenizer:none|prompt:none|judge:none"
+        "rgb_accuracy|version:1.1.0|profile:corrected|language:zh|tokenizer:none|prompt:none|judge:none"
     )
 
 

@@ -142,9 +142,12 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_keys_and_rows_of_the_records(tmp_path: Path) -> None:
     question = Question("rgb", "noise_robustness_zh", "noise_40", "7", "q", [["a"]], "zh")
-    answer = Answer("rgb", "noise_robustness_zh", "noise_40", "7", 0, None, "truncated", "length", {"total_tokens": 3})
+    answer = Answer(
+        "rgb", "noise_robustness_zh", "noise_40", "7", 0, None, "why", "truncated", "length", {"total_tokens": 3}
+    )
     assert question.key == answer.key == ("noise_robustness_zh", "noise_40", "7")
     write_jsonl(tmp_path / "answers.jsonl", [answer.as_row()])
     ((_, row),) = read_jsonl(tmp_path / "answers.jsonl")
     assert Answer(**row) == answer
-    assert list(row) == ["benchmark", "config", "split", "id", "sample", "answer", "state", "finish_reason", "usage"]
+    place = ["benchmark", "config", "split", "id", "sample"]
+    assert list(row) == [*place, "answer", "reasoning", "state", "finish_reason", "usage"]

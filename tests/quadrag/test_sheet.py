@@ -6,27 +6,27 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
-from quadrag.sheet import Mark, Place, find_mark, read_marks, write_sheet
+from quadrag.sheet import Mark, Place, find_mark, read_marks, read_sheet, write_sheet
 
 pytestmark = pytest.mark.pure
 CELLS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
-WORDS = CELLS.filter(lambda text: text.strip() and not text.startswith(("=", "+", "-", "@", "\t", "\r")))
 
 
-@given(st.dictionaries(WORDS.map(str.strip).filter(lambda text: not text.startswith(("=", "+", "-", "@"))), CELLS))
-def test_what_is_written_comes_back(said: dict[str, str]) -> None:
+@given(st.lists(CELLS.filter(str.strip), min_size=1))
+@example(["=1", "'=1", "''=1", "-5", "'-5", "-5x", "\r=", "'", "''", "＝", "a\r\nb", 'a"b', "a;b\tc,d"])
+def test_what_is_written_comes_back(cells: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sheet.csv"
-        write_sheet(path, ["id", "sample", "say"], [{"id": i, "sample": "1", "say": say} for i, say in said.items()])
-        found = read_marks(path, "say")
-    expected = {Place("", i, 1): say for i, say in said.items()}
-    assert {place: mark.value.removeprefix("'") for place, mark in found.items()} == {
-        place: say.removeprefix("'") for place, say in expected.items()
-    }
+        write_sheet(path, [["id", "say"], *([str(at), cell] for at, cell in enumerate(cells))])
+        with pytest.raises(QuadragError, match="name another file"):
+            write_sheet(path, [])
+        assert [line.row for line in read_sheet(path, "id").lines] == [
+            {"id": str(at), "say": cell} for at, cell in enumerate(cells)
+        ]
 
 
 @given(
@@ -47,12 +47,13 @@ def test_any_bytes_are_marks_or_one_clear_error(content: bytes) -> None:
             assert str(path) in str(error)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_a_sheet_is_read_as_spreadsheets_save_it(tmp_path: Path, delimiter: str, end: str) -> None:
-    lines = [["split", "id", "say"], ["a", "1", '"x, y; z"'], ["", "2", "好"], ["", "", ""]]
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_sheet_is_read_as_spreadsheets_save_it(tmp_path: Path, encoding: str, delimiter: str, end: str) -> None:
+    lines = [["Split", "编号", "say"], ["a", "1", '"x, y; z"'], ["", "2", "好"], ["", "", ""]]
     path = tmp_path / "sheet.csv"
-    path.write_bytes(b"\xef\xbb\xbf" + end.join(delimiter.join(line) for line in lines).encode())
+    path.write_bytes(end.join(delimiter.join(line) for line in lines).encode(encoding))
     marks = read_marks(path, "say")
     assert {place: mark.value for place, mark in marks.items()} == {
         Place("a", "1", 0): "x, y; z",

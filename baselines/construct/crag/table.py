@@ -6,9 +6,7 @@ graph the kinds are the tables. An empty cell says that there is no such value.
 
 from __future__ import annotations
 
-import csv
 import datetime
-import io
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
@@ -19,6 +17,7 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.kg.graph import Graph
 from quadrag.kg.store import unkey
 from quadrag.records import read_jsonl
+from quadrag.sheet import read_sheet
 
 from .templates import NAME, POPULARITY, Column, Kind
 
@@ -74,35 +73,18 @@ def _rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, str, Map
     if is_graph:
         yield from _graph_rows(path, kinds)
         return
-    if path.suffix.lower() not in (".csv", ".jsonl"):
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt", ".jsonl"):
         raise QuadragError(f"{path} is no table; expected .csv, .jsonl or the file of quadrag kg build")
     only = next(iter(kinds)) if len(kinds) == 1 else None
-    for number, cells in read_jsonl(path) if path.suffix.lower() == ".jsonl" else _csv_rows(path):
+    is_json = path.suffix.lower() == ".jsonl"
+    rows = ((f"{path}:{at}", row) for at, row in read_jsonl(path)) if is_json else read_sheet(path).lines
+    for place, cells in rows:
         name = cells.get(_KIND, only)
         if not isinstance(name, str):
-            raise QuadragError(f"{path}:{number} has no {_KIND}; expected one of {', '.join(kinds)}")
+            raise QuadragError(f"{place} has no {_KIND}; expected one of {', '.join(kinds)}")
         if name.strip() not in kinds:
-            raise QuadragError(f"{path}:{number}: {unknown_name('kind', name, kinds)}")
-        yield f"{path}:{number}", name.strip(), cells
-
-
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise QuadragError(f"{path} is not UTF-8; save it as UTF-8") from None
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        header = [cell.strip() for cell in next(reader, [])]
-        if len(set(header)) < len(header):
-            raise QuadragError(f"{path} names a column twice; expected each once")
-        for row in reader:
-            if len(row) not in (0, len(header)):
-                raise QuadragError(f"{path}:{reader.line_num} has {len(row)} cells; expected {len(header)}")
-            if any(cell.strip() for cell in row):
-                yield reader.line_num, dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        raise QuadragError(f"{path}:{reader.line_num} is not CSV ({error})") from None
+            raise QuadragError(f"{place}: {unknown_name('kind', name, kinds)}")
+        yield place, name.strip(), cells
 
 
 def _graph_rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, str, dict[str, Any]]]:

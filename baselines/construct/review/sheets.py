@@ -1,7 +1,7 @@
 """Items for people who grade elsewhere, and their grades taken back: CSV, Label Studio's tasks, Argilla's records.
 
 In each form a column or question ``grade`` takes 1 to 5, and one by the name of each field its correction. A list has
-an entry a line. A cell that a spreadsheet would compute bears an apostrophe, which is taken off again.
+an entry a line.
 """
 
 from __future__ import annotations
@@ -10,29 +10,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
 from quadrag.records import write_text
-from quadrag.sheet import write_csv
+from quadrag.sheet import read_sheet, refuse_filled, write_sheet
 
-from ...certify.sheets import read_sheet
 from .grades import GRADES, check_annotator, give_grade
 from .items import Item, Review, as_text
-
-_COMPUTED = re.compile(r"[=+\-@\t\r]")
-
-
-class Said(NamedTuple):
-    """What one person said of one item; the place is for messages."""
-
-    place: str
-    item: str
-    annotator: str
-    grade: str
-    texts: Mapping[str, str]
 
 
 def write_items(path: Path, items: Mapping[str, Item], review: Review, form: str) -> list[Path]:
@@ -41,12 +27,11 @@ def write_items(path: Path, items: Mapping[str, Item], review: Review, form: str
     Raises:
         QuadragError: the file is there already, as it may hold a person's work.
     """
-    if path.exists():
-        raise QuadragError(f"{path} is there already; name another file, or take it back with --take {path}")
+    refuse_filled(path)
     names = list(dict.fromkeys(name for item in items.values() for name in item.fields))
     rows = [{"id": name, **_shown(item, names)} for name, item in items.items()]
     if form == "csv":
-        write_csv(path, _as_csv(rows, review))
+        write_sheet(path, _as_csv(rows, review))
         return [path]
     made = [_as_record(row, names) if form == "argilla" else {"data": row} for row in rows]
     write_text(path, json.dumps(made, ensure_ascii=False, indent=1) + "\n")
@@ -65,8 +50,7 @@ def _shown(item: Item, names: Sequence[str]) -> dict[str, str]:
 def _as_csv(rows: Sequence[Mapping[str, str]], review: Review) -> Iterator[list[str]]:
     yield [*rows[0], "grade", "annotator", *(f"{at}. {ask}" for at, ask in enumerate(review.asks, 1))]
     blank = [""] * (2 + len(review.asks))
-    for row in rows:
-        yield [*(f"'{text}" if _COMPUTED.match(text) else text for text in row.values()), *blank]
+    yield from ([*row.values(), *blank] for row in rows)
 
 
 def _as_record(row: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
@@ -111,65 +95,21 @@ def take_items(
         QuadragError: the file cannot be read, or nobody says who graded.
     """
     taken, faults = 0, []
-    for said in _read(path):
-        if not said.grade.strip():
+    for place, row in read_sheet(path, "id", "grade").lines:
+        said, name = row["grade"].strip(), row["id"].strip()
+        if not said:
             continue
-        named = annotator or re.sub(r"[^\w-]+", "-", said.annotator).strip("-")
+        named = annotator or re.sub(r"[^\w-]+", "-", row.get("annotator", "")).strip("-")
         if not named:
-            raise QuadragError(f"{said.place} does not say who graded; give --annotator NAME")
+            raise QuadragError(f"{place} does not say who graded; give --annotator NAME")
         who = check_annotator(named)
-        grade = next((one for one in GRADES if said.grade.strip() in (str(one), f"{one}.0")), None)
-        if grade is None or said.item not in items:
-            what = f"grade {said.grade!r}; expected 1 to 5" if grade is None else f"no item {said.item!r} here"
-            faults.append(f"{said.place}: {what}")
+        grade = next((one for one in GRADES if said in (str(one), f"{one}.0")), None)
+        if grade is None or name not in items:
+            what = f"grade {said!r}; expected 1 to 5" if grade is None else f"no item {name!r} here"
+            faults.append(f"{place}: {what}")
             continue
-        fault = give_grade(dataset, review, items[said.item], who, grade, said.texts)
+        fault = give_grade(dataset, review, items[name], who, grade, row)
         if fault:
-            faults.append(f"{said.place}: correction not taken: {fault}")
+            faults.append(f"{place}: correction not taken: {fault}")
         taken += 1
     return taken, faults
-
-
-def _read(path: Path) -> Iterator[Said]:
-    if path.suffix.lower() != ".json":
-        for place, row in read_sheet(path, "id", "grade").lines:
-            texts = {name: text[1:] if re.match(f"'{_COMPUTED.pattern}", text) else text for name, text in row.items()}
-            yield Said(place, row["id"].strip(), row.get("annotator", ""), row["grade"], texts)
-        return
-    if not path.is_file():
-        raise QuadragError(f"no file {path}; expected what Label Studio or Argilla exports, or CSV")
-    found = parse_json(path.read_bytes(), path, "a list of objects, as Label Studio and Argilla export")
-    for number, one in enumerate(found if isinstance(found, list) else [found], 1):
-        place = f"{path}, item {number}"
-        try:
-            yield from _read_task(place, one) if "annotations" in one else _read_record(place, one)
-        except (AttributeError, IndexError, KeyError, TypeError):
-            raise QuadragError(f"{place} is not as Label Studio or Argilla export it; expected their JSON") from None
-
-
-def _read_task(place: str, task: Mapping[str, Any]) -> Iterator[Said]:
-    for annotation in task["annotations"]:
-        if annotation.get("was_cancelled"):
-            continue
-        values = {result["from_name"]: result["value"] for result in annotation["result"]}
-        grade = str(values.pop("grade", {}).get("rating", ""))
-        texts = {name: "\n".join(value["text"]) for name, value in values.items() if "text" in value}
-        who = annotation.get("completed_by", "")
-        who = who.get("email") or who.get("id") if isinstance(who, dict) else who
-        yield Said(place, str(task["data"]["id"]), str(who), grade, texts)
-
-
-def _read_record(place: str, record: Mapping[str, Any]) -> Iterator[Said]:
-    """Read a record of Argilla, whose answers stand by question, or in a list with the answers of each person."""
-    people: dict[str, dict[str, str]] = {}
-    responses = record["responses"]
-    if isinstance(responses, list):
-        for one in responses:
-            if one.get("status", "submitted") == "submitted":
-                people[str(one["user_id"])] = {name: str(said["value"]) for name, said in one["values"].items()}
-    else:
-        for name, answers in responses.items():
-            for said in answers:
-                people.setdefault(str(said["user_id"]), {})[name] = str(said["value"])
-    for who, texts in people.items():
-        yield Said(place, str(record["id"]), who, texts.pop("grade", ""), texts)

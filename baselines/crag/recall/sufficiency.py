@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from quadrag.metrics._shared.slots import fill
 from quadrag.metrics._shared.verdict_reader import agreed, split
+from quadrag.printing import clean
 
 Judge = Callable[[list[list[dict[str, str]]]], Any]
 Verdict = bool | str  # a text is the reason why there is none
@@ -70,8 +71,7 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return json.dumps(whole, ensure_ascii=False).translate(_ESCAPED)
+    return json.dumps(clean(text), ensure_ascii=False).translate(_ESCAPED)
 
 
 # --- verdicts --------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from .sufficiency import Judge
 
 _HEADS = {"snippets": "in a\nsnippet", "pages": "in snippet or\npage text", "sufficient": "snippets\nsuffice"}
 _WITH_TEXT = "snippets and\npage text\nsuffice"
-_PUBLISHED = (
+PUBLISHED = (
     "Published: arXiv:2406.04744, Figure 2: of its 4,409 questions about 69% have the answer within 5 pages and 85% "
     "within 50, pages in the order of the search; by a way of deciding that is the authors' own."
 )
@@ -72,7 +72,6 @@ def _notes(recall: SearchRecall, source: str, short: int) -> list[str]:
     few = [f"{count} of {len(questions)} for {cut}" for cut, count in fewer.items() if count]
     if few:
         notes.append(f"Questions with fewer pages than asked for, all of which count: {', '.join(few)}.")
-    notes.append(_PUBLISHED)
     return [*notes, _DRAWN] if most <= 5 else notes
 
 

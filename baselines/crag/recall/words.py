@@ -2,26 +2,24 @@
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+
+from quadrag.metrics._shared.fold import fold
 
 from .. import webpage
 
 WINDOW = 2000  # characters of a page's text
 
-_THOUSANDS = re.compile(r"(?<![0-9])(?<![0-9][.,])[0-9]{1,3}(?:,[0-9]{3})+(?!,?[0-9])")
-_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")  # soft hyphens and the like, within words
 _WORD = re.compile(r"[0-9]+(?:\.[0-9]+)+|[^\W_]+")
 
 
 def normalise(text: str) -> str:
-    """Return the words and numbers of a text, casefolded, a blank between and around them; "" for none.
+    """Return the words and numbers of a folded text, casefolded, a blank between and around them; "" for none.
 
-    Compatibility forms are one (NFKC), 1,234 is 1234, and 3.5 is one number, which has no 5 in it.
+    3.5 is one number, which has no 5 in it.
     """
-    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold()
-    words = _WORD.findall(_THOUSANDS.sub(lambda number: number[0].replace(",", ""), plain))
+    words = _WORD.findall(fold(text).casefold())
     return f" {' '.join(words)} " if words else ""
 
 

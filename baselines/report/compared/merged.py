@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from quadrag.provenance import join
 from quadrag.run_record import RunRecord
 
 from ...certify.certificate import unique
@@ -66,6 +67,7 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
     return replace(
         runs[0],
         inputs=replace(runs[0].inputs, splits=splits),
+        provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
         invalid=[line for run in runs for line in run.invalid],
         partly={line: share for run in runs for line, share in run.partly.items()},

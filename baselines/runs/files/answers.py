@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.catalogue import is_called
-from quadrag.data.files import SAMPLE_SOURCE
+from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError
+from quadrag.passages import Found, find_passages
+from quadrag.reading import Unreadable
 from quadrag.records import Answer, Key, Passage, Question
 
-from ...systems.rag.reply import find_textless, find_unread, read_found
+from ...systems.system import make_answer
 from .lines import lines
 from .makers import Maker, find_maker
 
@@ -57,7 +59,7 @@ def read(
     questions: Mapping[Key, Question],
     defaults: Mapping[str, str],
     partial: bool = False,
-    source: str = "these data",
+    sample: bool = False,
 ) -> Answered:
     """Read a file of answers.
 
@@ -66,12 +68,12 @@ def read(
         questions: those that it answers, by their keys.
         defaults: ``config`` and ``split`` of lines that do not say them.
         partial: whether it may answer a part of them.
-        source: where the questions come from.
+        sample: whether the questions are those of the bundled sample.
 
     Raises:
         QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
-    places = _Places(path, questions, defaults, source)
+    places = _Places(path, questions, defaults, sample)
     passages: dict[Key, tuple[Passage, ...]] = {}
     answers: list[Answer] = []
     counts: Counter[Key] = Counter()
@@ -89,16 +91,16 @@ def read(
             raise QuadragError(f"{path}:{number} answers {_place(answer.key)} again, after line {first}; expected once")
         places_of[(answer.key, answer.sample)] = number
         answers.append(answer)
-        if row.get("passages") is not None:
-            passages[answer.key] = _read_passages(f"{path}:{number}", row["passages"])
-            unread |= dict.fromkeys(find_textless(row["passages"]))
-        elif not theirs:
-            unread |= dict.fromkeys(find_unread(row))
+        found = Found(None) if theirs else _read_passages(f"{path}:{number}", row)
+        unread |= dict.fromkeys(found.unread)
+        if found.passages is not None:
+            passages[answer.key] = found.passages
     most = max(counts.values(), default=1)
     missing = [key for key in questions if counts[key] < most and (counts[key] or theirs or not partial)]
     if theirs:
         # The authors' code leaves out what failed; here it stays in the denominator.
-        answers += [_unanswered(questions[key], sample) for key in missing for sample in range(counts[key], most)]
+        lost = ((questions[key], sample) for key in missing for sample in range(counts[key], most))
+        answers += [make_answer(*one, None, state="api_error") for one in lost]
     elif missing:
         shown = ", ".join(_place(key) for key in missing[:3]) + (", ..." if len(missing) > 3 else "")
         times = f" {most} times" if most > 1 else ""
@@ -109,10 +111,11 @@ def read(
     return Answered(answers, passages, sorted(unread), by_ids)
 
 
-def _read_passages(where: str, given: Any) -> tuple[Passage, ...]:
-    if not isinstance(given, list):
-        raise QuadragError(f"{where}: passages are a {type(given).__name__}; expected a list of ids or of objects")
-    return tuple(read_found(place, one) for place, one in enumerate(given))
+def _read_passages(where: str, row: Mapping[str, Any]) -> Found:
+    try:
+        return find_passages(row)
+    except Unreadable as error:
+        raise QuadragError(f"{where}: {error}") from None
 
 
 def read_place(path: Path) -> dict[str, str]:
@@ -137,11 +140,13 @@ def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
 class _Places:
     """Finds the question that a line answers: by what it says, by the defaults, else by the only one with its id."""
 
-    def __init__(self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], source: str) -> None:
+    def __init__(
+        self, path: Path, questions: Mapping[Key, Question], defaults: Mapping[str, str], sample: bool
+    ) -> None:
         self.questions = questions
         self._path = path
         self._defaults = defaults
-        self._sample = source.startswith(SAMPLE_SOURCE)
+        self._sample = sample
         self._benchmarks = dict.fromkeys(question.benchmark for question in questions.values())
         self._configs = dict.fromkeys(key[0] for key in questions)
         self._splits = dict.fromkeys(key[1] for key in questions)
@@ -196,28 +201,22 @@ def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
         shown = ", ".join([*map(repr, [*row][:_MOST_SHOWN]), *["..."] * (len(row) > _MOST_SHOWN)])
         cures = "; ".join(dict.fromkeys(_cure(name, row) for name in lacking))
         raise QuadragError(f"{where} has no {' and no '.join(lacking)}; found the keys {shown}; {cures}")
-    text, state = row[text_key], row.get("state", "ok")
-    if text is not None and not isinstance(text, str):
-        raise QuadragError(f"{where}: answer is a {type(text).__name__}; expected a string, or null for a failed call")
+    state, finish, usage = row.get("state", "ok"), row.get("finish_reason"), row.get("usage")
     if state not in _STATES:
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
-    if text is None and state == "ok":
-        state = "null" if text_key == "answer" else "api_error"  # which it is in files of the authors' own code
-    key = places.find(where, row)
+    if row[text_key] is None and state == "ok" and text_key != "answer":
+        state = "api_error"  # which it is in files of the authors' own code
+    finish = finish if isinstance(finish, str) else None
+    try:
+        read = read_answer(row[text_key], find_reasoning(row), state, finish)
+    except Unreadable as error:
+        raise QuadragError(f"{where}: {error}, or null for a failed call") from None
+    question = places.questions[places.find(where, row)]
     sample = row.get("sample", 0)
     if type(sample) is not int or sample < 0:
         raise QuadragError(f"{where}: sample is {sample!r}; expected a whole number from 0")
-    return Answer(
-        benchmark=places.questions[key].benchmark,
-        config=key[0],
-        split=key[1],
-        id=key[2],
-        sample=sample,
-        answer=text if state == "ok" else None,
-        state=state,
-        finish_reason=finish if isinstance(finish := row.get("finish_reason"), str) else None,
-        usage=usage if isinstance(usage := row.get("usage"), dict) else None,
-    )
+    usage = usage if isinstance(usage, dict) else None
+    return Answer(question.benchmark, *question.key, sample, *read, finish, usage)
 
 
 def _check_query(path: Path, number: int, row: Mapping[str, Any], question: Question) -> bool:
@@ -245,10 +244,6 @@ def _find_data(path: Path, row: Mapping[str, Any]) -> str | None:
         return None
     maker = find_maker(path) or Maker(path.stem, "")
     return f"expected the data that the log was made on: {maker.tell_data()}"
-
-
-def _unanswered(question: Question, sample: int) -> Answer:
-    return Answer(question.benchmark, *question.key, sample=sample, answer=None, state="api_error")
 
 
 def _place(key: Key) -> str:

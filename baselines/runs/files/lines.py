@@ -2,7 +2,7 @@
 
 Taken are any JSON Lines, or one JSON list, of objects; the prediction files of RGB's own code (``prediction``,
 ``noise_rate``); the result files of CRUD-RAG's (``results`` with ``log.generated_text``); the samples that lm-eval
-logs, the logs of Inspect and the details of lighteval. What a line says is `answers.py`'s affair.
+logs and the logs of Inspect. What a line says is `answers.py`'s affair.
 """
 
 from collections.abc import Iterator
@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_json
-from quadrag.records import guess_encoding, read_jsonl
+from quadrag.reading import guess_encoding, parse_json
+from quadrag.records import read_jsonl
 
 from . import logs
 
-_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel"}  # and what reads them in pandas
+# What is read no better than by pandas, and what reads it there.
+_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel", ".parquet": "read_parquet"}
 
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -69,7 +70,7 @@ def read_conditions(path: Path) -> tuple[str, dict[str, Any]] | None:
 
 def _convert(path: Path, reader: str) -> str:
     """Return what makes JSON Lines of a table."""
-    encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path) or "UTF-8"
+    encoding = "UTF-8" if reader == "read_excel" else guess_encoding(path.read_bytes()) or "UTF-8"
     other = "" if encoding == "UTF-8" else f", encoding={encoding!r}"
     read = f"pandas.{reader}({path.name!r}, dtype=str, keep_default_na=False{other})"
     to = path.with_suffix(".jsonl").name

@@ -1,8 +1,7 @@
 """Logs of evaluation harnesses that ran quadrag's tasks, read as lines of answers for `quadrag score`.
 
-They are the samples of lm-eval (``--log_samples``), the logs of Inspect (``.eval`` or ``.json``) and the details of
-lighteval (``details_*.parquet``). Logs of other tasks are refused. Scores in a log are left aside: they are computed
-again. Inspect is needed to read its own logs, the two others are not.
+They are the samples of lm-eval (``--log_samples``) and the logs of Inspect (``.eval``, ``.json``). Logs of other tasks
+are refused. Scores in a log are left aside: they are computed again. Inspect is needed to read its own logs.
 """
 
 import os
@@ -10,16 +9,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.reply import split_reasoning
+from quadrag.chat.reply import ReadAnswer, read_answer
 from quadrag.errors import QuadragError, tell_extra
 
 _PLACE = ("id", "config", "split")
-# Of harnesses that write their scores apart: a key of that file, the harness, and what holds the answers.
-SUMMARIES = (
-    ("n-shot", "lm-eval", "samples_*.jsonl, which --log_samples writes"),
-    ("config_general", "lighteval", "details_*.parquet, which --save-details writes"),
-)
 TASKS = "`quadrag harness lm-eval` prints where those are"
+_FAILED = ReadAnswer(None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
 _HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 
@@ -29,19 +24,15 @@ class ForeignLog(QuadragError):
 
 
 def tell_summary(whole: Any) -> str | None:
-    """Say of what a file holds whose summary it is, and what to give in its place; None where it is none."""
-    if isinstance(whole, dict) and isinstance(whole.get("results"), dict):
-        for key, name, give in SUMMARIES:
-            if key in whole:
-                return f"{name}'s summary, which holds no answers; give {give}"
+    """Say of what a file holds that it is lm-eval's summary, and what to give in its place; None where it is none."""
+    if isinstance(whole, dict) and isinstance(whole.get("results"), dict) and "n-shot" in whole:
+        return "lm-eval's summary, which holds no answers; give samples_*.jsonl, which --log_samples writes"
     return None
 
 
 def reader_of(path: Path) -> Callable[[Path], Iterator[dict[str, Any]]] | None:
-    """Return what reads a log of Inspect or of lighteval; None for a file that is neither."""
-    if path.suffix in (".eval", ".json"):
-        return read_inspect_log if path.suffix == ".eval" or _is_inspect_json(path) else None
-    return read_lighteval_details if path.suffix == ".parquet" else None  # no other form of answers is Parquet
+    """Return what reads a log of Inspect; None for another file."""
+    return read_inspect_log if path.suffix == ".eval" or (path.suffix == ".json" and _is_inspect_json(path)) else None
 
 
 def is_sample(row: Mapping[str, Any]) -> bool:
@@ -85,8 +76,8 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
     """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
 
     Yields:
-        `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `state` and
-        `finish_reason`.
+        `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `reasoning`,
+        `state` and `finish_reason`.
 
     Raises:
         QuadragError: Inspect is not installed, the file cannot be read, or it is a log of something else.
@@ -100,10 +91,11 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
             where = f"{path}: sample {sample.id}"
             raise ForeignLog(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
         # The output of a sample that failed may be that of a call before.
-        text, state = (None, "api_error") if sample.error else inspect_answer(sample.output)
+        text, reasoning, state = _FAILED if sample.error else inspect_answer(sample.output)
         stop = sample.output.stop_reason if sample.output.choices else None
         stop = "length" if stop == _CUT else stop
-        yield {**place, "sample": sample.epoch - 1, "answer": text, "state": state, "finish_reason": stop}
+        said = {"answer": text, "reasoning": reasoning, "state": state, "finish_reason": stop}
+        yield {**place, "sample": sample.epoch - 1, **said}
 
 
 def open_inspect_log(path: Path, **how: Any) -> Any:
@@ -123,43 +115,14 @@ def open_inspect_log(path: Path, **how: Any) -> Any:
         raise QuadragError(f"cannot read {path} ({reason:.200}); expected a log of Inspect") from None
 
 
-def inspect_answer(output: Any) -> tuple[str | None, str]:
-    """Return the text of an output of Inspect's models, and the state that an answer of ours has.
-
-    No text at all is an answer, as in `quadrag run`, but where a limit cut it before it began. What has no choices is
-    a failed call, or one that was never made.
-    """
+def inspect_answer(output: Any) -> ReadAnswer:
+    """Read an output of Inspect's models; one without choices is a failed call, or one that was never made."""
     if output.error or not output.choices:
-        return None, "api_error"
-    text, _ = split_reasoning(output.completion)
-    if not text and output.stop_reason == _CUT:
-        return None, "truncated"
-    return text, "ok"
-
-
-def read_lighteval_details(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield a line of answers for every detail, in the order of the data: lighteval shuffles its documents.
-
-    Yields:
-        `benchmark`, `id`, `config`, `split`, `conditions` and `answer`, which is None, with its reason as `state`,
-        where the call failed.
-
-    Raises:
-        QuadragError: the file cannot be read, or holds something else.
-    """
-    import pyarrow.parquet as pq
-    from pyarrow import ArrowException
-
-    try:
-        with pq.ParquetFile(path) as file:
-            lacks = {"doc", "model_response"} - set(file.schema_arrow.names)
-            rows = [{}] if lacks else file.read(["doc", "model_response"]).to_pylist()
-    except (OSError, ArrowException) as error:
-        why = str(error).splitlines()[0]
-        raise QuadragError(f"cannot read {path} ({why}); expected a details_*.parquet of lighteval") from None
-    lines = [_read_detail(f"{path}: row {number}", row) for number, row in enumerate(rows, 1)]
-    for _, line in sorted(lines, key=lambda pair: pair[0]):
-        yield line
+        return _FAILED
+    content = getattr(getattr(output.choices[0], "message", None), "content", None)
+    parts = content if isinstance(content, list) else []
+    thoughts = "\n".join(part.reasoning for part in parts if part.type == "reasoning")
+    return read_answer(output.completion, thoughts, finish_reason="length" if output.stop_reason == _CUT else None)
 
 
 def _is_inspect_json(path: Path) -> bool:
@@ -169,22 +132,6 @@ def _is_inspect_json(path: Path) -> bool:
     except (OSError, UnicodeDecodeError):
         return False
     return head.lstrip().startswith("{") and '"eval":' in head and '"task_registry_name":' in head
-
-
-def _read_detail(where: str, row: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Return the document's place in the data, and its line of answers."""
-    doc, response = (row[name] if isinstance(row.get(name), Mapping) else {} for name in ("doc", "model_response"))
-    specific, number = doc.get("specific"), str(doc.get("id"))
-    place = _logged(specific)
-    if place is None or not number.isdecimal():
-        raise ForeignLog(f"{where} is of no quadrag task; expected doc.specific with {', '.join(_PLACE)}")
-    texts = response.get("text")
-    if not isinstance(texts, list) or len(texts) > 1:
-        raise QuadragError(f"{where} has the replies {texts!r:.60}; expected one, or none of a call that failed")
-    failed = {} if texts else {"state": specific.get("state") or "api_error"}
-    if isinstance(asked := doc.get("original_query"), str):
-        place["query"] = asked
-    return int(number), {**place, "answer": texts[0] if texts else None, **failed}
 
 
 def _logged(said: Any) -> dict[str, str] | None:

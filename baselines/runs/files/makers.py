@@ -16,9 +16,9 @@ from quadrag.run_files import sha256
 
 from .logs import TASKS, open_inspect_log, read_inspect_log, reader_of, tell_summary
 
-# A log of one of our tasks by lm-eval or lighteval: the task, when it was made, and what the name of a copy has more.
-_NAMES = "samples_*.jsonl", "details_*.parquet"  # of logs by these two, whatever their tasks
-_LOG = re.compile(r"(?:samples|details)_(quadrag_.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.(?:jsonl|parquet)")
+# A log of one of our tasks by lm-eval: the task, when it was made, and what the name of a copy has more.
+_NAMES = "samples_*.jsonl"  # of its logs, whatever their tasks
+_LOG = re.compile(r"samples_(quadrag_.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.jsonl")
 
 
 class Maker(NamedTuple):
@@ -26,7 +26,7 @@ class Maker(NamedTuple):
 
     Attributes:
         model: as the harness names it.
-        time: all logs of one run of lm-eval or lighteval share it.
+        time: all logs of one run of lm-eval share it.
         settings: what the task was given, as ``data_dir``; None where that is not known.
         asked: how many questions the harness says it asked; None where it does not.
         graded: whether a grader of Inspect's was asked, whose verdicts are not read.
@@ -68,7 +68,7 @@ def find_logs(folder: Path) -> list[Path]:
 
 def find_foreign(folder: Path) -> list[Path]:
     """Return the logs in a folder, or below it, that are called as those of other tasks than quadrag's."""
-    return sorted(path for name in _NAMES for path in folder.rglob(name) if not is_log(path))
+    return sorted(path for path in folder.rglob(_NAMES) if not is_log(path))
 
 
 def is_log(path: Path) -> bool:
@@ -84,8 +84,8 @@ def _without_logs(folder: Path) -> QuadragError:
         if told := tell_summary(parse_json(path.read_bytes(), path)):
             return QuadragError(f"{path} is {told}")
     return QuadragError(
-        f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, *.eval, "
-        "details_quadrag_*.parquet); expected one, or a file of answers"
+        f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, *.eval); "
+        "expected one, or a file of answers"
     )
 
 
@@ -135,9 +135,6 @@ def find_maker(path: Path) -> Maker | None:
     if match is None:
         return None
     folders = path.absolute().parts[:-1]
-    if path.suffix == ".parquet":  # out/details/ORG/MODEL/TIME/details_TASK_TIME.parquet
-        start = folders.index("details") + 1 if "details" in folders else -2
-        return Maker("/".join(folders[start:-1]), match[2])
     results = path.with_name(f"results_{match[2]}.json")
     said = parse_json(results.read_bytes(), results) if results.is_file() else None
     if not isinstance(said, dict):
@@ -150,7 +147,7 @@ def find_maker(path: Path) -> Maker | None:
 
 
 def name_task(path: Path) -> str | None:
-    """Return the task that a log of lm-eval or lighteval is of, as ``rgb_noise_robustness_en``; None of other files."""
+    """Return the task that a log of lm-eval is of, as ``rgb_noise_robustness_en``; None of other files."""
     match = _LOG.fullmatch(path.name)
     return match[1].removeprefix("quadrag_") if match else None
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
+from quadrag.provenance import Provenance
 from quadrag.records import Answer, Key, Question, jsonl_text, write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -28,7 +29,7 @@ from ...core.task import Task, load_questions
 from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
-from ...scoring.short import find_short
+from ...scoring.short import count_reasoned, find_short
 from ...scoring.validity import mark_invalid
 from ...systems.rag.system import take_served
 from ..asked import read_asked, write_asked
@@ -73,7 +74,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
     order = {question.key: place for place, question in enumerate(asked)}
-    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, source=source)
+    sample = source.provenance is Provenance.SAMPLE
+    read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, sample=sample)
     answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
@@ -114,7 +116,8 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     stopped = scored.stopped
     if scored.dead and not session.dead_judge:
         stopped = f"{stopped}; score again with a judge that does"
-    run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped, source=source)
+    run = RunRecord(inputs, "stopped" if stopped else "finished", stopped=stopped)
+    run.source, run.provenance, run.held = source.text, source.provenance.value, [*source.held]
     run.data_dir, run.log = one.data_dir, logged is not None
     if logged and maker and (prompts := (maker.settings or {}).get("prompts")):
         run.given = [Path(prompts).name]
@@ -129,6 +132,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.service = asdict(evidence) if evidence else None
     run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
+    run.reasoned = count_reasoned(answers)
     run.short = find_short(answers) if logged else {}  # those of a model have failed, those of one's own system not
     marked = mark_invalid(scored.scores, run, scored.items)
     kept = describe_each(benchmark, questions, one.conditions)

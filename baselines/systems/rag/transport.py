@@ -17,8 +17,9 @@ from quadrag.chat.server import Server
 from quadrag.chat.spec import Spec
 from quadrag.chat.transport import Transport, open_session, post_json
 from quadrag.errors import QuadragError
+from quadrag.reading import Unreadable
 
-from .reply import UNREADABLE, NoAnswer, Served, Unreadable, read_reply
+from .reply import UNREADABLE, NoAnswer, Served, read_reply
 
 if TYPE_CHECKING:
     from quadrag.chat.faults import Fault

@@ -6,7 +6,6 @@ waits while it holds claims, so no two wait for each other.
 """
 
 import os
-import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +15,7 @@ from secrets import token_hex
 from quadrag.chat.ledger.file import Value
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.errors import QuadragError
-from quadrag.progress import spell
+from quadrag.progress import remark
 from quadrag.scratch import hold, is_held
 
 _LOOK = 0.2  # seconds between two looks for the replies of another run
@@ -86,12 +85,9 @@ def make_once(
             left -= found.keys()
             since = time.monotonic()
         elif not told and time.monotonic() - since > _WORTH_A_WORD:
-            print(
-                spell(
-                    f"waiting for {len(left)} replies that another run on the ledger {shelf.path} has in flight; a run "
-                    "with another --ledger waits for none"
-                ),
-                file=sys.stderr,
+            remark(
+                f"waiting for {len(left)} replies that another run on the ledger {shelf.path} has in flight; a run "
+                "with another --ledger waits for none"
             )
             told = True
 

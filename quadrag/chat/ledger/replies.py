@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import sqlite3
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -25,7 +24,7 @@ from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, r
 from quadrag.chat.ledger.parts import adopt
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
-from quadrag.progress import spell
+from quadrag.progress import remark
 
 T = TypeVar("T")
 
@@ -134,12 +133,9 @@ class Ledger:
         with self._lock:
             self._guard(read)
         if new := damaged - self.damaged:
-            print(
-                spell(
-                    f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is "
-                    "asked again, and fails under --replay"
-                ),
-                file=sys.stderr,
+            remark(
+                f"damaged rows in the ledger {self.path}: {len(new)}, which are not used; what stood there is "
+                "asked again, and fails under --replay"
             )
             self.damaged |= new
         return found

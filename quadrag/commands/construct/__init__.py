@@ -15,6 +15,7 @@ from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_bad, tell_next
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb",
@@ -86,11 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
     with _session(arguments) as session:
         made = construct(request, Maker(session.system.completer) if session else Maker())
         spent = session.system.spent if session else None
-    told = [*tell_steps(made.stages, arguments.labels), "", *tell_splits(made.splits, arguments.labels), ""]
-    print("\n".join(told))
+    write(*tell_steps(made.stages, arguments.labels), "", *tell_splits(made.splits, arguments.labels), "")
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
-    print("\n".join(wrap(speak(tell_calls(spent, currency, recipe.by_rule), arguments.labels), 80)))
-    print()
+    write(*wrap(speak(tell_calls(spent, currency, recipe.by_rule), arguments.labels), 80), "")
     tell(arguments, f"{arguments.out}: see its README.md; what was dropped stands in its stages")
     config = next(iter(made.splits)).partition("/")[0]
     tell_next(arguments, f"quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
@@ -128,7 +127,7 @@ def _estimate(arguments: argparse.Namespace, request: Any, noted: Any) -> None:
     with _session(arguments, noted) as session:
         stages, begin = estimate(request, session.system.completer if session else None)
     currency = Prices.load(arguments.prices).currency if arguments.prices else None
-    print("\n".join([*tell_steps(stages, arguments.labels), ""]))
+    write(*tell_steps(stages, arguments.labels), "")
     tell(arguments, f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
     grids = [tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)] if noted.stages else []
     print_grids(speak_grids(grids, arguments.labels))

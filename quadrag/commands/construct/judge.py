@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
+from quadrag.printing import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,15 +43,15 @@ def run(arguments: argparse.Namespace) -> int:
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
     settings = Settings(**{name: getattr(arguments, name) for name in named})
-    print(describe_labels(labels))
+    write(describe_labels(labels))
     with Ledger(arguments.ledger) as ledger:
         made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
     losses = " -> ".join(f"{loss:.3f}" for loss in made.trained.losses)
-    print(f"{made.lessons} lessons, {made.trained.steps} steps; loss on those set aside {losses}")
-    print(f"kept: pass {made.trained.kept}")
+    write(f"{made.lessons} lessons, {made.trained.steps} steps; loss on those set aside {losses}")
+    write(f"kept: pass {made.trained.kept}")
     if made.before is None:
-        print(f"{arguments.model}: no readable verdict before training")
+        write(f"{arguments.model}: no readable verdict before training")
     print_grids([*tabulate([made.before, made.after] if made.before else [made.after]), tabulate_printed()])
-    print(f"\n{arguments.out}\ncertificate: {arguments.out / CERTIFICATE}")
-    print(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
+    write(f"\n{arguments.out}\ncertificate: {arguments.out / CERTIFICATE}")
+    write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell, tell_bad
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 FORMS = ("csv", "label-studio", "argilla")
 
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         from quadrag.baselines.construct.review.sheets import write_items
 
         for path in write_items(arguments.sheet, drawn, review, arguments.form):
-            print(path)
+            write(path)
         tell(arguments, f"{len(drawn)} of {len(items)} questions")
     elif arguments.take:
         return _take(arguments, review, items)
@@ -78,7 +79,7 @@ def _conclude(arguments: argparse.Namespace, review: Any, items: Any) -> None:
     out, splits = write_human(arguments.dataset, review, grades, outcome)
     for name, n in splits.items():
         tell(arguments, f"{name}: {n} questions")
-    print(f"\n{out}")
+    write(f"\n{out}")
 
 
 def _serve(arguments: argparse.Namespace, review: Any, items: Any) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from quadrag.errors import QuadragError
+from quadrag.printing import write
 
 
 def start_estimate(arguments: argparse.Namespace) -> Any:
@@ -59,10 +60,10 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
 
     prices = Prices.load(arguments.prices) if arguments.prices else None
     if arguments.format == "json":
-        print(dumps(describe_estimate(estimate)), file=stdout)
+        write(dumps(describe_estimate(estimate)), file=stdout)
     elif not estimate.stages:
         told = "Nothing is asked: all that this needs is there already, or no model is named."
-        print(speak(told, arguments.labels), file=stdout)
+        write(speak(told, arguments.labels), file=stdout)
     else:
         cascade = arguments.judge_large is not None
         currency = prices.currency if prices else None

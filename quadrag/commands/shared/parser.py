@@ -3,12 +3,14 @@
 import argparse
 import difflib
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from quadrag import commands
 from quadrag.commands.shared import options
 from quadrag.labels import usual_labels
+from quadrag.printing import write
 from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
@@ -65,6 +67,9 @@ class _Parser(argparse.ArgumentParser):
         examples = re.sub("(?m)^  quadrag .+", rf"\g<0>{labels}", self.epilog or "")
         self.epilog = re.sub("^examples?:", lambda found: _say(found[0]), examples)
         return re.sub(r"(?m)^(\S+):$", r"\1：", super().format_help())
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        write(message, file=file or sys.stderr, end="")
 
     def error(self, message: str) -> NoReturn:
         said = spell(f"{message}; see {self.prog} --help")

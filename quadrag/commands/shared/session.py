@@ -14,6 +14,7 @@ from typing import IO, Any
 from quadrag.commands.shared import options
 from quadrag.errors import one_line
 from quadrag.labels import usual_labels
+from quadrag.printing import write
 from quadrag.progress import spell
 
 _WIDTH = 80  # columns of a usual terminal
@@ -122,9 +123,9 @@ def print_results(
             for name in dict.fromkeys(result.run.inputs.benchmark for result in results)
         ]
         described = [describe_results(group, profiles, folder) for group in groups]
-        print(dumps(described if len(described) > 1 else described[0]), file=stdout)
+        write(dumps(described if len(described) > 1 else described[0]), file=stdout)
     else:
-        print("\n".join(list_lines(results, profiles[0])), file=stdout)
+        write(*list_lines(results, profiles[0]), file=stdout)
         for line in list_warnings(results, profiles[0]):
             tell(arguments, one_line(line), to=sys.stderr)
 
@@ -134,7 +135,7 @@ def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) 
     from quadrag.baselines.tables.language import speak
 
     for line in lines:
-        print(speak(line, arguments.labels), file=to, flush=True)
+        write(speak(line, arguments.labels), file=to)
 
 
 def tell_next(arguments: argparse.Namespace, command: str, head: str = "next: ") -> None:
@@ -151,7 +152,7 @@ def shell_path(folder: object) -> str:
 
 def tell_bad(line: str) -> None:
     """Print what is wrong as one line on stderr."""
-    print(f"quadrag: {spell(one_line(line))}", file=sys.stderr)
+    write(f"quadrag: {spell(one_line(line))}", file=sys.stderr)
 
 
 def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:

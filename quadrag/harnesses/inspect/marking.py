@@ -18,6 +18,7 @@ from typing import Any
 from quadrag.baselines.core.benchmark import MetricUse
 from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.scoring.modules import ScoringInputs, compute
+from quadrag.baselines.systems.system import make_answer
 from quadrag.harnesses.examination import Examination
 from quadrag.harnesses.inspect.metrics import NOT_RUN
 from quadrag.records import Answer, Question, dumps
@@ -111,7 +112,7 @@ class Marking:
             What the judges are to be asked before the next call; [] where the marks are complete.
         """
         question = self.examination.questions[self._place[ident]]
-        answer = Answer(question.benchmark, *question.key, sample=0, answer=text, state=state)
+        answer = make_answer(question, 0, text, state=state)
         missing = []
         with _TURN:
             for metric in self._metrics[module]:

@@ -91,7 +91,7 @@ async def _reply(grader: Model, chat: Chat) -> str | Failure:
         return Failure("api_error", " ".join(str(error).split()))
     if output.stop_reason == "max_tokens":
         return Failure("truncated", "the verdict was cut by length; give the role a larger max_tokens")
-    text, state = inspect_answer(output)
+    text, _, state = inspect_answer(output)
     return Failure(state, str(output.error or "no reply")) if text is None else text
 
 
@@ -126,7 +126,7 @@ def _scorer(module: str) -> Callable[..., Scorer]:
             raise PrerequisiteError(str(error)) from None
 
         async def score(state: TaskState, target: Target) -> Score:
-            text, how = inspect_answer(state.output)
+            text, _, how = inspect_answer(state.output)
             marks = await ask_marks(marking, module, str(state.sample_id), text, how)
             return _score(text, how, marks, marking.examination.profile)
 

@@ -9,6 +9,7 @@ from quadrag import catalogue
 from quadrag.errors import QuadragError
 from quadrag.hub.cards.render import render
 from quadrag.paths import room
+from quadrag.printing import write
 from quadrag.records import write_text
 
 
@@ -35,13 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if text == card:
                 continue
             if given.check:
-                print(f"{path} is not in step with the builder of {benchmark}; run `make cards`", file=sys.stderr)
+                write(f"{path} is not in step with the builder of {benchmark}; run `make cards`", file=sys.stderr)
                 status = 1
             else:
                 write_text(path, text)
-                print(f"{path}: rewritten")
+                write(f"{path}: rewritten")
     except QuadragError as error:
-        print(error, file=sys.stderr)
+        write(error, file=sys.stderr)
         return 2
     return status
 

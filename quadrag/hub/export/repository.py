@@ -133,7 +133,7 @@ def _make_plan(benchmark: str, data_dir: str | None) -> _Plan:
             if all(missing.values()):
                 continue
         builder, source = builders.open_builder(benchmark, name, data_dir)
-        configs[name] = _Config(builder, source, builders.splits(builder))
+        configs[name] = _Config(builder, source.text, builders.splits(builder))
         decisive.append([name, configs[name].splits, builders.fingerprint(builder)])
         if left := [split for split in known.splits if split not in configs[name].splits]:
             lacking.setdefault(name, [f"the split {split}" for split in left])

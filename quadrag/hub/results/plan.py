@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import options_of
-from quadrag.data.files import FORMER_OTHER_FILE, OTHER_FILE, SAMPLE_SOURCE
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.hub.record import hub_record
 from quadrag.hub.results.notes import in_unit, same_model, write_notes
 from quadrag.hub.results.tasks import HubTask, list_hub_tasks
+from quadrag.provenance import Provenance
 from quadrag.run_files import read_scores
 from quadrag.run_record import RunRecord, read_run
 
@@ -32,12 +32,10 @@ if TYPE_CHECKING:
 FOLDER = ".eval_results"
 _NO_MODEL = "extractive"
 _NAME = r"[A-Za-z0-9][\w.-]{0,95}"
-# What `source` of run.json says of files, as `quadrag.data.files.describe` has it, and what that means.
 _OTHER_DATA = {
-    OTHER_FILE: "other files than the authors' own",
-    FORMER_OTHER_FILE: "other files than the authors' own",
-    " files, lacking ": "a part of the files",
-    " in place of ": "an example file in place of the data",
+    Provenance.PARTIAL: "a part of the authors' own data",
+    Provenance.UNVERIFIED: "unverified data",
+    Provenance.OWN: "own data",
 }
 
 
@@ -107,7 +105,7 @@ def plan_results(
         model: the model's repository, ``OWNER/NAME``.
         runs: run folders, or folders of them as ``--all`` and recipes make.
         accept_name: whether a run may have asked a model of another name, as a server names it.
-        accept_data: whether a run may be over a part of the questions, or over other files than the authors' own;
+        accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
             the notes then say so first. The bundled sample is never accepted.
         source: a web address where more about the results is, as the runs themselves; None for none.
 
@@ -185,7 +183,7 @@ def _read(folder: Path) -> _Run:
         raise QuadragError(f"{folder} is not finished ({record.stopped or record.state}); run the same command again")
     if record.invalid:
         raise QuadragError(f"{folder} is INVALID: {record.invalid[0]}")
-    if SAMPLE_SOURCE in record.source:
+    if record.whose is Provenance.SAMPLE:
         raise QuadragError(f"{folder} is a run on the bundled sample, whose questions are made up; run on real data")
     if inputs.llm == _NO_MODEL:
         raise QuadragError(f"{folder} was answered by the extractive baseline, which is no model; run with --llm")
@@ -210,7 +208,7 @@ def _find_differences(record: RunRecord) -> list[str]:
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
     options = {name: value for name, value in inputs.options.items() if name in own}
     found += [f"option {name}={value}" for name, value in options.items() if not name.endswith(("_file", "_dir"))]
-    return found + [meaning for words, meaning in _OTHER_DATA.items() if words in record.source]
+    return found + [said for whose, said in _OTHER_DATA.items() if record.whose is whose]
 
 
 def _make_results(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
+import json
 import re
 from pathlib import Path
 
@@ -67,15 +69,118 @@ def test_a_sheet_goes_out_and_comes_back(judged):
     whole = 100 * sum(one["official"] for one in values.values()) / 15
     assert re.search(rf"^rules and the judge +{whole:.1f} +– +15$", back.out, flags=re.MULTILINE), back.out
     again = judged("label", "runs/a", "--out", "sheet.csv")
-    assert again.code == 2 and "sheet.csv is there already" in again.err
+    assert again.code == 2 and "sheet.csv is there" in again.err
 
 
-def test_a_sheet_that_a_spreadsheet_saved_as_gbk_is_told_its_cure(judged):
+# How spreadsheets save a sheet: encoding, what parts cells, the end of a line.
+FORMS = {
+    "as it went out": ("utf-8-sig", ",", "\n"),
+    "without a mark": ("utf-8", ",", "\r\n"),
+    "of a decimal comma": ("utf-8-sig", ";", "\r\n"),
+    "by tabs": ("utf-8", "\t", "\n"),
+    "Unicode text": ("utf-16", "\t", "\r\n"),
+    "Unicode text without its mark": ("utf-16-le", "\t", "\r\n"),
+    "of a Chinese system": ("gb18030", ",", "\r\n"),
+    "of an old one": ("utf-8", ",", "\r"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", ["plain", "sep", "wide"])
+def test_a_sheet_is_read_as_spreadsheets_save_it(cli, form, shape):
+    encoding, sign, end = FORMS[form]
+    rows = [
+        [" ID ", "Question", "回答", "gold", "LABEL"],
+        ["1", "Capital?", f'It is "Paris"{sign} 对', "Paris", "right"],
+    ]
+    rows += [
+        ["2", "Where?", "=1+1", "Rome", "wrong"],
+        ["3", "Who?", "北京\n或上海", "北京", "对"],
+        ["", " ", "", "", ""],
+    ]
+    rows = [[*row, "", ""] for row in rows] if shape == "wide" else rows
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=sign, lineterminator=end, quoting=csv.QUOTE_ALL * (end == "\r")).writerows(rows)
+    Path("s.csv").write_bytes((f"sep={sign}{end}" * (shape == "sep") + text.getvalue()).encode(encoding))
+    done = cli("certify-judge", "s.csv", "--judge", "rule:plain", "--items", "items.csv")
+    assert done.code == 0 and "s: 3 labels (right 2, wrong 1)" in done.out, (done.out, done.err)
+    items = [[row[name] for name in ("id", "question", "answer", "gold", "label")] for row in rows_of("items.csv")]
+    assert items == [
+        ["1", "Capital?", f'It is "Paris"{sign} 对', '["Paris"]', "right"],
+        ["2", "Where?", "'=1+1", '["Rome"]', "wrong"],
+        ["3", "Who?", "北京\n或上海", '["北京"]', "right"],
+    ]
+
+
+def test_a_sheet_of_a_run_comes_back_however_it_is_saved(judged):
     judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
-    Path("gbk.csv").write_bytes(Path(fill("sheet.csv", lambda row: "对")).read_text(encoding="utf-8").encode("gbk"))
-    back = judged("label", "runs/a", "--people", "gbk.csv", "--labels", "zh")
-    assert back.code == 2
-    assert back.err == "quadrag: gbk.csv 不是 UTF-8；应为 UTF-8 的 CSV：iconv -f GB18030 -t UTF-8 gbk.csv > NEW\n"
+    said = set()
+    for encoding, sign, end in FORMS.values():
+        rows = [row | {"label": "对"} for row in rows_of("sheet.csv")]
+        with Path("back.csv").open("w", encoding=encoding, newline="") as text:
+            out = csv.writer(text, delimiter=sign, lineterminator=end, quoting=csv.QUOTE_ALL)
+            out.writerows([rows[0], *(row.values() for row in rows)])
+        back = judged("label", "runs/a", "--people", "back.csv")
+        assert back.code == 0, (encoding, sign, back.err)
+        said.add(back.out)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "answer"),
+    [
+        ("id,answer,label\n1,It’s a café — naïve,right\n2,x,wrong\n", "cp1252", "It’s a café — naïve"),
+        ("id;answer;label\n1;Größe über 5 °C;right\n2;x;wrong\n", "cp1252", "Größe über 5 °C"),
+        ("id,answer,label\n1,公司２０２３年营收５％。,right\n2,x,wrong\n", "gb18030", "公司２０２３年营收５％。"),
+        ("id\tanswer\tlabel\n1\ta, b; c\tright\n2\tx\twrong\n", "utf-16-be", "a, b; c"),
+        ("id,answer,label\n1,привет мир,right\n2,x,wrong\n", "cp1251", None),
+        ("id,answer,label\n1,台積電在臺灣的營收,right\n2,x,wrong\n", "big5", None),
+        ("id,answer,label\n1,日本語です,right\n2,x,wrong\n", "shift-jis", None),
+    ],
+)
+def test_a_sheet_is_read_in_what_its_bytes_tell_and_in_nothing_else(cli, text, encoding, answer):
+    Path("s.csv").write_bytes(text.encode(encoding))
+    done = cli("certify-judge", "s.csv", "--verdicts", "s.csv", "--items", "items.csv")
+    if answer is None:
+        assert done.code == 2 and done.err.startswith("quadrag: s.csv is not UTF-8") and done.err.count("\n") == 1
+    else:
+        assert rows_of("items.csv")[0]["answer"] == answer, done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,label\n1,right,\n2,wrong,\n", None),
+        ("id,label,,\n1,right\n2,wrong\n\n,,,\n", None),
+        ("id,label,\n1,right,a note\n2,wrong,\n", None),
+        ("id,answer,label\n1,Paris, France,right\n2,Rome,wrong\n", "s.csv:2 has 4 cells under 3 names"),
+        ("id,answer,label,why\n1,Paris, France,right,\n2,Rome,wrong,\n", "s.csv:2 has 5 cells under 4 names"),
+        ('id,answer,label\n1,"Paris,right\n2,Rome,wrong\n', "is not CSV"),
+        ("id,name,kind,label\n1,a, b,c,right,\n2,d,e,wrong\n", "s.csv:2 has 6 cells under 4 names"),
+        ("id,label,label\n1,right,wrong\n", "names the column label twice"),
+    ],
+)
+def test_a_cell_too_many_is_told_unless_it_is_blank(cli, text, said):
+    Path("s.csv").write_text(text)
+    Path("v.csv").write_text("id,verdict\n1,right\n2,wrong\n")
+    done = cli("certify-judge", "s.csv", "--verdicts", "v.csv")
+    assert (done.code, done.err) == (0, "") if said is None else done.code == 2 and said in done.err, done
+
+
+HOSTILE = ["=1+1", "'=1+1", "''=1+1", "+1 555", "-5", "'-5", "-x", "@SUM(A1)", "\t=1", "\r=1", "＝1", "'tis", "-0.25"]
+
+
+def test_no_cell_is_carried_out_and_every_text_comes_back(cli):
+    rows = [{"id": str(at), "answer": text, "label": ("right", "wrong")[at % 2]} for at, text in enumerate(HOSTILE)]
+    Path("l.json").write_text(json.dumps(rows))
+    assert cli("certify-judge", "l.json", "--judge", "rule:plain", "--items", "a.csv").code == 2, "no golds, no rule"
+    for before, after in (("l.json", "a.csv"), ("a.csv", "b.csv")):
+        cli("certify-judge", before, "--verdicts", "none.csv", "--items", after)
+    cells = [row["answer"] for row in rows_of("a.csv")]
+    assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r＝"))] == ["-5", "-0.25"], "numbers stay numbers"
+    assert [cell[cell != text :] for text, cell in zip(HOSTILE, cells, strict=True)] == HOSTILE
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert Path("a.csv").read_bytes().startswith(codecs.BOM_UTF8)
 
 
 def test_what_a_label_may_be_is_said_in_chinese(judged):
@@ -171,7 +276,7 @@ def test_a_page_to_label_on(judged):
     page = Path("label.html").read_text(encoding="utf-8")
     assert 'lang="en"' in page and "8 answers to label" in page and '<h4 id="asks">Is the answer right?</h4>' in page
     again = judged("label", "runs/a", "--out", "label.html")
-    assert again.code == 2 and "label.html is there already" in again.err
+    assert again.code == 2 and "label.html is there" in again.err
 
 
 @pytest.mark.parametrize(

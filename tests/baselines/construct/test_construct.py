@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -165,6 +168,34 @@ def test_a_folder_of_something_else_is_refused(
     assert cli.main([*line[:-1], str(tmp_path / "a")]) == 0
     assert cli.main([*line[:-1], str(tmp_path / "a"), "--seed", "1"]) == 2
     assert "made otherwise (seed)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "text"),
+    [
+        ("公告 1.txt", "gb18030", "公司２０２３年营业收入５亿元，同比增长３％。\n"),
+        ("a.md", "utf-16", "# 公告\n公司去年营业收入。\n"),
+        ("below/a.html", "gb18030", "<p>公司去年营业收入。</p>"),
+        ("a.jsonl", "gb18030", '{"text": "公司去年营业收入。"}\n'),
+        ("a.txt", "cp1252", "It’s naïve – a café.\n"),
+        ("a.txt", "big5", "台積電在臺灣的營收\n"),
+    ],
+)
+def test_a_document_in_another_encoding_is_told_with_the_command_that_converts_it(
+    name: str, encoding: str, text: str, documents: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "in"
+    shutil.copytree(documents, folder)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(text.encode(encoding))
+    assert cli.main(["construct", "rgb", "--documents", str(folder), "--out", str(tmp_path / "out")]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"quadrag: {folder / name} is not UTF-8") and err.count("\n") == 1
+    command = re.search("iconv .* > NEW$", err, flags=re.MULTILINE)
+    assert bool(command) == (encoding != "big5")
+    if command:
+        subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
+        assert (tmp_path / "NEW").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize(

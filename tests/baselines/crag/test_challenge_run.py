@@ -20,11 +20,20 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is_and_asked_once(cli, stage
     assert all(row["answer"].startswith(known[ident].query) for ident, row in answers.items()) and len(answers) == 15
     assert any("<" in row["answer"] for row in answers.values()), "the pages come with their HTML"
     info = json.loads(Path("a/run.json").read_text())
-    assert info["inputs"]["llm"] == "challenge:user_config.py#UserModel" and info["latency"]["p95"] < 30
+    assert info["inputs"]["llm"] == "challenge:user_config.py" and info["latency"]["p95"] < 30
     assert "calls: 15 made, 0 kept replies used" in out and "latency of an answer: median" in out
     code, out, _ = cli(*arguments, "--option", "time_limit=30", "--out", "b")
     assert code == 0 and "calls: 0 made, 15 kept replies used" in out
     assert stages(Path("a")) == stages(Path("b"))
+
+
+def test_what_a_model_file_thought_is_parted_off_its_answer(cli):
+    Path("mine.py").write_text(MODEL.replace('f"{query} {page}"', 'f"<think>{page}</think> {query}"'))
+    code, _, err = cli("run", "crag", "task_1_2", *SAMPLE, "--llm", "challenge:mine.py", "--ledger", "L", "--out", "a")
+    assert code == 0, err
+    known = questions()
+    for row in lines("answers.jsonl"):
+        assert row["answer"] == known[row["id"]].query and row["reasoning"]
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from chat_server import Rule
 from crag_runs import NO, SAMPLE, YES, lines, questions, scores
-from exported import copy_sample
+from exported import copy_as_authors
 
 
-def test_two_judges_are_averaged_and_the_slices_are_means_over_their_items(cli, server):
+def test_two_judges_are_averaged_and_the_slices_are_means_over_their_items(cli, server, monkeypatch):
     server.rules.append(Rule("reply", model="m", message={"content": "The Glass Orchard, I think"}))
     server.rules.append(Rule("reply", model="j", message={"content": YES}))
     server.rules.append(Rule("reply", model="k", message={"content": NO}))
     judges = ("--judge", f"{server.url}#j", "--judge", f"{server.url}#k")
     arguments = ("--retriever", "none", "--llm", f"{server.url}#m", *judges, "--ledger", "L", "--out", "a")
-    data = ("--data-dir", copy_sample("crag", Path("CRAG")), "--split", "public")
+    data = ("--data-dir", copy_as_authors("crag", Path("CRAG"), monkeypatch), "--split", "public")
     code, out, err = cli("run", "crag", "task_1_2", *data, *arguments)
     assert (code, err) == (0, "")
     found = scores()

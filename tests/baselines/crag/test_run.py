@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from crag_runs import SAMPLE, lines, private, questions, scores
-from exported import copy_sample
+from exported import copy_as_authors
 
 from quadrag.baselines.crag import finder as crag_finder
 
@@ -109,10 +109,10 @@ def test_withheld_and_blank_answers_are_not_applicable(cli):
         assert (row["n_total"], row["n_scored"], row["n_not_applicable"]) == (3, 1, 2), key
 
 
-def test_scored_answers_stand_beside_no_row_unless_their_passages_are_said(cli):
+def test_scored_answers_stand_beside_no_row_unless_their_passages_are_said(cli, monkeypatch):
     assert cli("run", "crag", "task_1_2", *SAMPLE, "--out", "a")[0] == 0
     base = ("score", "a/answers.jsonl", "--benchmark", "crag", "--config", "task_1_2", "--split", "public")
-    base = (*base, "--data-dir", copy_sample("crag", Path("CRAG")))
+    base = (*base, "--data-dir", copy_as_authors("crag", Path("CRAG"), monkeypatch))
     code, out, _ = cli(*base)
     assert code == 0 and "Published" not in out and "so none stands beside" in " ".join(out.split())
     code, out, _ = cli(*base, "--retriever", "snippets")

@@ -134,9 +134,9 @@ def test_two_samples_of_a_question_are_rated_apart(cli: Any, answered: list[str]
         ("id,rating\nx,splendid\n", "ratings.csv:2: rating is 'splendid'; expected one of perfect, acceptable"),
         ("id,rating\nx,perfect\nx,missing\n", "ratings.csv:3 names 'x' again"),
         ("id,rating\nx,perfect\n", "ratings.csv rates none of 15 answers"),
-        ("id,verdict\nx,perfect\n", "has no rating"),
-        ("", "rates none of 15 answers"),
-        ('{"id": "x", "rating": ["perfect"]}\n', "rating is \"['perfect']\""),
+        ("id,verdict\nx,perfect\n", "has no column rating"),
+        ("", "ratings.csv holds no row"),
+        ('{"id": "x", "rating": ["perfect"]}\n', "rating is '[\"perfect\"]'"),
         ("id,rating\n\0,perfect\n", "ratings.csv"),
     ],
 )

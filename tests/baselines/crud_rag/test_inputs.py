@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from exported import copy_sample
+from exported import copy_as_authors
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
@@ -75,8 +75,8 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
         assert server.requests == requests and not Path("b").exists(), "said before anything is done"
 
 
-def test_passages_of_the_users_own_by_document_and_without_scores(cli):
-    data = copy_sample("crud_rag", Path("CRUD_RAG"))
+def test_passages_of_the_users_own_by_document_and_without_scores(cli, monkeypatch):
+    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
     base = ("run", "crud_rag", "qa_2doc", "--data-dir", data, "--option", "gold=test", "--out", "a")
     assert cli(*base)[0] == 0
     rows = [row for _, row in read_jsonl(Path("a/retrieved.jsonl"))]
@@ -96,11 +96,11 @@ def test_passages_of_the_users_own_by_document_and_without_scores(cli):
     assert code == 0 and "The user's own" not in out and "Published" in out
 
 
-def test_answers_made_elsewhere_are_not_said_to_be_found_by_bm25(cli):
+def test_answers_made_elsewhere_are_not_said_to_be_found_by_bm25(cli, monkeypatch):
     rows = [json.dumps({"id": question.id, "answer": question.references}) for question in questions("qa_1doc")]
     Path("mine.jsonl").write_text("\n".join(rows), encoding="utf-8")
     base = ("score", "mine.jsonl", "--benchmark", "crud_rag", "--config", "qa_1doc")
-    base = (*base, "--data-dir", copy_sample("crud_rag", Path("CRUD_RAG")))
+    base = (*base, "--data-dir", copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch))
     code, out, err = cli(*base, "--out", "s")
     assert (code, err) == (0, "")
     assert "none stands beside" not in out, "those under the paper's usual settings do"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from exported import copy_sample
+from exported import copy_as_authors
 
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
@@ -164,7 +164,7 @@ def test_all_six_tasks_take_the_users_retriever(cli):
     code, out, err = cli("run", "crud_rag", "--all", "--data-dir", "sample", "--retriever", "none")
     assert (code, err) == (0, "")
     assert Path("runs/crud_rag-all-none-extractive/summary/scores.json").is_file()
-    assert "No row of the paper was made under these settings." in out
+    assert "No published value stands beside." in out
 
 
 def test_tasks_whose_key_a_file_lacks_are_named_and_the_others_run(cli):
@@ -208,14 +208,14 @@ def test_runs_that_one_label_would_name_alike_are_told_apart(cli):
 def test_no_printed_row_stands_beside_another_split(cli):
     base = ("run", "crud_rag", "--all", "--data-dir", "sample")
     code, out, _ = cli(*base, "--split", "full", "--out", "full")
-    assert code == 0 and "No row of the paper was made under these settings." in out
+    assert code == 0 and "No published value stands beside." in out
     assert "gpt-3.5-turbo" in cli(*base, "--out", "test").out
 
 
 @pytest.mark.slow
-def test_gold_documents_in_the_corpus_are_said_beside_printed_rows(cli):
+def test_gold_documents_in_the_corpus_are_said_beside_printed_rows(cli, monkeypatch):
     said = "Ours searched a corpus with gold=test, the published rows one without."
-    data = copy_sample("crud_rag", Path("CRUD_RAG"))
+    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
     for arguments in (("summary",), ("--all",)):
         base = ("run", "crud_rag", *arguments, "--data-dir", data)
         assert said in " ".join(cli(*base, "--option", "gold=test", "--out", f"g{arguments[0]}").out.split())

@@ -184,7 +184,7 @@ def test_ours_come_with_bounds_counts_and_the_other_profile(monkeypatch):
 
 def test_a_split_that_the_paper_does_not_print_is_told_so():
     (grid,) = tabulate([run(split="train")], ["official"])
-    assert "The paper prints nothing for this split." in grid.notes
+    assert "No published value stands beside." in grid.notes
     assert not any(line.kind == "published" for line in grid.lines)
 
 

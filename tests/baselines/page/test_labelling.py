@@ -10,11 +10,15 @@ import pytest
 from quadrag.baselines.certify.draw import Judged, draw_sheet, take_back
 from quadrag.baselines.certify.grades import find_graded
 from quadrag.baselines.page.labelling import write_labelling
-from quadrag.sheet import write_csv
+from quadrag.sheet import write_sheet
 
 EVIL = '</script><img src=x onerror="window.hit=1"><script>window.hit=1</script>, "quoted"\r\n=1+1'
 GRADED = find_graded("truthfulness")
-ITEMS = [Judged(f"id{n}", f"What is {n}?{EVIL}", f"gold {n}{EVIL}", f"It is {n}.{EVIL}", n % 2) for n in range(6)]
+STARTS = ("", "=", "'=", "-5", "@", "'")
+ITEMS = [
+    Judged(f"id{n}", f"What is {n}?{EVIL}", f"gold {n}{EVIL}", f"{start}It is {n}.{EVIL}", n % 2)
+    for n, start in enumerate(STARTS)
+]
 
 
 @pytest.fixture
@@ -67,7 +71,7 @@ def test_labels_by_keys_come_back_as_a_sheet(opened, tmp_path):
 
 def test_what_is_saved_is_the_sheet_itself_but_for_labels(opened, tmp_path):
     rows, _ = draw_sheet(ITEMS, 4, GRADED)
-    write_csv(tmp_path / "sheet.csv", rows)
+    write_sheet(tmp_path / "sheet.csv", rows)
     got, want = (
         list(csv.reader(path.open(encoding="utf-8-sig", newline="")))
         for path in (saved(opened(), tmp_path / "a.csv"), tmp_path / "sheet.csv")

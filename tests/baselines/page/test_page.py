@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, asked_of
-from exported import copy_sample
+from exported import copy_as_authors
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
@@ -175,13 +175,13 @@ def test_a_title_is_invalid_where_the_first_headline_is(campaign, tmp_path, key,
     assert f"<title>{mark}quadrag: rgb" in page and '<p class="alarm loud">INVALID, ' in page
 
 
-def test_a_page_begins_with_a_few_numbers(campaign, cli):
+def test_a_page_begins_with_a_few_numbers(campaign, cli, monkeypatch):
     page = (campaign / "noise_robustness_en" / ".." / "report.html").read_text(encoding="utf-8")
     first = page.split('<nav aria-label="On this page">')[0]
     assert 'class="cards lines"' in first and "best published" not in first, "made up"
     assert ("noise_robustness_en: all 5 splits/accuracy", "71.7") in cards(page)
     assert "orientation" in first and 'class="alarm"' not in page, "said once, and quietly"
-    data = copy_sample("rgb", Path("RGB"))
+    data = copy_as_authors("rgb", Path("RGB"), monkeypatch)
     assert cli(*RUN[:-1], data, "--out", "one").code == 0 and cli("report", "one", "--html", "one.html").code == 0
     page = Path("one.html").read_text(encoding="utf-8")
     splits = [f"{split}/accuracy" for split in ("all 5 splits", *(f"noise_{noise}" for noise in range(0, 100, 20)))]

@@ -11,7 +11,6 @@ from chat_server import ChatServer
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.runs.finished import read_result
 from quadrag.baselines.tables.draw import print_grids
-from quadrag.data.files import OTHER_FILE, UPSTREAM_SOURCE
 from quadrag.hub.record import hub_record
 
 ZH = "rgb-table7-chatgpt-zh"
@@ -35,7 +34,7 @@ def read_as_whole(folder):
     """Read the runs of a folder as they would be over all of the authors' own questions."""
     results = [read_result(path.parent) for path in sorted(Path(folder).glob("*/run.json"))]
     for result in results:
-        result.run.source, result.run.coverage, result.run.inputs.limit = UPSTREAM_SOURCE, None, None
+        result.run.provenance, result.run.coverage, result.run.inputs.limit = "authors", None, None
         rows = hub_record("rgb").rows[result.run.inputs.config]
         line = result.items[0]
         result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number)]
@@ -64,7 +63,7 @@ def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
     said = "Recipe rgb-table7-chatgpt-zh: published row chatgpt-zh (gpt-3.5-turbo); asked: m; prompts: ours."
     why = (
         "Not replicated: another model (m, the row is by gpt-3.5-turbo); the bundled sample, which is made up; "
-        "1 of 100 questions. "
+        "1 of 12 questions. "
     )
     for shown in (out, " ".join(cli("report", "r").out.split())):
         assert f"{why}- ~: the published row of the recipe, which is not replicated. " in shown
@@ -85,8 +84,9 @@ def test_what_keeps_a_run_from_its_row_is_one_line_with_all_reasons(run, cli):
         (lambda one: one.run.row.update(changed="seed 1 (recipe none)"), "seed 1 (recipe none)"),
         (lambda one: one.run.given.append("answers.jsonl"), "files of the user's own (answers.jsonl)"),
         (lambda one: one.run.inputs.splits.append("mine"), "split mine (recipe test)"),
-        (lambda one: setattr(one.run, "source", f"D (x: {OTHER_FILE})"), "a data file that is not the authors' own"),
-        (lambda one: setattr(one.run, "source", "D (1 of 2 files, lacking x)"), "a part of the corpus"),
+        (lambda one: setattr(one.run, "provenance", "own"), "own data"),
+        (lambda one: setattr(one.run, "provenance", "unverified"), "unverified data"),
+        (lambda one: setattr(one.run, "provenance", "partial"), "a part of the authors' own data"),
         (lambda one: one.items.pop(), "99 of 100 questions"),
         (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
         (lambda one: one.run.invalid.append("x"), "INVALID scores"),
@@ -210,11 +210,12 @@ def test_the_second_profile_is_explained_under_the_first_table_that_shows_it(cli
 
 def test_programs_are_told_which_row_it_is_and_what_keeps_from_it(run, cli):
     found = json.loads(cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--json", "--out", "x").out)
-    assert (found["recipe"], found["not_replicated"], found["coverage"]) == (None, [], "12 of 300")
+    assert (found["recipe"], found["not_replicated"], found["coverage"]) == (None, [], None)
+    assert found["provenance"] == "sample"
     out = run(ZH, "--json", "--out", "r")
     found = json.loads(out)
     assert (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
-    assert found["not_replicated"] == ["the bundled sample, which is made up", "1 of 100 questions"]
+    assert found["not_replicated"] == ["the bundled sample, which is made up", "1 of 12 questions"]
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
 
 
@@ -229,7 +230,7 @@ def test_lines_for_logs_are_told_apart_and_what_misleads_stands_on_stderr(cli, t
     assert {place.format("none"), place.format("own")} < set(names)
     assert "PARTIAL: the first 5 of 12 questions.\n" in err
     assert err.count("INVALID, ") == 1
-    assert "Not replicated: the bundled sample, which is made up; INVALID scores; 5 of 100 questions.\n" in err
+    assert "Not replicated: the bundled sample, which is made up; INVALID scores; 5 of 12 questions.\n" in err
 
 
 def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from exported import copy_sample
+from exported import copy_as_authors
 
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
@@ -46,8 +46,8 @@ def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name):
     assert {one.key for one in hub_record(name).headlines} <= set(benchmark.headlines), "the Hub's are among them"
 
 
-def test_a_summary_is_what_a_newcomer_reads(cli):
-    data = copy_sample("crud_rag", Path("CRUD_RAG"))  # as the authors' own, which the sample is not
+def test_a_summary_is_what_a_newcomer_reads(cli, monkeypatch):
+    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)  # as the authors' own, which the sample is not
     code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", "--data-dir", data, "--out", "a")
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -68,8 +68,8 @@ def test_a_summary_is_what_a_newcomer_reads(cli):
     assert cli("report", "a").out.strip() == out.partition("\n")[2].rpartition("\n\n")[0].strip()
 
 
-def test_what_is_better_than_the_best_published_by_a_quirk_alone_is_told(cli):
-    data = str(copy_sample("crud_rag", Path("CRUD_RAG")))
+def test_what_is_better_than_the_best_published_by_a_quirk_alone_is_told(cli, monkeypatch):
+    data = str(copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch))
     task = Task("crud_rag", "summary", data_dir=data)
     golds = {one.id: str(one.references) for one in load_questions(task, load("crud_rag"))[0]}
     told = "Better than the best published by the official profile alone, not corrected: bleu."
@@ -94,8 +94,8 @@ def test_beside_made_up_data_no_published_value_stands_and_a_line_says_why(cli):
     assert why in cli("report", "a").out
 
 
-def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answers_of_crag):
-    data = ("--data-dir", copy_sample("crag", Path("CRAG")))
+def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answers_of_crag, monkeypatch):
+    data = ("--data-dir", copy_as_authors("crag", Path("CRAG"), monkeypatch))
     code, out, _ = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *data)
     assert code == 0 and "Published" not in out and "name yours with --retriever" in " ".join(out.split())
     asked = ("--benchmark", "crag", "--config", "task_1_2", "--retriever", "none", *data)
@@ -108,11 +108,11 @@ def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answer
     assert "best published" not in cli("score", answers_of_crag, *asked, "--profile", "corrected").out
 
 
-def test_it_is_said_whose_prompts_the_printed_rows_are_by(cli):
+def test_it_is_said_whose_prompts_the_printed_rows_are_by(cli, monkeypatch):
     from chat_server import ChatServer
 
     said = "The prompts are quadrag's, those of the published rows the authors'."
-    data = ("--data-dir", copy_sample("rgb", Path("RGB")))
+    data = ("--data-dir", copy_as_authors("rgb", Path("RGB"), monkeypatch))
     one = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
     with ChatServer(text="Oslo", models=["m"]) as server:
         asked = ("--llm", server.url, "--limit", "2")

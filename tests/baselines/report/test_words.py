@@ -14,7 +14,6 @@ from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.paired.pairs import pair_results, pair_slices
 from quadrag.baselines.report.compared.said.verdict import write_pair
 from quadrag.baselines.tables.language import speak
-from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.stats import Interval, Pair, items_needed
 
 
@@ -75,9 +74,10 @@ def test_what_is_undecided_is_told_with_what_would_decide_it() -> None:
     assert words(run(first), run(second))[0] == said
     told = f"To show a difference of this size would probably take: about {float(f'{more:.2g}'):,.0f} more"
     assert needed(run(first), run(second)) == f"{told} questions, but only 700 are left (rouge_l)."
-    on_sample = run(first), run(second)
-    on_sample[0].run.source = SAMPLE_SOURCE
-    assert needed(*on_sample).endswith(" more questions (rouge_l)."), "nothing is known of more samples"
+    for whose in ("sample", "own", "unverified"):
+        on_others = run(first), run(second)
+        on_others[0].run.provenance = whose
+        assert needed(*on_others).endswith(" more questions (rouge_l)."), "nothing is known of more of them"
     whole = [np.tile(one, 8) for one in (first, first + (noise - noise.mean()) + 0.002)]
     assert needed(*map(run, whole)).endswith(" more questions, but none is left (rouge_l).")
     hal = {"metric": "omnieval", "key": "hal"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from exported import copy_sample
+from exported import copy_as_authors
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.settings import Retrieval
@@ -84,8 +84,8 @@ def test_no_index_that_could_miss_what_is_left_is_asked():
     assert isinstance(Dense(Retrieval(index="faiss", where="gold=true"))._index, Exact)
 
 
-def test_a_run_says_so_and_stands_beside_no_printed_number(cli):
-    data = copy_sample("crud_rag", Path("CRUD_RAG"))
+def test_a_run_says_so_and_stands_beside_no_printed_number(cli, monkeypatch):
+    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
     run = ("run", "crud_rag", "qa_1doc", "--data-dir", data, "--limit", "2", "--llm", "extractive")
     for name, more in (("all", ()), ("part", ("--where", "gold=false"))):
         assert cli(*run, *more, "--out", name).code == 0

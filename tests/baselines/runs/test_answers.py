@@ -96,6 +96,7 @@ def test_our_own_file_comes_back_as_it_was(read):
             "id": ident,
             "sample": sample,
             "answer": None if ident == "1" else "x\u2028y",
+            "reasoning": "why" if ident == "2" else None,
             "state": "truncated" if ident == "1" else "ok",
             "finish_reason": "stop",
             "usage": {"prompt_tokens": 3},

@@ -1,4 +1,4 @@
-"""Logs of lm-eval, Inspect and lighteval as lines of answers: what is read, what is refused. No harness is needed."""
+"""Logs of lm-eval and Inspect as lines of answers: what is read, what is refused. No harness is needed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from quadrag.baselines.runs.files.lines import lines
@@ -17,7 +15,6 @@ from quadrag.baselines.runs.files.logs import (
     inspect_answer,
     is_sample,
     read_inspect_log,
-    read_lighteval_details,
     read_sample,
     reader_of,
 )
@@ -73,7 +70,8 @@ def output(text: str | None, reason: str = "stop", error: str | None = None) -> 
     ],
 )
 def test_an_output_is_an_answer_or_has_the_state_of_quadrag_run(given: Any, text: str | None, state: str) -> None:
-    assert inspect_answer(given) == (text, state)
+    read = inspect_answer(given)
+    assert (read.text, read.state) == (text, state)
 
 
 @pytest.mark.skipif(find_spec("inspect_ai") is None, reason="Inspect is not installed")
@@ -107,7 +105,6 @@ def test_a_sample_that_failed_has_no_answer_and_one_that_was_cut_says_so(tmp_pat
         ("b.json", '{"version": 2, "eval": {"task_registry_name": "x"}}', read_inspect_log),
         ("c.json", '{"results": []}', None),
         ("d.jsonl", '{"id": "1", "answer": "eval"}', None),
-        ("e.parquet", "", read_lighteval_details),
         ("none.json", None, None),
     ],
 )
@@ -126,55 +123,10 @@ def test_without_inspect_a_log_is_refused_in_one_line(tmp_path: Path) -> None:
         list(read_inspect_log(tmp_path / "a.eval"))
 
 
-def test_details_are_read_as_answers_in_the_order_of_the_data(tmp_path: Path) -> None:
-    file = tmp_path / "details_x.parquet"
-    replies = [("10", ["b"], "ok"), ("9", [], "truncated"), ("2", [""], "ok")]
-    place = {"config": "all", "split": "auto"}
-    rows = [
-        {"doc": {"id": at, "specific": {**place, "id": f"q{at}", "state": state}}, "model_response": {"text": texts}}
-        for at, texts, state in replies
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), file)
-    assert list(read_lighteval_details(file)) == [
-        {**place, "id": "q2", "answer": ""},
-        {**place, "id": "q9", "answer": None, "state": "truncated"},
-        {**place, "id": "q10", "answer": "b"},
-    ]
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"doc": {"id": "0", "specific": {"id": "7"}}, "model_response": {"text": ["a"]}}, "is of no quadrag task"),
-        ({"question": "?"}, "is of no quadrag task; expected doc.specific with id, config, split"),
-        (
-            {
-                "doc": {"id": "0", "specific": {"id": "7", "config": "all", "split": "auto"}},
-                "model_response": {"text": ["a", "b"]},
-            },
-            r"has the replies \['a', 'b'\]; expected one",
-        ),
-    ],
-)
-def test_other_details_are_refused(row: dict[str, Any], said: str, tmp_path: Path) -> None:
-    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "details.parquet")
-    with pytest.raises(QuadragError, match=f"row 1 {said}"):
-        list(read_lighteval_details(tmp_path / "details.parquet"))
-
-
-def test_a_file_that_is_no_parquet_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "details.parquet").write_text('{"id": "1"}')
-    with pytest.raises(QuadragError, match=r"cannot read .*details\.parquet \(.*\); expected a details_"):
-        list(read_lighteval_details(tmp_path / "details.parquet"))
-    with pytest.raises(QuadragError, match=r"cannot read .*none\.parquet"):
-        list(read_lighteval_details(tmp_path / "none.parquet"))
-
-
 @pytest.mark.parametrize(
     ("summary", "said"),
     [
         ({"results": {}, "configs": {}, "n-shot": {}}, "is lm-eval's summary, which holds no answers; give samples_"),
-        ({"config_general": {}, "results": {}}, "is lighteval's summary, which holds no answers; give details_"),
     ],
 )
 def test_the_summary_of_a_harness_is_told_from_its_answers(summary: dict[str, Any], said: str, tmp_path: Path) -> None:

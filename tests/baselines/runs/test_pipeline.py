@@ -25,7 +25,7 @@ def test_the_stage_files_of_a_run(cli, server, judge, stages):
     assert [row["id"] for row in retrieved] == [str(i) for i in range(12)]
     assert set(retrieved[0]) == {"benchmark", "config", "split", "id", "passages"}
     assert set(retrieved[0]["passages"][0]) == {"id", "title", "text", "score"} and len(retrieved[0]["passages"]) == 5
-    fields = {"benchmark", "config", "split", "id", "sample", "answer", "state", "finish_reason", "usage"}
+    fields = {"benchmark", "config", "split", "id", "sample", "answer", "reasoning", "state", "finish_reason", "usage"}
     assert all(set(row) == fields for row in answers)
     for row, asked in zip(answers, retrieved, strict=True):
         assert (row["config"], row["split"], row["id"]) == (asked["config"], asked["split"], asked["id"])
@@ -104,11 +104,13 @@ def test_what_a_model_says_may_be_any_text(cli, stages):
 def test_reasoning_is_kept_apart_from_the_answer(cli):
     with ChatServer(text="<think>It may be Oslo.</think>\nI give up.") as server:
         assert cli(*ONE, *llm(server), "--limit", 1, "--out", "r").code == 0
-    assert rows("r/answers.jsonl")[0]["answer"] == "I give up."
+    (answer,) = rows("r/answers.jsonl")
+    assert (answer["answer"], answer["reasoning"]) == ("I give up.", "It may be Oslo.")
     with sqlite3.connect("L") as ledger:
         (value,) = ledger.execute("SELECT value FROM replies").fetchone()
     assert json.loads(value)["reasoning"] == "It may be Oslo."
-    assert b"may be Oslo" not in b"".join(path.read_bytes() for path in Path("r").iterdir())
+    others = [path for path in Path("r").iterdir() if path.name != "answers.jsonl"]
+    assert b"may be Oslo" not in b"".join(path.read_bytes() for path in others)
 
 
 def test_a_recipe_runs_its_row_with_its_model_and_temperature(cli):

@@ -398,20 +398,6 @@ def test_a_folder_without_logs_is_told_from_one_without_those_asked_for(
     assert "none holds logs, as samples_gsm8k_1.jsonl, but of no quadrag tasks" in cli("score", "none").err
 
 
-def test_lighteval_s_folder_names_the_model(tmp_path: Path) -> None:
-    file = (
-        tmp_path
-        / "details"
-        / "org"
-        / "m"
-        / "2026-01-01T00-00-00.1"
-        / "details_quadrag_rgb_x|0_2026-01-01T00-00-00.1.parquet"
-    )
-    maker = find_maker(file)
-    assert maker is not None and maker[:3] == ("org/m", "2026-01-01T00-00-00.1", None)
-    assert find_maker(tmp_path / "mine.jsonl") is None
-
-
 def test_a_cut_log_and_those_of_other_tasks_do_not_keep_the_rest_from_being_scored(
     cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

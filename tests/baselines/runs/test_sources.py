@@ -1,12 +1,11 @@
 """A part of the questions is never taken for all of them, nor one dataset for another."""
 
-import shutil
 from pathlib import Path
 
 import pytest
+from exported import copy_as_authors
 
 import quadrag
-from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
 ONE = ("run", "rgb", "counterfactual_robustness_en", "--llm", "extractive")
@@ -14,13 +13,9 @@ MANY = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")  # five spl
 
 
 @pytest.fixture
-def part(tmp_path):
-    """A folder with 12 of the 100 questions of a file."""
-    folder = tmp_path / "part"
-    folder.mkdir()
-    (found,) = sample_dir("rgb").rglob("en_fact.json")
-    shutil.copy(found, folder)
-    return folder
+def part(tmp_path, monkeypatch):
+    """A folder with 12 of the 100 questions of a file, as far as a script knows."""
+    return copy_as_authors("rgb", tmp_path / "part", monkeypatch)
 
 
 @pytest.mark.slow
@@ -50,7 +45,7 @@ def test_runs_with_one_limit_are_told_of_in_one_line(cli):
 
 def test_a_part_of_a_file_is_counted_and_told_wherever_a_run_is_shown(cli, part):
     out = cli(*ONE, "--data-dir", part, "--limit", 5, "--out", "r").out
-    assert "en_fact.json: not the authors' own file, 12 of 100 questions)." in " ".join(out.split())
+    assert "a part of the authors' own data, 12 of 100 questions)." in " ".join(out.split())
     told = "PARTIAL: the first 5 of 12 questions; the files that were read hold 12 of all 100 questions."
     assert out.count("PARTIAL") == 1 and told in " ".join(out.split())
     assert Path("r/report.html").read_text("utf-8").count(told) == 1
@@ -63,15 +58,16 @@ def test_a_part_of_a_file_is_counted_and_told_wherever_a_run_is_shown(cli, part)
 
 def test_a_folder_with_other_data_is_refused_in_words(cli, part):
     assert cli(*ONE, "--data-dir", "sample", "--out", "r").code == 0
-    text = (part / "en_fact.json").read_text("utf-8").splitlines()
-    (part / "en_fact.json").write_text("\n".join(text[:8]), "utf-8")
+    (file,) = Path(part).rglob("en_fact.json")
+    text = file.read_text("utf-8").splitlines()
+    file.write_text("\n".join(text[:8]), "utf-8")
     ran = cli(*ONE, "--data-dir", part, "--out", "r")
     words = f"r holds a run on the bundled sample; this one is on {part}: name another folder with --out"
     assert ran.code == 2 and words in ran.err
     assert cli(*ONE, "--data-dir", part, "--out", "p").code == 0
-    (part / "en_fact.json").write_text("\n".join(text[:7]), "utf-8")
+    file.write_text("\n".join(text[:7]), "utf-8")
     ran = cli(*ONE, "--data-dir", part, "--out", "p")
-    assert ran.code == 2 and "8 of 100 questions); this one is on" in ran.err and "7 of 100 questions)" in ran.err
+    assert ran.code == 2 and "p holds a run with other questions; name another folder with --out" in ran.err
 
 
 def test_other_prompts_are_refused_in_words(cli, server):

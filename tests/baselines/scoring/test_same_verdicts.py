@@ -6,7 +6,7 @@ import re
 
 import pytest
 from chat_server import ChatServer, asked_of
-from exported import copy_sample
+from exported import copy_as_authors
 from judged_runs import CRAG, REJECTION, REJECTION_FILE, run
 
 import quadrag
@@ -88,8 +88,14 @@ def test_every_judged_metric_is_told_of(place, said, told, tmp_path, capsys):
     assert f"All {told}" in " ".join(capsys.readouterr().out.split())
 
 
-def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no_published_value(tmp_path, capsys):
-    asked = [*CRAG[: CRAG.index("sample")], copy_sample("crag", tmp_path / "CRAG"), *CRAG[CRAG.index("sample") + 1 :]]
+def test_what_rests_on_verdicts_that_are_the_same_is_marked_and_stands_beside_no_published_value(
+    tmp_path, capsys, monkeypatch
+):
+    asked = [
+        *CRAG[: CRAG.index("sample")],
+        copy_as_authors("crag", tmp_path / "CRAG", monkeypatch),
+        *CRAG[CRAG.index("sample") + 1 :],
+    ]
     with ChatServer(models=["j"], text='{"score": 1}') as judge:
         assert run(tmp_path, asked, "--llm", "extractive", "--judge", f"{judge.url}#j") == 0
     marked = re.compile(r"^ *(truthfulness|accuracy|hallucination) +\d+\.\d! .+ 10 of 10 *$", re.MULTILINE)

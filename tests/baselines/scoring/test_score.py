@@ -29,9 +29,9 @@ def asked(config, golds, split="test"):
 
 def answered(questions, texts):
     return [
-        Answer("rgb", *key, 0, text if text not in ("api_error", "truncated") else None, "ok")
+        Answer("rgb", *key, 0, text)
         if text not in ("api_error", "truncated")
-        else Answer("rgb", *key, 0, None, text)
+        else Answer("rgb", *key, 0, None, state=text)
         for key, text in zip(questions, texts, strict=True)
     ]
 

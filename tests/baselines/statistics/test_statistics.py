@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import hashlib
 import json
 import math
 import shutil
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from quadrag import catalogue
 from quadrag.baselines.core.benchmark import known
 from quadrag.baselines.statistics.record import ALL, Counts, load_statistics
 from quadrag.data.files import sample_dir
@@ -128,9 +130,16 @@ def test_the_real_files(cli: Any, statistics: Any, real_data: Callable[[str], Pa
     assert "not there: task_1_2 (validation) needs rows of validation in dev_data.jsonl.bz2" in done.err
 
 
-def test_a_part_is_said_to_be_one_and_the_sample_is_none(cli: Any, tmp_path: Path) -> None:
+def test_a_part_is_said_to_be_one_and_the_sample_is_none(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copy(sample_dir("rgb") / "en_refine.json", tmp_path)
-    done = cli("list", "rgb", "--statistics", "--data-dir", tmp_path)
+    here = ("list", "rgb", "--statistics", "--data-dir", tmp_path)
+    assert PART not in cli(*here).out, "own data"
+    content = (tmp_path / "en_refine.json").read_bytes()
+    sums = (len(content), hashlib.sha256(content).hexdigest(), None)
+    monkeypatch.setitem(catalogue.builder_class("rgb").FILES, "en_refine.json", sums)
+    done = cli(*here)
     assert done.code == 0 and PART in done.out
     assert "not there: counterfactual_robustness_zh (test) needs zh_fact.json" in done.err
     assert PART not in cli("list", "rgb", "--statistics", "--data-dir", "sample").out

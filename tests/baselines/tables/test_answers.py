@@ -10,10 +10,11 @@ from told_answers import OWN, RAISE
 
 import quadrag
 from quadrag.baselines.report.compared.merged import merge_runs
-from quadrag.baselines.systems.rag.reply import find_unread, read_reply
+from quadrag.baselines.systems.rag.reply import read_reply
 from quadrag.baselines.tables.answers import note_answers
 from quadrag.baselines.tables.grid import Alarm
 from quadrag.cli import main
+from quadrag.passages import find_unread
 from quadrag.records import write_jsonl
 
 PLACE = ("crud_rag", "qa_1doc")
@@ -63,7 +64,7 @@ def test_texts_of_passages_under_another_name_are_told_where_no_id_is_known(tmp_
         assert main([*scored, "--out", ident[:4]]) == 0
         assert (told in quadrag.result(ident[:4]).notes) == bool(said)
     served = read_reply("json", {"answer": "x", "passages": [{"id": "d", "content": "t"}, {"id": "e", "text": "t"}]})
-    assert served["unread"] == ("passages.content",), "over HTTP the contract's names alone are read"
+    assert [one.text for one in served["passages"]] == ["t", "t"] and not served["unread"]
 
 
 def test_texts_alone_are_known_or_count_as_missed(tmp_path, monkeypatch):

@@ -268,15 +268,14 @@ def test_a_title_has_chinese_signs_between_its_parts():
             "不完整：回答了 200 题中的 50 题；所读文件只有全部 300 题中的 200 题。",
         ),
         (
-            "Ours on: revised data (made after the paper); /RGB (zh_refine.json: not the authors' own file, 200 of 300 "
-            "questions), as prepared.",
-            "本次数据：论文之后的修订数据；/RGB（zh_refine.json：不是作者发布的原文件，300 题中只有 200 题），"
-            "用已准备好的。",
+            "Ours on: revised data (made after the paper); /RGB (zh_refine.json: a part of the authors' own data, 200 "
+            "of 300 questions), as prepared.",
+            "本次数据：论文之后的修订数据；/RGB（zh_refine.json：作者数据的一部分，300 题中的 200 题），用已准备好的。",
         ),
         (
-            "Ours on: /d (split_merged.json: not the authors' own file); corpus: /d (36 of 48 files, lacking "
+            "Ours on: /d (split_merged.json: unverified); corpus: /d (36 of 48 files, lacking "
             "documents_12_part_1 to documents_17_part_3, documents_2 and 3 more; the authors' own files).",
-            "本次数据：/d（split_merged.json：不是作者发布的原文件）；语料：/d（48 个文件中只有 36 个，缺少 "
+            "本次数据：/d（split_merged.json：未核实）；语料：/d（48 个文件中只有 36 个，缺少 "
             "documents_12_part_1 至 documents_17_part_3，documents_2 及另外 3 个；作者发布的原文件）。",
         ),
         ("/d; corpus: http://h/a", "/d；语料：http://h/a"),

@@ -98,7 +98,7 @@ def test_bad_input_is_told_in_chinese(cli, typed, line):
             "mine.jsonl:1：noise_robustness_en 中没有 id“z z z”；这里的数据是自带样例，用 --data-dir 写出别的数据；"
             "id 应为 `quadrag questions` 给出的",
         ),
-        ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 的类型是 int；应为字符串，失败的请求写 null"),
+        ('{"id": "0", "answer": 3}', "mine.jsonl:1：answer 是整数 3；应为字符串，失败的请求写 null"),
     ],
 )
 def test_a_bad_file_of_answers_is_told_in_chinese(cli, tmp_path, held, line):
@@ -217,7 +217,7 @@ def test_a_dead_server_is_told_in_chinese():
             "函数最初的 8 次调用全部失败，不再调用；第一次返回了 tuple；应为文本形式的回答、(answer, passages)，"
             "或含 answer（及可能的 passages）的字典；请改正函数后再次运行",
         ),
-        ("unparsable: returned passages as a str; expected a list", "读不懂：返回的 passages 是 str；应为 list"),
+        ("unparsable: passages are a str; expected a list", "读不懂：片段的类型是 str；应为 list"),
         ("raised: ValueError: all, no; x. (f, b.py:4)", "函数抛出异常：“ValueError: all, no; x. (f, b.py:4)”"),
         (
             "x.csv holds no row; expected a line of names (id and label) and a row for each item",

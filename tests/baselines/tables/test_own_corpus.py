@@ -1,7 +1,7 @@
 """What is said of the corpus that a system of one's own searched: with gold documents, without, or a part of it."""
 
 import pytest
-from exported import copy_sample
+from exported import copy_as_authors
 
 import quadrag
 from quadrag.baselines.report.run import tabulate_run
@@ -15,7 +15,7 @@ LEFT_OUT = "the authors leave the gold documents out of this corpus, --option go
 def notes(tmp_path, monkeypatch):
     """The notes of a system that returns the passages that a function picks from a corpus with gold documents."""
     monkeypatch.chdir(tmp_path)
-    data = copy_sample(PLACE[0], tmp_path / "CRUD")
+    data = copy_as_authors(PLACE[0], tmp_path / "CRUD", monkeypatch)
 
     def measure(pick, folder=data):
         corpus = list(quadrag.corpus(PLACE[0], data_dir="sample", gold="test"))

@@ -34,7 +34,7 @@ def test_every_layout_will_do(tmp_path: Path) -> None:
     whole.write_bytes(b"".join((sample / name).read_bytes() for name in names[1:]))
     assert {config: rows(config, "public", joined) for config in expected} == expected
     _, source = builders.open_builder("crag", "task_3", str(joined))
-    assert source == f"{joined} (crag_task_3_dev_v5.tar.bz2: not the authors' own file)"
+    assert source.text == f"{joined} (crag_task_3_dev_v5.tar.bz2: unverified)"
     # A part that was left beside the joined archive is not read as well.
     shutil.copy(sample / names[1], joined / names[1])
     assert rows("task_3", "public", joined) == expected["task_3"]
@@ -71,9 +71,9 @@ def test_the_example_stands_in_where_nothing_else_is_there(tmp_path: Path) -> No
     put(tmp_path, bz2.compress(lines(record(1), record(3))), EXAMPLE)
     for config in ("qa", "task_1_2"):
         builder, source = builders.open_builder("crag", config, str(tmp_path))
-        assert source == (
+        assert source.text == (
             f"{tmp_path} (the example file dev_data.jsonl.bz2 in place of {Path(FIVE['v5']).name}; "
-            "dev_data.jsonl.bz2: not the authors' own file)"
+            "dev_data.jsonl.bz2: unverified)"
         )
         assert builders.splits(builder) == ["public"]
         assert [row["id"] for row in builders.rows(builder, "public")] == ["id-1", "id-3"]
@@ -97,7 +97,7 @@ def test_the_pinned_example_counts_as_upstream_s(tmp_path: Path, monkeypatch: py
     cls = catalogue.builder_class("crag")
     facts = (len(content), hashlib.sha256(content).hexdigest(), None)
     monkeypatch.setattr(cls, "FILES", {**cls.FILES, EXAMPLE: facts})
-    assert builders.open_builder("crag", "qa", str(tmp_path))[1].endswith("v5.jsonl.bz2; the authors' own files)")
+    assert builders.open_builder("crag", "qa", str(tmp_path))[1].text.endswith("v5.jsonl.bz2; the authors' own files)")
 
 
 def test_a_split_without_a_row_is_left_out_and_named(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_the_private_split_comes_from_the_user_s_file(
         ]
         assert rows("qa", "private", folder, private_file=own) == [{key: row[key] for key in QA} for row in found]
     builder, source = builders.open_builder("crag", "qa", str(tmp_path), {"private_file": str(own)}, "private")
-    assert source == f"{tmp_path} (held back.jsonl: not the authors' own file)"
+    assert source.text == f"{tmp_path} (held back.jsonl: unverified)"
     assert builders.splits(builder) == ["private"]
     builder, _ = builders.open_builder("crag", "qa", builders.SAMPLE, {"private_file": str(own)})
     assert builders.splits(builder) == ["validation", "public", "private"]
@@ -147,7 +147,7 @@ def test_the_private_split_comes_from_the_user_s_file(
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")  # nothing listens there
     builder, source = builders.open_builder("crag", "qa", None, {"private_file": str(own)}, "private")
-    assert source == str(own)
+    assert source.text == str(own)
     assert [row["id"] for row in builders.rows(builder, "private")] == ["id-0", "id-1"]
 
 

@@ -26,7 +26,7 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path
     for config in done.built:
         for split in ("validation", "public"):
             builder, source = builders.open_builder("crag", config, split=split)
-            assert source.endswith("not the authors' own file), as prepared")
+            assert source.text.endswith("unverified), as prepared")
             assert list(builders.rows(builder, split)) == rows(config, split)
 
 

@@ -35,9 +35,9 @@ def root(real_data: Callable[[str], Path]) -> Path:
 @pytest.fixture(scope="module")
 def paged(root: Path) -> list[dict[str, Any]]:
     builder, source = builders.open_builder("crag", "task_1_2", str(root))
-    assert source == (
+    assert source.text == (
         f"{root} (the example file dev_data.jsonl.bz2 in place of crag_task_1_and_2_dev_v5.jsonl.bz2; "
-        "dev_data.jsonl.bz2: not the authors' own file)"
+        "dev_data.jsonl.bz2: unverified)"
     )
     assert builders.splits(builder) == ["public"]
     return list(builders.rows(builder, "public"))
@@ -88,6 +88,6 @@ def test_the_example_is_prepared_in_part(
     assert list(done.lacking) == ["task_3"]
     assert done.partial["qa"][0] == "rows of validation in dev_data.jsonl.bz2 (it holds public)"
     builder, source = builders.open_builder("crag", "task_1_2", split="public")
-    assert source.startswith(f"{root} (the example file dev_data.jsonl.bz2 in place of ")
-    assert source.endswith(", as prepared")
+    assert source.text.startswith(f"{root} (the example file dev_data.jsonl.bz2 in place of ")
+    assert source.prepared
     assert list(builders.rows(builder, "public")) == paged

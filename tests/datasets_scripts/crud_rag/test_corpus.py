@@ -119,7 +119,7 @@ def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
     builder, source = builders.open_builder("crud_rag", "corpus", str(with_gold), {"gold": "test"})
     assert builder.config.files_of("corpus")[-1] == builder.config.files[-1] == SPLIT
     assert len(builder.config.files) == 49
-    assert "(3 of 49 files, lacking documents_dup_part_1_part_2 to documents_dup_part_15_part_3, doc" in source
+    assert "(3 of 49 files, lacking documents_dup_part_1_part_2 to documents_dup_part_15_part_3, doc" in source.text
     (with_gold / SPLIT).unlink()
     with pytest.raises(QuadragError) as caught:
         rows("corpus", "corpus", with_gold, gold="test")

@@ -50,7 +50,7 @@ def test_an_unpacked_archive_will_do(tmp_path: Path, place: str) -> None:
     builder, source = builders.open_builder("crud_rag", "summary", str(tmp_path))
     assert builders.splits(builder) == ["full"]
     assert [row["id"] for row in builders.rows(builder, "full")] == ["a"]
-    assert source == f"{tmp_path} (merged.json: not the authors' own file)"
+    assert source.text == f"{tmp_path} (merged.json: unverified)"
 
 
 def test_the_archive_may_hold_folders_and_what_macos_adds(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ def corpus(root: Path) -> list[dict[str, Any]]:
     if len(list((root / "data" / "80000_docs").glob("documents_*"))) != 36:
         pytest.skip("not the 36 corpus files of the real-data pack")
     builder, source = builders.open_builder("crud_rag", "corpus", str(root))
-    assert source == (
+    assert source.text == (
         f"{root} (36 of 48 files, lacking documents_dup_part_12_part_1 to documents_dup_part_15_part_3; "
-        "the authors' own files)"
+        "a part of the authors' own data)"
     )
     return list(builders.rows(builder, "corpus"))
 
@@ -115,7 +115,7 @@ def test_gold_documents_are_not_in_the_corpus_but_by_the_option(
     assert len(gold) == 900
     assert not gold & {row["id"] for row in corpus}
     builder, source = builders.open_builder("crud_rag", "corpus", str(root), {"gold": "test"})
-    assert "; split_merged.json: not the authors' own file)" in source
+    assert "; split_merged.json: unverified)" in source.text
     whole = list(builders.rows(builder, "corpus"))
     assert whole[: len(corpus)] == corpus
     assert {row["id"] for row in whole[len(corpus) :]} == gold

@@ -45,7 +45,7 @@ def test_of_upstream_s_stages_the_last_is_taken(tmp_path: Path) -> None:
         cell(tmp_path, record(f"test{stage}"), of=f"gen_datas_test{stage}")
         assert [row["question"] for row in rows("all", "auto", tmp_path)] == [f"test{stage}"]
     _, source = builders.open_builder("omnieval", "all", str(tmp_path))
-    assert source == f"{tmp_path} (auto: {FINAL}/银行业务/零售银行/抽取类问答.jsonl; the authors give no checksums)"
+    assert source.text == f"{tmp_path} (auto: {FINAL}/银行业务/零售银行/抽取类问答.jsonl; unverified)"
 
 
 def test_rival_sets_are_refused_by_name(tmp_path: Path) -> None:
@@ -198,10 +198,10 @@ def test_places_named_by_options(tmp_path: Path) -> None:
     # With one of them and no data_dir, nothing is fetched.
     builder, source = builders.open_builder("omnieval", "all", None, options)
     assert builders.splits(builder) == ["train", "auto", "human"]
-    assert source == f"{own / 'any'} and {own / 'any'} and {own / 'people.jsonl'}"
+    assert source.text == f"{own / 'any'} and {own / 'any'} and {own / 'people.jsonl'}"
     assert files.own_files(builder.config, "human") == {"human_file": own / "people.jsonl"}
     builder, source = builders.open_builder("omnieval", "all", None, {"auto_dir": own / "any"})
-    assert (builders.splits(builder), source) == (["auto"], str(own / "any"))
+    assert (builders.splits(builder), source.text) == (["auto"], str(own / "any"))
     with pytest.raises(QuadragError, match="lacks questions of human"):
         list(builders.rows(builder, "human"))
 

@@ -127,7 +127,7 @@ import json, sys
 from quadrag.data import builders
 builder, source = builders.open_builder("omnieval", sys.argv[1])
 splits = {split: [row["id"] for row in builders.rows(builder, split)] for split in builders.splits(builder)}
-print(json.dumps([splits, source, builders.fingerprint(builder)]))
+print(json.dumps([splits, source.text, builders.fingerprint(builder)]))
 """
 BY_ITSELF = """
 import json, sys

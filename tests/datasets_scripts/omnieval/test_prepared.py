@@ -26,15 +26,15 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, whole: Path) -
     for config, splits in done.built.items():
         for split in splits:
             builder, source = builders.open_builder("omnieval", config, split=split)
-            assert source.endswith("; the authors give no checksums), as prepared")
+            assert source.text.endswith("; unverified), as prepared")
             expected = rows(config, split, whole)
             assert list(builders.rows(builder, split)) == list(builder.as_dataset(split=split)) == expected
     builder, source = builders.open_builder("omnieval", "all")
     assert builders.fingerprint(builder) == builders.fingerprint(
         builders.open_builder("omnieval", "all", str(whole))[0]
     )
-    assert f"(train: 2 files of corpus/nodes_dir/gen_datas_train_final; auto: 80 files of {FINAL}; " in source
-    assert f"human: {HUMAN}; the authors give no checksums)" in source
+    assert f"(train: 2 files of corpus/nodes_dir/gen_datas_train_final; auto: 80 files of {FINAL}; " in source.text
+    assert f"human: {HUMAN}; unverified)" in source.text
 
 
 def test_the_fingerprint_covers_every_file_that_decides_rows_and_options(whole: Path, tmp_path: Path) -> None:

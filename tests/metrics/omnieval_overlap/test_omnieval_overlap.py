@@ -187,5 +187,5 @@ def test_keys(metric: Any) -> None:
 def test_signature(metric: Any) -> None:
     got = metric.compute(predictions=["一"], references=["一"], profile="corrected")
     assert got["signature"] == (
-        "omnieval_overlap|version:1.0.0|profile:corrected|tokenizer:jieba-0.42.1|prompt:none|judge:none"
+        "omnieval_overlap|version:1.1.0|profile:corrected|tokenizer:jieba-0.42.1|prompt:none|judge:none"
     )

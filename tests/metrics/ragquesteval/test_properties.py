@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ragquesteval_judges import PROFILES, SHORT, Judge, U, asking, blocks
 
+from quadrag.metrics._shared.fold import fold
+
 # Properties
 
 
@@ -96,7 +98,7 @@ def test_corrected_composition_is_the_official_one_of_what_counts(
 ) -> None:
     """Whatever counts as no answer written as `无法推断`, both agree wherever the corrected one has a value."""
     compose = part("compose")
-    plain = [[U if compose.declines(text) else text.strip() for text in pair] for pair in pairs]
+    plain = [[U if compose.declines(text) else fold(text) for text in pair] for pair in pairs]
     precision, recall = compose.official([a for a, _ in plain], [b for _, b in plain])
     order = list(range(len(pairs)))
     draw.shuffle(order)

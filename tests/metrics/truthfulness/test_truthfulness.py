@@ -217,7 +217,7 @@ def test_signature(score: Callable[..., Any], metric: Any) -> None:
     )
     assert ours[:5] == [
         "truthfulness",
-        "version:1.2.0",
+        "version:1.3.0",
         "profile:official",
         "failures:hallucination",
         "tokenizer:none",

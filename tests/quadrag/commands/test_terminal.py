@@ -270,3 +270,18 @@ def test_narrow_terminals_cut_no_number(cli, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     _, out, _ = cli("run", "rgb", "--all", "--data-dir", "sample")
     assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in out
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii:strict", "gbk"])
+def test_a_command_prints_chinese_whatever_the_console_can_show(environment, encoding):
+    env = environment(PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    for typed, code in (
+        (("list", "rgb", "--labels", "zh"), 0),
+        (("run", "--help", "--labels", "zh"), 0),
+        (("run", "rgb", "x", "--labels", "zh"), 2),
+        (("run", "rgb", "x", "--no-such", "--labels", "zh"), 2),
+        (("show", os.fsdecode(b"\xff-\xe5\xb7\xb4"), "--labels", "zh"), 2),
+    ):
+        ran = subprocess.run([sys.executable, "-c", ENTRY, *typed], env=env, capture_output=True)
+        assert ran.returncode == code and b"Traceback" not in ran.stderr, (typed, ran.stderr)
+        assert (ran.stderr if code else ran.stdout).decode(encoding.partition(":")[0]).strip(), typed

@@ -68,7 +68,7 @@ def test_files_are_found_for_a_split_or_for_any(root: Path) -> None:
 def test_a_home_folder_is_understood(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(root.parent))
     builder, source = builders.open_builder("crud_rag", "summary", "~/root", split="test")
-    assert source.startswith("~/root (")
+    assert source.place == "~/root"
     assert len(rows(builder, "test")) == 8
 
 
@@ -92,14 +92,13 @@ def test_the_phrase_says_what_is_missing_and_what_is_not_upstream_s(root: Path) 
     ):
         found = {name: root / SPLIT for name in wanted}
         start = f"here ({said}; " if said else "here ("
-        assert files.describe("crud_rag", config, "here", found).startswith(start)
+        assert files.describe("crud_rag", config, "here", found).text.startswith(start)
     _, source = builders.open_builder("crud_rag", "corpus", str(root))
-    assert source.endswith(
-        "; documents_dup_part_1_part_1, documents_dup_part_1_part_2, documents_hallu.txt_part_1: "
-        "not the authors' own file)"
+    assert source.text.endswith(
+        "; documents_dup_part_1_part_1, documents_dup_part_1_part_2, documents_hallu.txt_part_1: unverified)"
     )
     _, source = builders.open_builder("crud_rag", "ragquesteval", str(root))
-    assert source.endswith("QuestAnswer2Docs_quest_gt_save.json and 3 more: not the authors' own file)")
+    assert source.text.endswith("QuestAnswer2Docs_quest_gt_save.json and 3 more: unverified)")
 
 
 def test_splits_are_those_that_can_be_read(root: Path) -> None:
@@ -138,7 +137,7 @@ def test_a_file_of_another_split_may_be_broken(root: Path) -> None:
     builder, source = builders.open_builder("crud_rag", "summary", str(root), split="test")
     assert rows(builder, "test") == expected
     assert builders.splits(builder) == ["test"]
-    assert "merged.zip" not in source
+    assert "merged.zip" not in source.text
 
 
 def test_two_splits_are_read_in_turn(root: Path) -> None:
@@ -203,7 +202,7 @@ def test_what_was_prepared_in_part_is_read_in_part(root: Path, own_cache: Path) 
     (root / FULL).unlink()
     prepare("crud_rag", "summary", str(root))
     builder, source = builders.open_builder("crud_rag", "summary")
-    assert source == f"{root} (split_merged.json: not the authors' own file), as prepared"
+    assert source.text == f"{root} (split_merged.json: unverified), as prepared"
     assert builders.splits(builder) == ["test"]
     assert rows(builder, "test") == expected["test"]
     with pytest.raises(QuadragError, match=r"^summary was prepared with test alone, not full$"):
@@ -215,7 +214,7 @@ def test_what_was_prepared_in_part_is_read_in_part(root: Path, own_cache: Path) 
     prepare("crud_rag", "summary", str(root))
     for split in ("test", "full"):
         builder, source = builders.open_builder("crud_rag", "summary", split=split)
-        assert source.endswith(", as prepared")
+        assert source.prepared
         assert builders.splits(builder) == [split]
         assert rows(builder, split) == expected[split]
     # The newest is another one, but the older alone holds the split.
@@ -231,7 +230,7 @@ def test_what_was_prepared_in_part_is_read_in_part(root: Path, own_cache: Path) 
 
 def test_options_read_files_even_where_something_is_prepared(root: Path, own_cache: Path) -> None:
     prepare("crud_rag", "corpus", str(root))
-    assert builders.open_builder("crud_rag", "corpus", None, {"gold": None})[1].endswith(", as prepared")
+    assert builders.open_builder("crud_rag", "corpus", None, {"gold": None})[1].prepared
     with pytest.raises(QuadragError, match="cannot fetch"):
         builders.open_builder("crud_rag", "corpus", None, {"gold": "test"})
 
@@ -256,6 +255,6 @@ def test_a_file_that_lacks_the_task_is_not_among_those_that_decide_its_rows(root
     (root / SPLIT).write_text(json.dumps({"event_summary": content["event_summary"]}), encoding="utf-8")
     builder, source = builders.open_builder("crud_rag", "qa_1doc", str(root))
     assert builders.splits(builder) == ["full"]
-    assert source == f"{root} (merged.zip: not the authors' own file)"
+    assert source.text == f"{root} (merged.zip: unverified)"
     assert builders.fingerprint(builder) == builders.fingerprint(opened)
     assert files.find_files("crud_rag", "qa_1doc", root) == ({FULL: root / FULL}, [])

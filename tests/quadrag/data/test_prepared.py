@@ -15,6 +15,7 @@ from quadrag.data import builders
 from quadrag.data.files import sample_dir
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
+from quadrag.provenance import Provenance
 
 
 def test_a_built_config_that_was_altered_is_told_and_built_again(own_cache: Path, tmp_path: Path, capsys: Any) -> None:
@@ -86,7 +87,8 @@ def test_a_run_reads_what_was_prepared_from_real_files_but_never_the_sample(
     prepare("rgb", name, str(other))
     prepare("rgb", name, builders.SAMPLE)
     builder, source = builders.open_builder("rgb", name)
-    assert source == f"{other} (zh_refine.json: not the authors' own file), as prepared"
+    assert source.place == str(other) and source.prepared
+    assert source.provenance is Provenance.UNVERIFIED and [*source.other] == ["zh_refine.json"]
     assert next(row["query"] for row in builders.rows(builder, "noise_0")) == "另一个问题"
     # Options compose anew, so they need the files.
     with pytest.raises(QuadragError, match="cannot fetch"):

@@ -158,7 +158,7 @@ def test_non_commercial_data_are_written_under_their_licence_alone(tmp_path: Pat
     header, body = parts_of(done.folder / "README.md")
     assert (header["license"], header["pretty_name"], done.kind) == ("cc-by-nc-4.0", "CRAG", "data")
     assert "made up in the form" not in body
-    name = "crag_task_1_and_2_dev_v5.jsonl.bz2: not the authors' own file"
+    name = "crag_task_1_and_2_dev_v5.jsonl.bz2: unverified"
     assert f"\nRead from {name}: `qa`, `task_1_2`.\n" in body
     assert folder not in (done.folder / "README.md").read_text(encoding="utf-8")
     assert done.lacking["qa"] == [
@@ -196,7 +196,7 @@ def test_what_was_prepared_is_exported(tmp_path: Path, monkeypatch: pytest.Monke
     prepare("crag", None, folder)
     (done,) = export(tmp_path / "out", ["crag"], accept_licence=True)
     name = "crag_task_1_and_2_dev_v5.jsonl.bz2"
-    assert done.sources["qa"] == f"{folder} ({name}: not the authors' own file), as prepared"
+    assert done.sources["qa"] == f"{folder} ({name}: unverified), as prepared"
     assert done.lacking == {name: ["the split private"] for name in catalogue.configs("crag")}
     written = pq.read_table(done.folder / "task_3" / "public-00000-of-00001.parquet")
     assert written.to_pylist() == expected("crag")["task_3"]["public"]

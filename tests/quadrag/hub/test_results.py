@@ -11,7 +11,6 @@ from result_runs import CRAG, ORG, RGB, change_inputs, plan, scores_of
 
 from quadrag import catalogue
 from quadrag.cli import main
-from quadrag.data.files import UPSTREAM_SOURCE
 from quadrag.errors import QuadragError
 from quadrag.hub.results.notes import hide_places, in_unit, same_model
 from quadrag.hub.results.tasks import write_eval_yaml
@@ -30,7 +29,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
     notes = result.entry.notes
     low, high = (round(100 * bound, 2) for bound in row["interval"])
     for part in (
-        "NOT COMPARABLE: other files than the authors' own",
+        "NOT COMPARABLE: own data",
         "rgb_accuracy.accuracy, profile official, percent",
         f"95% interval {low} to {high}",
         f"{row['n_total']} answers, {row['n_scored']} scored, 0 unscored",
@@ -39,7 +38,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
         "judge none",
         "asked with temperature 0.2, samples 1",
         f"prompts sha256 {info['inputs']['prompts']}",
-        "data: en_refine.json: not the authors' own file",
+        "data: en_refine.json: own data",
         "accuracy_bounded ",
         f"quadrag {info['inputs']['quadrag']}",
         f"signature {row['signature']}",
@@ -52,7 +51,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
 @pytest.mark.parametrize(
     ("source", "shown"),
     [
-        (UPSTREAM_SOURCE, UPSTREAM_SOURCE),
+        ("the authors' files, verified", "the authors' files, verified"),
         ("/data/RGB (the authors' own files)", "the authors' own files"),
         ("/data/RGB (the authors' own files), as prepared", "the authors' own files"),
         ("~/a; corpus: /b (48 files)", "48 files"),
@@ -61,7 +60,9 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
 )
 def test_upstreams_own_files_need_no_leave(copied, source, shown):
     # Whole upstream files are not at hand; what a run says of them is.
-    (result,) = plan(copied(change=lambda info: info.update(source=source)), accept_data=False).results
+    (result,) = plan(
+        copied(change=lambda info: info.update(source=source, provenance="authors")), accept_data=False
+    ).results
     assert result.entry.notes.startswith("rgb_accuracy.accuracy, profile official, percent; 95% interval ")
     assert f"; data: {shown}; " in result.entry.notes
 
@@ -116,14 +117,14 @@ def test_a_file_of_answers_is_told_from_a_run(runs, tmp_path):
 
 def test_what_is_accepted_is_said_in_the_notes(runs, copied):
     (limited,) = plan(runs / "limited").results
-    assert limited.entry.notes.startswith("NOT COMPARABLE: --limit 3, other files than")
+    assert limited.entry.notes.startswith("NOT COMPARABLE: --limit 3, own data")
     folder = copied(change=change_inputs(options={"passage_num": 3}, llm="/srv/models/it"))
-    with pytest.raises(QuadragError, match=r"option passage_num=3; other files than .*; these are not"):
+    with pytest.raises(QuadragError, match=r"option passage_num=3; own data; these are not"):
         plan(folder, accept_data=False, accept_name=True)
     with pytest.raises(QuadragError, match=r"asked '/srv/models/it', not ann/model; .*--accept-name"):
         plan(folder)
     (other,) = plan(folder, accept_name=True).results
-    assert other.entry.notes.startswith("NOT COMPARABLE: option passage_num=3, other files than")
+    assert other.entry.notes.startswith("NOT COMPARABLE: option passage_num=3, own data")
     assert "asked as it with temperature 0.2" in other.entry.notes
 
 

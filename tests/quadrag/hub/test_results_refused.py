@@ -16,9 +16,9 @@ from quadrag.hub.results.plan import plan_results
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("noise", "other files than the authors' own; these are not the benchmark's own questions"),
-        ("limited", "--limit 3; other files"),
-        ("summary", "other files than the authors' own; a part of the files; these"),
+        ("noise", "own data; these are not the benchmark's own questions"),
+        ("limited", "--limit 3; own data"),
+        ("summary", "own data; these"),
         ("data", "holds no run.json; expected the folder of a run"),
     ],
 )
@@ -40,7 +40,7 @@ def change(**entries):
         (change_inputs(llm="extractive"), "was answered by the extractive baseline, which is no model; run with --llm"),
         (change(state="stopped", stopped="the budget is spent"), "is not finished (the budget is spent); run the same"),
         (change(state="running"), "is not finished (running); run the same command again"),
-        (change(source="bundled sample"), "bundled sample, whose questions are made up; run on real data"),
+        (change(provenance="sample"), "bundled sample, whose questions are made up; run on real data"),
         (change(given=["answers.jsonl"]), "answers.jsonl of"),
         (change(inputs=3), "run.json is damaged"),
         (change(files=[]), "run.json is damaged"),

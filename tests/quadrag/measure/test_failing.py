@@ -80,11 +80,11 @@ def test_an_answer_may_be_a_dictionary_as_over_http():
         (None, "returned None;"),
         (7, "returned an int (7);"),
         ({"answer": None}, "returned a dict whose answer is None;"),
-        ({"text": "x", "response": "y"}, "returned a dict with the keys text, response;"),
+        ({"text": "x", "reply": "y"}, "returned a dict with the keys text, reply;"),
         ({}, "returned a dict without keys;"),
         ((["x"], []), "returned a tuple whose answer is a list;"),
-        ({"answer": "x", "passages": "y"}, "returned passages as a str; expected a list"),
-        (("x", ["d", {"txt": "y"}]), "returned a passage with the keys txt; expected an id, a text, or both"),
+        ({"answer": "x", "passages": "y"}, "passages are a str; expected a list"),
+        (("x", ["d", {"txt": "y"}]), "passage 2 has the keys txt; expected an id, a text, or both"),
     ],
 )
 def test_a_function_that_returns_no_answers_is_stopped(returned, what):

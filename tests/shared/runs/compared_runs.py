@@ -40,7 +40,7 @@ def run(
         for profile, value in (("official", float(np.mean(known))), ("corrected", corrected))
         if value is not None
     ]
-    return Result(RunRecord(inputs), rows, items, asked=asked or {})
+    return Result(RunRecord(inputs, provenance="authors"), rows, items, asked=asked or {})
 
 
 def together(*parts: Result) -> Result:

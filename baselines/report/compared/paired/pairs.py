@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from quadrag.data.files import OWN_SOURCE, SAMPLE_SOURCE
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 from quadrag.stats import NOT_APPLICABLE, Item, Pair, paired_difference, paired_macro
@@ -22,8 +21,6 @@ from ...summary import pick_headlines
 from ..names import Place
 from .family import adjust, shape
 from .shared import doubt_verdicts, is_same
-
-_NOT_AUTHORS = (SAMPLE_SOURCE, OWN_SOURCE)
 
 
 class _Sides(NamedTuple):
@@ -97,7 +94,7 @@ def _count_left(first: Result, second: Result, place: Place) -> int | None:
     inputs = first.run.inputs
     if first.run.coverage and (inputs.config, inputs.splits) == (config, [split]):
         number = int(first.run.coverage.split(" of ")[1])
-    elif not whole or not whole.number or whole.about or any(one in first.run.source for one in _NOT_AUTHORS):
+    elif not whole or not whole.number or whole.about or not first.run.whose.theirs:
         return None
     else:
         number = whole.number

@@ -91,10 +91,11 @@ def test_a_list_goes_out_and_comes_back_an_entry_a_line(made: Made, tmp_path: Pa
     [
         ("a.csv", "id,grade\nx,4", "does not say who graded"),
         ("a.csv", "id,label\nx,4", "no column grade"),
-        ("a.json", '[{"annotations": [{"result": [{}]}]}]', "is not as Label Studio or Argilla export it"),
-        ("a.json", "[4]", "is not as Label Studio or Argilla export it"),
+        ("a.json", '[{"annotations": [{"result": [{}]}]}]', "no column grade"),
+        ("a.json", '[{"annotations": [{"result": 4}]}]', "is not as Label Studio or Argilla export it"),
+        ("a.json", "[4]", "is no list of objects"),
         ("a.json", "{", "is not JSON"),
-        ("b.json", "", "no file"),
+        ("b.json", "", "cannot read"),
     ],
 )
 def test_a_file_that_is_no_sheet_is_one_line(

@@ -46,7 +46,7 @@ def test_retrieval_and_generation_are_measured_apart(run, server, capsys, stages
     assert len(info["latency_seconds"]) == 8 and info["latency"]["median"] > 0
     assert info["usage"]["llm"]["calls"] == 8 == server.requests
     assert info["service"].items() >= {"passages": 40, "questions": 8, "texts": True, "by": "id", "why": None}.items()
-    result.run.source = "CRUD_RAG"  # as of the authors' data: nothing printed stands beside the sample
+    result.run.provenance = "partial"  # as of the authors' data: nothing printed stands beside the sample
     shown = table(result, capsys)
     assert "The system gave 40 passages, to 8 questions; known by their ids." in shown
     assert "answers and passages by a RAG service, json contract" in shown and "prompts of the user" not in shown

@@ -50,9 +50,9 @@ def test_a_question_on_which_a_service_hangs_is_asked_once_more_and_how_to_wait_
     ("body", "reason", "words"),
     [
         ({"response": "x"}, "unparsable", 'no "answer"; found the keys response'),
-        ({"answer": "x", "passages": "none"}, "unparsable", "passages are a string"),
+        ({"answer": "x", "passages": "none"}, "unparsable", "passages are a str; expected a list"),
         ({"answer": None}, "api_error", "the answer is null"),
-        ([1], "unparsable", "a JSON list"),
+        ([1], "unparsable", "it is a list"),
     ],
 )
 def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, body, reason, words):
@@ -138,4 +138,4 @@ def test_what_utf8_cannot_hold_is_one_failure(server, ledger):
     assert replies[0].text and isinstance(replies[1], Failure)
     server.rules.append(Rule("merge", body={"answer": "half \ud83d", "passages": []}))
     (reply,), _ = ask(server.url, [question(2)], ledger)
-    assert reply.text == "half \ud83d"
+    assert reply.text == "half \ufffd"

@@ -9,26 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rag_asking import ask, question
 
-from quadrag.baselines.systems.rag.reply import NoAnswer, Unreadable, read_reply
+from quadrag.baselines.systems.rag.reply import NoAnswer, read_reply
+from quadrag.reading import Unreadable
 from quadrag.records import Passage
 
 PLAIN = [
-    ([], Unreadable, "a JSON list"),
-    ("x", Unreadable, "a JSON string"),
+    ([], Unreadable, "is a list"),
+    ("x", Unreadable, "is a str"),
     ({}, Unreadable, 'no "answer"; found the keys none'),
     ({"response": "x", "docs": []}, Unreadable, "found the keys response, docs"),
     ({"answer": None}, NoAnswer, "the answer is null"),
-    ({"answer": 7}, Unreadable, "answer is a number"),
-    ({"answer": {"text": "x"}}, Unreadable, "answer is a object"),
-    ({"answer": "x", "passages": "y"}, Unreadable, "passages are a string"),
-    ({"answer": "x", "passages": {}}, Unreadable, "passages are a object"),
-    ({"answer": "x", "passages": ["y"]}, Unreadable, "passage 0 is a string"),
-    ({"answer": "x", "passages": [{}, {"text": 3}]}, Unreadable, "text of passage 1 is a number"),
-    ({"answer": "x", "passages": [{"id": [1]}]}, Unreadable, "id of passage 0"),
-    ({"answer": "x", "passages": [{"id": True}]}, Unreadable, "id of passage 0 is a boolean"),
-    ({"answer": "x", "passages": [{"score": "0.3"}]}, Unreadable, "score of passage 0"),
-    ({"answer": "x", "passages": [{"score": float("nan")}]}, Unreadable, "score of passage 0"),
-    ({"answer": "x", "passages": [{"score": 10**400}]}, Unreadable, "score of passage 0"),
+    ({"answer": 7}, Unreadable, r"answer is an int \(7\)"),
+    ({"answer": {"text": "x"}}, Unreadable, "answer is a dict"),
+    ({"answer": "x", "passages": "y"}, Unreadable, "passages are a str"),
+    ({"answer": "x", "passages": {}}, Unreadable, "passages are a dict"),
+    ({"answer": "x", "passages": [[]]}, Unreadable, "passage 1 is a list"),
+    ({"answer": "x", "passages": ["d", {}]}, Unreadable, "passage 2 is a dict"),
+    ({"answer": "x", "passages": [{"id": "d"}, {"text": 3}]}, Unreadable, "text of passage 2 is an int"),
+    ({"answer": "x", "passages": [{"id": [1]}]}, Unreadable, "id of passage 1 is a list"),
+    ({"answer": "x", "passages": [{"id": True}]}, Unreadable, "id of passage 1 is a bool"),
+    ({"answer": "x", "passages": [{"id": "d", "score": "0.3"}]}, Unreadable, "score of passage 1 is a str"),
+    ({"answer": "x", "passages": [{"id": "d", "score": 10**400}]}, Unreadable, "score of passage 1"),
+    ({"answer": "x", "passages": [{"score": 0.3}]}, Unreadable, "passage 1 has the keys score; expected an id"),
     ({"error": {"message": "overloaded"}}, NoAnswer, "overloaded"),
     ({"answer": None, "error": "gone"}, NoAnswer, "gone"),
     ({"answer": "Sorry.", "error": "rate limit"}, NoAnswer, "rate limit"),
@@ -38,7 +40,7 @@ CHAT = [
     ({"choices": []}, Unreadable, "no choices"),
     ({"choices": [{}]}, Unreadable, "no message"),
     ({"choices": [{"message": {"content": None}}]}, NoAnswer, "content is null"),
-    ({"choices": [{"message": {"content": 7}}]}, Unreadable, "content is a number"),
+    ({"choices": [{"message": {"content": 7}}]}, Unreadable, "content is an int"),
     ({"error": {"message": "no such index"}}, NoAnswer, "no such index"),
     ({"choices": [{"message": {"content": "Sorry."}}], "error": "rate limit"}, NoAnswer, "rate limit"),
 ]
@@ -89,7 +91,8 @@ def test_any_json_is_read_or_refused(contract, data):
 
 
 def test_parts_of_a_passage_may_be_lacking():
-    reply = {"answer": "", "passages": [{}, {"id": 7, "text": None}, {"id": "", "title": "t", "score": 2}]}
+    lacking = [{"text": ""}, {"id": 7, "text": None, "score": float("nan")}, {"id": "", "title": "t", "score": 2}]
+    reply = {"answer": "", "passages": lacking}
     assert read_reply("json", reply)["passages"] == (
         Passage("rag/0", "", ""),
         Passage("7", "", ""),
@@ -113,11 +116,15 @@ def test_passages_of_a_chat_completion_are_read_where_services_put_them(server, 
     assert reply.usage == {"prompt_tokens": 7, "completion_tokens": 3} and reply.finish_reason == "stop"
 
 
-def test_a_chat_completion_keeps_reasoning_apart_and_odd_entries_keep_their_rank():
+def test_a_chat_completion_keeps_reasoning_apart_and_odd_sources_are_among_the_keys_not_read():
     message = {"content": "<think>hm</think> yes", "annotations": [{"type": "file"}], "context": "none"}
-    read = read_reply("openai", {"choices": [{"message": message}], "sources": [3, "a text", {"metadata": 4}]})
+    read = read_reply(
+        "openai", {"choices": [{"message": message}], "sources": [3, "a text", {"metadata": {"url": "u"}}]}
+    )
     assert (read["text"], read["reasoning"]) == ("yes", "hm")
-    assert read["passages"] == (Passage("rag/0", "", ""), Passage("rag/1", "", "a text"), Passage("rag/2", "", ""))
+    assert read["passages"] == (Passage("3", "", ""), Passage("rag/1", "", "a text"), Passage("u", "", ""))
+    odd = read_reply("openai", {"choices": [{"message": message}], "sources": ["a text", {"metadata": 4}]})
+    assert (odd["text"], odd["passages"], odd["unread"]) == ("yes", None, ("sources",))
     bare = read_reply("openai", {"choices": [{"message": {"content": [{"text": "a"}, {"text": "b"}]}}], "sources": []})
     assert bare["text"] == "ab" and bare["passages"] is None
     cut = {"choices": [{"message": {"content": None}, "finish_reason": "length"}]}

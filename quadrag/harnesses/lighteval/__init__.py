@@ -1,1 +1,0 @@
-"""The tasks for lighteval, which loads `tasks.py` and `model.py` by their paths."""

@@ -1,0 +1,68 @@
+"""What is printed: every text goes out by `write`, which raises at nothing that a text holds or a stream lacks."""
+
+import codecs
+import contextlib
+import os
+import sys
+from typing import IO, Any, TypeVar, cast
+
+_Value = TypeVar("_Value")
+_ALIKE = {"─": "-", "–": "-", "−": "-", "×": "x", "…": "."}
+
+
+def write(*lines: object, file: IO[str] | None = None, end: str = "\n") -> None:
+    """Print lines at once; what the stream cannot show is a question mark there, half of a surrogate pair U+FFFD.
+
+    Args:
+        lines: what is printed; without any an empty line is.
+        file: where to; stdout when None. Into one that is closed, or that nobody reads any more, nothing is written.
+        end: what follows the last line.
+    """
+    stream = sys.stdout if file is None else file
+    if stream is None or getattr(stream, "closed", False):
+        return
+    text = clean("\n".join(map(str, lines)) + end)
+    try:
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            stream.write(fit_encoding(text, stream))
+        getattr(stream, "flush", str)()
+    except BrokenPipeError:
+        # The reader of a pipe (head, less) has seen enough; what is to be done beside is done.
+        with contextlib.suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def fit_encoding(text: str, stream: Any) -> str:
+    """Return a text as a stream can show it."""
+    try:
+        encoding = codecs.lookup(getattr(stream, "encoding", None) or "ascii").name
+    except (LookupError, TypeError):
+        encoding = "ascii"
+    return text.encode(encoding, "quadrag").decode(encoding)
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    """Return what stands in place of signs that an encoding lacks: lines stay lines, and ranges ranges."""
+    assert isinstance(error, UnicodeEncodeError)
+    signs = error.object[error.start : error.end]
+    return "".join(_ALIKE.get(sign, "?") for sign in signs), error.end
+
+
+codecs.register_error("quadrag", _replace)
+codecs.lookup("utf-16-le")  # loaded while there are descriptors: that there are none is printed too
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether a stream is a terminal, as stdout and stderr may be."""
+    return not getattr(stream, "closed", False) and getattr(stream, "isatty", bool)()
+
+
+def clean(value: _Value) -> _Value:
+    """Return a text, or the texts of lists and mappings, as UTF-8 can hold it: half of a surrogate pair is U+FFFD."""
+    if isinstance(value, str):
+        return cast(_Value, value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
+    if isinstance(value, list):
+        return cast(_Value, [clean(one) for one in value])
+    return cast(_Value, {name: clean(one) for name, one in value.items()}) if isinstance(value, dict) else value

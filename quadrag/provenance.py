@@ -1,0 +1,85 @@
+"""Where data come from and whose they are, as a value; `baselines/core/authors.py` decides it by the rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+_NAMED = 3  # as many names or ranges a phrase under a table bears
+
+
+class Provenance(str, Enum):
+    """Whose rows are, in the order of how far they are the authors'."""
+
+    AUTHORS = "authors"  # a benchmark's own files, by their sums, or brought from its authors' repositories
+    PARTIAL = "partial"  # a part of them
+    UNVERIFIED = "unverified"  # nobody here can tell
+    OWN = "own"
+    SAMPLE = "sample"  # bundled and made up
+
+    @property
+    def theirs(self) -> bool:
+        """Whether rows are known to be the authors', so that counts of theirs say something of them."""
+        return self in (Provenance.AUTHORS, Provenance.PARTIAL)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether published numbers stand beside values over such rows."""
+        return self.theirs or self is Provenance.UNVERIFIED
+
+
+_WORDS = {
+    Provenance.AUTHORS: "the authors' own files",
+    Provenance.PARTIAL: "a part of the authors' own data",
+    Provenance.UNVERIFIED: "unverified",
+    Provenance.OWN: "own data",
+}
+
+
+Other = list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where rows come from.
+
+    Attributes:
+        provenance: whose they are.
+        place: the folder; "" where `parts` say it.
+        parts: what is to be told of its files.
+        lacking: which of a partial config's files are not there; "" where none lacks.
+        other: the files that by their sums are not the authors', by the name of these: their own, and their size as a
+            share of that of the authors' file, None where that is not known.
+        held: where rows are a part of the authors', how many of how many questions: ``60 of 100``.
+        prepared: whether they are read as `quadrag prepare` built them.
+    """
+
+    provenance: Provenance
+    place: str = ""
+    parts: Sequence[str] = ()
+    lacking: str = ""
+    other: Mapping[str, Other] = field(default_factory=dict)
+    held: Sequence[str] = ()
+    prepared: bool = False
+
+    @property
+    def text(self) -> str:
+        """All of it in words."""
+        prepared = ", as prepared" * self.prepared
+        if not self.place:
+            return " and ".join(self.parts) + prepared
+        names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
+        whose = f"{shorten(names)}: " * bool(names) + _WORDS[self.provenance]
+        whose += f", {' and '.join(self.held)} questions" * bool(self.held)
+        return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))}){prepared}"
+
+
+def join(found: Iterable[Provenance]) -> Provenance:
+    """Return whose rows of several kinds are together: what is least the authors'."""
+    return max(found, key=[*Provenance].index)
+
+
+def shorten(names: Sequence[str]) -> str:
+    """Name a few, and say how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

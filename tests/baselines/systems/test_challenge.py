@@ -1,0 +1,119 @@
+"""Model files of the CRAG challenge: what they are asked, what is kept, what fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quadrag.baselines.systems.challenge import ChallengeModel
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Failure, Reply
+from quadrag.errors import QuadragError
+
+MODEL = """
+import json, sys, time
+from helper import upper
+
+class Echo:
+    def get_batch_size(self):
+        return 2
+
+    def batch_generate_answer(self, batch):
+        print("at work")
+        with open(sys.modules["helper"].LOG, "a") as file:
+            file.write(json.dumps(batch["query"]) + "\\n")
+        word = batch["query"][0].split()[0]
+        if word == "nap":
+            time.sleep(0.2)
+        if word == "raise":
+            raise KeyError("nothing\\nhere")
+        if word == "exit":
+            sys.exit("done here")
+        answers = [upper(query) for query in batch["query"]]
+        if word == "think":
+            answers[0] = "<think>it is Rome</think> Oslo"
+        return {"fewer": answers[1:], "none": [None] * len(answers), "text": "one text"}.get(word, answers)
+"""
+
+
+def records(*queries: str) -> list[dict[str, Any]]:
+    when = "03/19/2024, 23:49:30 PT"
+    return [
+        {
+            "interaction_id": f"id-{query}",
+            "query": query,
+            "query_time": when,
+            "search_results": [{"page_result": "<p>"}],
+        }
+        for query in queries
+    ]
+
+
+@pytest.fixture
+def echo(tmp_path: Path) -> Path:
+    (tmp_path / "helper.py").write_text(
+        f"LOG = {str(tmp_path / 'asked.jsonl')!r}\ndef upper(text): return text.upper()\n"
+    )
+    (tmp_path / "echo.py").write_text(MODEL)
+    return tmp_path / "echo.py"
+
+
+def ask(path: Path, *queries: str, **options: Any) -> list[Any]:
+    model = ChallengeModel(str(path), **{"ledger": None, **options})
+    replies = model.answer(records(*queries), len(queries))
+    return [
+        reply.text if isinstance(reply, Reply) else reply for reply in map(replies.get, [f"id-{q}" for q in queries])
+    ]
+
+
+def test_batches_are_answered_and_kept(echo: Path, ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(echo, "a", "b", "c", ledger=ledger) == ["A", "B", "C"]
+    asked = (echo.parent / "asked.jsonl").read_text().splitlines()
+    assert asked == ['["a", "b"]', '["c"]'] and capsys.readouterr().out == ""
+    assert ask(echo, "a", "d", "b", ledger=ledger) == ["A", "D", "B"]
+    assert (echo.parent / "asked.jsonl").read_text().splitlines()[2:] == ['["d"]']
+    assert ask(echo, "b", "a", ledger=ledger, replay=True) == ["B", "A"]
+    with pytest.raises(QuadragError):
+        ask(echo, "new", ledger=ledger, replay=True)
+
+
+@pytest.mark.parametrize("word", ["raise", "exit", "fewer", "none", "text"])
+def test_a_batch_that_fails_is_the_failure_of_its_queries(echo: Path, word: str) -> None:
+    first, second, third, fourth = ask(echo, word, "a", "b", "c")
+    assert first == second and isinstance(first, Failure) and "\n" not in first.detail
+    assert (third, fourth) == ("B", "C")
+
+
+def test_a_model_that_fails_from_the_start_ends_the_run(echo: Path) -> None:
+    with pytest.raises(QuadragError):
+        ask(echo, *(f"raise {n}" for n in range(8)))
+
+
+def test_reasoning_is_parted_off(echo: Path) -> None:
+    assert ask(echo, "think", "a") == ["Oslo", "A"]
+
+
+@pytest.mark.parametrize(("limit", "late"), [(0.05, True), (5, False)])
+def test_a_late_batch_has_failed(echo: Path, limit: float, late: bool) -> None:
+    assert [isinstance(reply, Failure) for reply in ask(echo, "nap", "a", "b", time_limit=limit)] == [late, late, False]
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [
+        ("none.py", None),
+        ("m.txt", "x"),
+        ("m.py", "class A: pass"),
+        ("m.py#B", "class A: pass"),
+        ("m.py", "import nothing_like_it"),
+        ("m.py", "class UserModel:\n def __init__(self): raise OSError('no weights')"),
+    ],
+)
+def test_what_is_no_model_is_one_line(tmp_path: Path, spec: str, code: str | None) -> None:
+    if code is not None:
+        (tmp_path / spec.partition("#")[0]).write_text(code)
+    with pytest.raises(QuadragError) as raised:
+        ask(tmp_path / spec, "a")
+    assert "\n" not in str(raised.value)

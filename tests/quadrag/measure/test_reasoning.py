@@ -1,0 +1,239 @@
+"""What a model thought is parted off its answer at every entrance alike, and kept beside it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from chat_server import ChatServer, Rule
+from hypothesis import given
+from hypothesis import strategies as st
+from own_system import measure
+from rag_server import RagServer
+
+import quadrag
+from quadrag.chat.reply import read_answer, split_reasoning
+from quadrag.cli import main
+from quadrag.harnesses.examination import Examination
+from quadrag.reading import Unreadable
+from quadrag.records import read_jsonl
+
+PLACE = ("rgb", "noise_robustness_en")
+DATA = ["--split", "noise_0", "--data-dir", "sample"]
+SAID = "I cannot tell from the texts."
+# What a model wrote, its answer, its reasoning. GOLD stands for an accepted answer.
+PARTED = [
+    (f"<think>It is GOLD.</think> {SAID}", SAID, "It is GOLD."),
+    (f"It is GOLD.\n</think>\n\n{SAID}", SAID, "It is GOLD."),
+    (f"\n<THINK >\nIt is GOLD.\n</ Think>{SAID}", SAID, "It is GOLD."),
+    (f"<thinking>It is GOLD.</thinking>\n{SAID}", SAID, "It is GOLD."),
+    (f"<thought>It is GOLD.</thought>{SAID}", SAID, "It is GOLD."),
+    (f"\ufeff<seed:think>It is GOLD.</seed:think>{SAID}", SAID, "It is GOLD."),
+    (f"[THINK]It is GOLD.[/THINK]{SAID}", SAID, "It is GOLD."),
+    (f"◁think▷It is GOLD.◁/think▷{SAID}", SAID, "It is GOLD."),
+    (
+        "<|channel|>analysis<|message|>It is GOLD.<|end|><|start|>assistant<|channel|>final<|message|>"
+        f"{SAID}<|return|>",
+        SAID,
+        "It is GOLD.",
+    ),
+    (f"analysisIt is GOLD.assistantfinal{SAID}", SAID, "It is GOLD."),
+    (f"<think>No.</think><think>It is GOLD.</think>{SAID}", SAID, "No.\nIt is GOLD."),
+    (f"<think>\n\n</think>\n\n{SAID} \ud83d", f"{SAID} \ufffd", None),
+]
+WHOLE = [
+    ("GOLD", "GOLD", None),
+    ("It is <think> GOLD </think>", "It is <think> GOLD </think>", None),
+    ("Models <thinking> of GOLD", "Models <thinking> of GOLD", None),
+    ("analysis of GOLD, by the assistant: final", "analysis of GOLD, by the assistant: final", None),
+    ("[think] GOLD", "[think] GOLD", None),
+    ('{"analysis": "GOLD", "final": "x"}', '{"analysis": "GOLD", "final": "x"}', None),
+    ("The <|channel|>analysis<|message|> is GOLD", "The <|channel|>analysis<|message|> is GOLD", None),
+    ("  GOLD\n", "  GOLD\n", None),
+]
+CUT = [
+    ("<think>It is GOLD", "", "It is GOLD"),
+    ("<|channel|>analysis<|message|>It is GOLD", "", "It is GOLD"),
+    ("[THINK]It is GOLD", "", "It is GOLD"),
+]
+
+
+def asked(cases):
+    """Each question with a text that was written for it, and the answer and the reasoning in it."""
+    examination = Examination(*PLACE, "noise_0", {"data_dir": "sample"})
+    found = {}
+    for at, question in enumerate(examination.questions):
+        gold = question.references
+        while not isinstance(gold, str):
+            gold = gold[0]
+        text, answer, reasoning = (part and part.replace("GOLD", gold) for part in cases[at % len(cases)])
+        found[question.id] = (text, answer, reasoning)
+    return examination, found
+
+
+def by_function(texts, examination):
+    measure(lambda question: np.str_(texts[question.id]), *PLACE, split="noise_0", out="out")
+
+
+def by_batches(texts, examination):
+    column = pd.Series(texts, dtype=object)
+    measure(lambda questions: column[[one.id for one in questions]], *PLACE, split="noise_0", out="out", batch_size=5)
+
+
+def by_file(texts, examination):
+    rows = [{"id": ident, "answer": text} for ident, text in texts.items()]
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    main(["score", "a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "out"])
+
+
+def by_log_of_lm_eval(texts, examination):
+    rows = [
+        {"doc": examination.document(one), "resps": [[texts[one.id]]], "filtered_resps": [texts[one.id]]}
+        for one in examination.questions
+    ]
+    Path("samples_a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    main(["score", "samples_a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "out"])
+
+
+def by_details_of_lighteval(texts, examination):
+    rows = [
+        {"doc": {"id": str(at), "specific": examination.document(one)}, "model_response": {"text": [texts[one.id]]}}
+        for at, one in enumerate(examination.questions)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), "details_a.parquet")
+    main(["score", "details_a.parquet", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "out"])
+
+
+def by_service(texts, examination):
+    with RagServer([("d", "", "text")], answers=texts) as server:
+        main(["run", *PLACE, *DATA, "--rag", server.url, "--ledger", "L", "--out", "out"])
+
+
+def by_chat_of_a_service(texts, examination):
+    rules = [Rule("reply", match=one.query, message={"content": texts[one.id]}) for one in examination.questions]
+    with ChatServer(rules=rules) as server:
+        main(["run", *PLACE, *DATA, "--rag", f"{server.url}#m", "--ledger", "L", "--out", "out"])
+
+
+def by_model(texts, examination):
+    rules = [Rule("reply", match=one.query, message={"content": texts[one.id]}) for one in examination.questions]
+    with ChatServer(rules=rules) as server:
+        main(["run", *PLACE, *DATA, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "out"])
+
+
+ROUTES = [by_function, by_batches, by_file, by_log_of_lm_eval, by_details_of_lighteval, by_service, by_model]
+ROUTES += [by_chat_of_a_service]
+
+
+@pytest.mark.parametrize("cases", [PARTED, WHOLE, CUT], ids=["parted", "whole", "cut"])
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.filterwarnings("ignore:INVALID")
+def test_it_is_parted_off_and_kept_by_every_route(route, cases):
+    examination, found = asked(cases)
+    texts = {ident: text for ident, (text, _, _) in found.items()}
+    if route is by_details_of_lighteval:  # Parquet holds no half of a pair
+        texts = {ident: text.replace("\ud83d", "\ufffd") for ident, text in texts.items()}
+    route(texts, examination)
+    rows = [(row["answer"], row["reasoning"]) for _, row in read_jsonl(Path("out/answers.jsonl"))]
+    assert rows == [(answer, reasoning) for _, answer, reasoning in found.values()]
+    # A harness computes the same of the texts as they are.
+    items = {row["id"]: row["rgb_accuracy.accuracy"] for _, row in read_jsonl(Path("out/items.jsonl"))}
+    there = examination.items(texts)
+    assert items == {ident: item["rgb_accuracy.accuracy"] for ident, item in there.items()}
+    assert (sum(value["official"] for value in items.values()) > 0) == (cases is WHOLE)
+
+
+def test_the_same_run_scored_again_has_the_same_answers_and_says_how_many_had_reasoning(capsys):
+    examination, found = asked([*PARTED, *CUT])
+    by_function({ident: text for ident, (text, _, _) in found.items()}, examination)
+    main(["score", "out/answers.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "again"])
+    for name in ("answers.jsonl", "items.jsonl", "scores.json"):
+        assert Path("again", name).read_bytes() == Path("out", name).read_bytes()
+    counts = [json.loads(Path(folder, "run.json").read_text())["reasoned"] for folder in ("out", "again")]
+    assert counts == [[11, 12]] * 2
+    assert " 11 of 12 answers" in " ".join(capsys.readouterr().out.split())
+    quadrag.result("again", labels="zh").show()
+    shown = capsys.readouterr().out
+    assert "11" in shown and "Reasoning" not in shown
+
+
+@pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
+def test_reasoning_beside_an_answer_is_kept_by_function_file_and_service(name):
+    examination, _ = asked(WHOLE)
+    said = {"answer": f"<think>and</think>{SAID}", name: "first"}
+    measure(lambda question: dict(said), *PLACE, split="noise_0", out="out")
+    rows = [{"id": one.id, **said} for one in examination.questions]
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    main(["score", "a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "file"])
+    with RagServer([("d", "", "text")]) as server:
+        from rag_server import Rule as Said
+
+        server.rules.append(Said("merge", body=said))
+        main(["run", *PLACE, *DATA, "--rag", server.url, "--ledger", "L", "--out", "http"])
+    for folder in ("out", "file", "http"):
+        found = {(row["answer"], row["reasoning"]) for _, row in read_jsonl(Path(folder, "answers.jsonl"))}
+        assert found == {(SAID, "first\nand")}, folder
+    assert Path("out/answers.jsonl").read_bytes() == Path("file/answers.jsonl").read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore:INVALID")
+def test_what_a_function_thought_is_kept_where_its_run_goes_on():
+    left = iter([False] * 4 + [True] * 12)
+
+    def mine(question):
+        return f"<think>It is {question.id}.</think>{SAID}" if next(left) else 1 / 0
+
+    measure(mine, *PLACE, split="noise_0", out="out")
+    measure(mine, *PLACE, split="noise_0", out="out", retry="failed")
+    rows = [row for _, row in read_jsonl(Path("out/answers.jsonl"))]
+    assert [row["reasoning"] for row in rows] == [f"It is {row['id']}." for row in rows]
+
+
+CONTENTS = [
+    ("", {}, ("", None, "ok")),
+    (" ", {}, (" ", None, "ok")),
+    (None, {}, (None, None, "null")),
+    (math.nan, {}, (None, None, "null")),
+    (np.float32("nan"), {}, (None, None, "null")),
+    (pd.NA, {}, (None, None, "null")),
+    (pd.NaT, {}, (None, None, "null")),
+    (np.str_("a"), {}, ("a", None, "ok")),
+    (np.array("a"), {}, ("a", None, "ok")),
+    ("\ud83d\ude00 \ude00", {}, ("😀 \ufffd", None, "ok")),
+    ("", {"finish_reason": "length"}, (None, None, "truncated")),
+    ("<think>a", {"finish_reason": "length"}, (None, "a", "truncated")),
+    ("<think>a</think>b", {"finish_reason": "length"}, ("b", "a", "ok")),
+    ("a", {"state": "api_error"}, (None, None, "api_error")),
+    (None, {"state": "raised", "finish_reason": "length"}, (None, None, "raised")),
+]
+
+
+@pytest.mark.parametrize(("content", "more", "read"), CONTENTS)
+def test_nothing_is_no_answer_and_an_empty_text_is_one(content, more, read):
+    found = read_answer(content, **more)
+    assert found == read and type(found.text) in (str, type(None))
+    if found.state == "ok":
+        assert read_answer(found.text, found.reasoning) == found
+
+
+@pytest.mark.parametrize("content", [7, 0.5, True, b"a", ["a"], {"text": "a"}, np.array(["a", "b"]), pd.Series(["a"])])
+def test_what_is_no_text_is_named(content):
+    with pytest.raises(Unreadable, match=type(content).__name__):
+        read_answer(content)
+
+
+_PARTS = ["<think>", "</think>", "<thinking >", "</THINKING>", "[THINK]", "[/THINK]", "<|channel|>analysis<|message|>"]
+_PARTS += ["<|channel|>final<|message|>", "<|end|>", "analysis", "assistantfinal", " ", "a", "b\n", "final"]
+
+
+@given(st.lists(st.sampled_from(_PARTS), max_size=9).map("".join))
+def test_what_is_parted_is_parted_no_further(text):
+    answer, reasoning = split_reasoning(text)
+    assert split_reasoning(answer) == (answer, None)
+    assert reasoning is None or reasoning
