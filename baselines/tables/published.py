@@ -7,7 +7,7 @@ task is every one of the paper. A rejection table's ``noise=1.0`` is the only sp
 
 import csv
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any, NamedTuple
@@ -77,9 +77,12 @@ def read_published(benchmark: str) -> tuple[Published, ...]:
         return tuple(_convert(mapping, lines))
 
 
-def read_table_beside(benchmark: str, number: str, runs: Iterable[RunRecord]) -> list[Published]:
-    """Read the printed numbers of a table that runs are shown in; none where the data of all are the user's own."""
-    return read_table(benchmark, number) if any(run.whose is not Provenance.OWN for run in runs) else []
+def read_table_beside(benchmark: str, number: str, runs: Sequence[RunRecord]) -> list[Published]:
+    """Read the printed numbers of a table that runs are shown in, less those of configs run on the user's own data."""
+    own, others = (
+        {_ability(run.inputs.config) for run in runs if (run.whose is Provenance.OWN) is so} for so in (True, False)
+    )
+    return [row for row in read_table(benchmark, number) if others and _ability(row.config) not in own - others]
 
 
 def read_table(benchmark: str, number: str) -> list[Published]:
@@ -93,14 +96,17 @@ def find_published(benchmark: str, config: str, retriever: str, settings: Mappin
     Where passages are searched, they are those under the same settings, though ours may have more parts: none where
     the settings are not known.
     """
-    ability = config.removesuffix("_original")
     return [
         row
         for row in read_published(benchmark)
-        if row.config.removesuffix("_original") == ability
+        if _ability(row.config) == _ability(config)
         and row.retriever == retriever
         and all(settings.get(name) == value for name, value in row.setting.items())
     ]
+
+
+def _ability(config: str) -> str:
+    return config.removesuffix("_original")
 
 
 def find_beside(run: RunRecord) -> list[Published]:
@@ -124,11 +130,10 @@ def find_beside(run: RunRecord) -> list[Published]:
 def _find_usual(benchmark: Benchmark, config: str) -> list[Published]:
     """Find what stands beside a system of one's own: of the tables under the paper's usual settings the longest."""
     usual = asdict(benchmark.retrieval)
-    ability = config.removesuffix("_original")
     tables: dict[tuple[str, str], list[Published]] = {}
     for row in read_published(benchmark.name):
         sizes = {name: value for name, value in row.setting.items() if name in ("chunk_size", "chunk_overlap", "top_k")}
-        if row.config.removesuffix("_original") == ability and sizes.items() <= usual.items():
+        if _ability(row.config) == _ability(config) and sizes.items() <= usual.items():
             tables.setdefault((row.table, row.retriever), []).append(row)
     return max(tables.values(), key=lambda rows: len({row.model for row in rows}), default=[])
 

@@ -182,6 +182,13 @@ def test_every_door_asks_the_same_value(cli, tmp_path, real_data):
     assert "vicuna" in cli("run", "rgb", "--all", "--data-dir", part, "--limit", "2", "--out", "part-all").out
 
 
+def test_beside_own_data_of_one_config_none_of_its_numbers_stands(cli, tmp_path, real_data):
+    both = put(tmp_path / "both", OWN, "en_refine.json")
+    put(both, genuine(real_data))
+    table = cli("run", "rgb", "--all", "--data-dir", both, "--limit", "2", "--out", "r").out.partition("Table 3.")[0]
+    assert "87.67" in table and "96.33" not in table and "90.00" not in table
+
+
 def test_a_recipe_on_other_data_says_so(cli, tmp_path, server):
     own = put(tmp_path / "own", OWN, "zh.json")
     put(own, OWN, "en.json")
