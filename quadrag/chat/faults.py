@@ -22,6 +22,17 @@ from quadrag.chat.server import CONNECT_SECONDS
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
 
 _PAGE = 4000  # characters of a page that are looked at
+_REFUSED = (400, 422)
+# How servers say that a request does not fit into the model's context, some with the status of a fault of their own.
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|window|size|limit)|exceed_context|(?:prompt|input|request|messages?)\W.{0,60}\btoo long\b|"
+    r"\btoken.{0,80}\bexceeds?\b|\bexceeds?\b.{0,80}\btoken|(?:input|prompt|sequence|model)[ _](?:length|len)\b|"
+    r"too many (?:input |prompt )?tokens|`inputs`.{0,60}must (?:be <=|have less)|reduce the length|"
+    r"max_tokens must be at least 1, got -|上下文(?:长度|窗口)|超长|输入长度",
+    re.IGNORECASE | re.DOTALL,
+)
+# Without these a number of tokens for the reply alone is refused, whatever is asked.
+_OF_REPLIES, _OF_REQUESTS = re.compile(r"max_\w*tokens"), re.compile(r"input|prompt|messages|got -")
 # httpx or httpx2, depending on the release of huggingface_hub.
 _HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
 
@@ -39,6 +50,7 @@ class Fault(Exception):
         wait: seconds the server asked to wait.
         own: whether the call itself is at fault, which tells nothing of the server.
         stalled: whether the server took the call and said nothing in time.
+        refusal: what a server says that refuses the request itself; the field that it names stands first.
     """
 
     detail: str
@@ -50,6 +62,7 @@ class Fault(Exception):
     wait: float | None = None
     own: bool = False
     stalled: bool = False
+    refusal: str = ""
 
 
 class DeadServer(QuadragError):
@@ -107,6 +120,13 @@ def read_fault(
     if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
         if provider and type(error) is ValueError:
             return Fault(line(f"{where}: {error}"), retry=False)
+        text = error.doc.lstrip() if isinstance(error, json.JSONDecodeError) else ""
+        if text.startswith(("data:", "event:", ":")):
+            streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
+            return Fault(line(streamed), status=200, retry=False, billed=True)
+        if text.startswith("<"):
+            page = f"{where}: a page of HTML came, as of a proxy, and not {form} ({_server_message(text.encode())})"
+            return Fault(line(page), billed=True)
         return Fault(line(f"{where}: the reply is not {form} ({error})"), billed=True)
     kind = f"{type(error).__name__}: {error}"
     # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
@@ -124,9 +144,15 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
         keys: what to hide.
     """
     status = response.status_code
-    detail = keys.line(f"{where} answered {status}: {_server_message(body) or response.reason_phrase}")
+    message = _server_message(body)
+    detail = keys.line(f"{where} answered {status}: {message or response.reason_phrase}")
+    if _is_too_long(status, body[:_PAGE].decode("utf-8", "replace")):
+        way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
+        return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
+    if status in _REFUSED:
+        return Fault(detail, status=status, retry=False, refusal=f"{_find_parameter(body)} {message}"[:_PAGE])
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
     return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
 
@@ -177,12 +203,13 @@ def explain_dead_server(
             else (f"served: {keys.line(', '.join(served))}")
         )
         remedy = f"there is no model {model!r} or no {page}; correct the spec ({listed})"
-    elif fault.status is not None:
+    elif fault.status is not None:  # what is wrong with a reply that came is said already
         remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
+        remedy = remedy if fault.status >= 400 else ""
     elif not fault.retry:
         return QuadragError(fault.detail)
     elif fault.stalled:
-        remedy = f"see the server's log, or give it longer with {option} SECONDS"
+        remedy = f"see the server's log, ask less at once with --concurrency 1, or give it longer with {option} SECONDS"
     return explain_faults(faults, remedy)
 
 
@@ -207,6 +234,23 @@ def read_retry_after(value: str | None) -> float | None:
 def _cause(error: BaseException) -> str:
     codes = [one.errno for one in causes(error) if isinstance(one, OSError) and one.errno]
     return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
+
+
+def _is_too_long(status: int, text: str) -> bool:
+    if status not in (*_REFUSED, 413, 500) or not _TOO_LONG.search(text):
+        return False
+    if status == 500:
+        return "context" in text
+    return not _OF_REPLIES.search(text) or bool(_OF_REQUESTS.search(text))
+
+
+def _find_parameter(body: bytes) -> str:
+    """Return the parameter that an error is about, as OpenAI's form has it; "" where it names none."""
+    try:
+        said = json.loads(body)
+        return str(said.get("error", said).get("param") or "")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
 
 
 def _server_message(body: bytes) -> str:

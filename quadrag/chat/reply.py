@@ -122,17 +122,23 @@ def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> 
         NoText: the message holds none.
     """
     text, thought = split_reasoning(_read_text(message, finish_reason))
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
+    reasoning = _read_thought(message)
     names = ("prompt_tokens", "completion_tokens")
     counted = isinstance(usage, Mapping) and all(
         is_number(usage.get(name)) and 0 <= usage[name] <= _MOST_TOKENS for name in names
     )
     return {
         "text": text,
-        "reasoning": "\n".join(part for part in (reasoning, thought) if isinstance(part, str) and part) or None,
+        "reasoning": "\n".join(filter(None, (reasoning, thought))) or None,
         "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
         "usage": {name: int(usage[name]) for name in names} if counted else None,
     }
+
+
+def _read_thought(message: Mapping[str, Any]) -> str:
+    """Return what stands in the server's own field of reasoning; "" for nothing that is a text."""
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    return thought if isinstance(thought, str) else ""
 
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
@@ -159,6 +165,8 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     if text is not None:
         return text
     reason = f" (finish_reason {finish_reason!r})" if isinstance(finish_reason, str) else ""
+    if content in (None, []) and _read_thought(message):
+        raise NoText(f"the model thought and gave no answer{reason}; raise --max-tokens, or turn its thinking off")
     if content is None:
         raise NoText(f"the content is null{reason}")
     if content == []:

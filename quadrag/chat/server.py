@@ -46,10 +46,11 @@ class Server:
         return without_user(self.url or "")
 
     @property
-    def authorization(self) -> str | None:
-        """The header that goes with it: user and password of the URL, else the key."""
-        basic = basic_credentials(self.url or "")
-        return f"Basic {basic}" if basic else f"Bearer {self.keys.value}" if self.keys.value else None
+    def headers(self) -> dict[str, str]:
+        """The headers that go with it: user and password of the URL, else the key, which may have its own."""
+        basic, key, own = basic_credentials(self.url or ""), self.keys.value, self.keys.header
+        sent = {"authorization": f"Basic {basic}" if basic else f"Bearer {key}"} if basic or (key and not own) else {}
+        return {**sent, own: key} if own and key else sent
 
     @property
     def connect_limits(self) -> Any:

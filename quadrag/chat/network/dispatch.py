@@ -13,9 +13,11 @@ from quadrag.chat.faults import Fault
 from quadrag.chat.job import Job, Limits
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.network.commit import GroupCommit, Settled
+from quadrag.chat.network.pace import Pace
 from quadrag.chat.network.pulse import Pulse
 from quadrag.chat.network.purse import Purse
 from quadrag.chat.network.wire import LONGEST_WAIT, Endpoint, Wire, backoff
+from quadrag.chat.refusals import Refused, adjust, read_refusal
 from quadrag.chat.reply import Outcome, Row
 from quadrag.progress import say
 
@@ -40,7 +42,8 @@ class Dispatcher:
         self.wire = wire
         self.shelf = shelf
         self.spent = spent
-        self._pulse = Pulse(wire)
+        self._pace = Pace(wire.bounds.timeout, len(wire.endpoints))
+        self._pulse = Pulse(wire, self._pace)
         self._told_stalled = False
 
     async def run(
@@ -60,14 +63,21 @@ class Dispatcher:
             BudgetReached: the next call could pass the budget; every call in flight has settled.
         """
         queue = iter(list(jobs))
-        self._model, self._parameters, self._limits = model, parameters, limits
+        sent = {name: value for name, value in parameters.items() if name not in self.wire.transport.unsent}
+        self._model, self._parameters, self._limits = model, sent, limits
         self._purse = Purse(parameters, limits, self.spent)
         commit = GroupCommit(model, self.shelf, settled)
+        self._pace.begin(limits.concurrency)
         self._pulse.begin(model, limits.concurrency)
 
         async def worker() -> None:
             for job in queue:
-                await commit.keep(job, await self._call(job))
+                await self._pace.enter()
+                try:
+                    outcome = await self._call(job)
+                finally:
+                    self._pace.leave()
+                await commit.keep(job, outcome)
             await self._pulse.leave()
 
         workers = [asyncio.ensure_future(worker()) for _ in range(limits.concurrency)]
@@ -97,6 +107,7 @@ class Dispatcher:
         last: Endpoint | None = None
         seen = self._pulse.successes
         counted = False
+        refused: Refused = {}  # of this call alone, until one without it has been answered
         while True:
             endpoint, wait = self.wire.choose(last)
             if wait > 0:
@@ -105,9 +116,17 @@ class Dispatcher:
             await self._purse.reserve(worst)
             self.spent["calls"] += not counted
             counted = True
-            reason = await self._attempt(endpoint, job, body, worst)
+            known = {**self._limits.refused, **refused}
+            reason = await self._attempt(endpoint, job, adjust(body, known), worst)
             if not isinstance(reason, Fault):
+                if known:
+                    reason["refused"] = known
+                    self._limits.refused.update(known)
                 return reason
+            if reason.refusal and (more := read_refusal(reason, body, known, self._limits.budget is not None)):
+                refused = known | more
+                self.spent["retries"] += 1
+                continue
             last = endpoint
             stalled += reason.stalled
             elsewhere = not reason.connected and self.wire.others_ready(endpoint)
@@ -136,6 +155,8 @@ class Dispatcher:
             attempt += 1
             if self._pulse.successes == 0 and reason.status is None and (reason.stalled or attempt > _FIRST_TRIES):
                 await self._pulse.park(reason)
+            if reason.stalled:
+                await self._pace.queue_again()
             if self.wire.leaves(endpoint) and reason.wait is None:
                 continue
             quick = self._pulse.successes == 0 and not reason.connected
@@ -145,16 +166,23 @@ class Dispatcher:
     async def _attempt(self, endpoint: Endpoint, job: Job, body: dict[str, Any], worst: Decimal) -> Row | Fault:
         """Ask once, at the worst cost that was set aside."""
         cost = worst
+        sending = self._pace.sending()
         try:
             row = await self.wire.ask(endpoint, job.messages, self._model, body)
             cost = self._purse.count(row, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
+            self.spent["timed_out"] += fault.stalled
+            if not fault.stalled and not self._pulse.successes:
+                self._pace.widen()
+            elif fault.stalled and self._pulse.successes:
+                self._pace.narrow(sending)
             return fault
         finally:
             self._purse.settle(worst, cost)
         self._pulse.answered()
+        self._pace.answered(sending)
         return row
 
     def _tires(self, fault: Fault, stalled: int) -> bool:

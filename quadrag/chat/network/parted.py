@@ -42,8 +42,8 @@ class _Share:
     def ask(self, part: tuple[int, list[Job]]) -> tuple[dict[bytes, Outcome], dict[str, Any]]:
         """Make calls, less those whose replies are kept; return what all came to, and what was spent."""
         shard, jobs = part
-        spent: dict[str, Any] = dict.fromkeys(("calls", "retries", "failed", "prompt_tokens", "completion_tokens"), 0)
-        spent["cost"] = 0.0
+        counters = ("calls", "retries", "timed_out", "failed", "prompt_tokens", "completion_tokens")
+        spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": 0.0}
         if self.folder is None:
             return self._ask(jobs, None, spent), spent
         with Ledger(self.folder / f"{shard}.sqlite") as ledger:

@@ -77,7 +77,7 @@ class Wire:
         self._turn = 0
         self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
         for one in self.endpoints:
-            if one.url and basic_credentials(one.url) and self.keys.value:
+            if one.url and basic_credentials(one.url) and self.keys.value and not self.keys.header:
                 say(f"{one.shown}: the user and password of its URL are sent, not the key in {self.keys.variable}")
 
     def choose(self, avoid: Endpoint | None = None) -> tuple[Endpoint, float]:
@@ -184,10 +184,9 @@ class Wire:
 
     async def _list(self, endpoint: Endpoint) -> list[str]:
         seconds = min(self.bounds.timeout, _LISTING)
-        headers = {"authorization": endpoint.authorization} if endpoint.authorization else {}
         try:
             async with guard(get_async_session(), endpoint) as session:
-                asked = session.get(page_url(endpoint.address, "models"), headers=headers, timeout=seconds)
+                asked = session.get(page_url(endpoint.address, "models"), headers=endpoint.headers, timeout=seconds)
                 content = (await within(seconds, asked)).content
         except Exception as error:
             raise self.transport.read_fault(error, endpoint, seconds) from None
