@@ -5,6 +5,7 @@ servers live `pulse.py`'s, and that replies are kept before they are handed on `
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -156,7 +157,8 @@ class Dispatcher:
             if self._pulse.successes == 0 and reason.status is None and (reason.stalled or attempt > _FIRST_TRIES):
                 await self._pulse.park(reason)
             if reason.stalled:
-                await self._pace.queue_again()
+                self._pace.leave()
+                await self._pace.enter()
             if self.wire.leaves(endpoint) and reason.wait is None:
                 continue
             quick = self._pulse.successes == 0 and not reason.connected
@@ -166,7 +168,7 @@ class Dispatcher:
     async def _attempt(self, endpoint: Endpoint, job: Job, body: dict[str, Any], worst: Decimal) -> Row | Fault:
         """Ask once, at the worst cost that was set aside."""
         cost = worst
-        sending = self._pace.sending()
+        flight, began = 1 + sum(one.load for one in self.wire.endpoints), time.monotonic()
         try:
             row = await self.wire.ask(endpoint, job.messages, self._model, body)
             cost = self._purse.count(row, worst)
@@ -177,12 +179,12 @@ class Dispatcher:
             if not fault.stalled and not self._pulse.successes:
                 self._pace.widen()
             elif fault.stalled and self._pulse.successes:
-                self._pace.narrow(sending)
+                self._pace.narrow(flight, time.monotonic() - began)
             return fault
         finally:
             self._purse.settle(worst, cost)
         self._pulse.answered()
-        self._pace.answered(sending)
+        self._pace.answered(flight, row["latency"])
         return row
 
     def _tires(self, fault: Fault, stalled: int) -> bool:

@@ -1,8 +1,7 @@
 """How many calls are in flight at once: few until the first reply, then as many as the servers bear.
 
-A reply says what that is: so many were in flight with it, and were there more, and each slower by as much, they would
-still come in time. Where a reply takes long whatever else is asked that says nothing: there the number doubles while
-none is lost, and stays below the one at which some were.
+Replies say what that is: so many calls were in flight, and were there more, and each slower by as much, they would still
+come in time. Where replies take nearly as long as they may, more are asked for while that makes none slower.
 """
 
 from __future__ import annotations
@@ -10,17 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from typing import NamedTuple
 
 _FIRST = 2  # calls of a server of which nothing is known
 _IN_TIME = 0.75  # of the time limit
-
-
-class Sending(NamedTuple):
-    """A moment at which a call is sent, and how many are in flight with it."""
-
-    moment: float
-    flight: int
+_FASTER = 1.3
 
 
 class Pace:
@@ -28,25 +20,25 @@ class Pace:
 
     def __init__(self, timeout: float, servers: int) -> None:
         """Take the seconds within which a reply must come, and the number of servers."""
-        self._timeout = timeout
+        self._seconds = _IN_TIME * timeout
         self.allowed = _FIRST * servers
-        self._most = self._flight = self._in_time = 0
+        self._most = self._flight = 0
         self._line: deque[asyncio.Future[None]] = deque()
+        self._rates = deque([0.0], 4)  # of the last replies: calls that were in flight, by the seconds of the reply
+        self._best = 0.0
         self._lost = float("inf")  # calls in flight at which one was lost
         self._narrowed = 0.0
 
     def begin(self, most: int) -> None:
         """Begin a batch that makes so many calls at once."""
-        self._most, self._flight = max(most, _FIRST), 0
+        self._most, self._flight = most, 0
         self._line.clear()
 
     async def enter(self) -> None:
         """Wait until one more call may be in flight."""
-        if self._flight < self.allowed and not self._line:
-            self._flight += 1
-            return
         turn = asyncio.get_running_loop().create_future()
         self._line.append(turn)
+        self._call_in()
         await turn
 
     def leave(self) -> None:
@@ -54,39 +46,29 @@ class Pace:
         self._flight -= 1
         self._call_in()
 
-    async def queue_again(self) -> None:
-        """Let a call that was lost wait for its turn behind the others."""
-        self.leave()
-        await self.enter()
-
-    def sending(self) -> Sending:
-        """Note that a call is sent."""
-        return Sending(time.monotonic(), self._flight)
-
-    def answered(self, sending: Sending) -> None:
-        """Take note of a reply."""
-        flight, seconds = max(sending.flight, self._flight), time.monotonic() - sending.moment
-        bearable = int(flight * _IN_TIME * self._timeout / max(seconds, 1e-3))
-        self._in_time += 1
-        if bearable > self.allowed:
+    def answered(self, flight: int, seconds: float) -> None:
+        """Take note of a reply: how many calls were in flight when it was asked for, and how long it took."""
+        rate = flight / max(seconds, 1e-3)
+        self._rates.append(rate)
+        if (bearable := min(self._rates) * self._seconds) > self.allowed:
             self._allow(min(2 * self.allowed, bearable))
-        elif self._in_time >= self.allowed:
+        elif flight >= self.allowed and rate > _FASTER * self._best:
             self._allow(max(self.allowed, min(2 * self.allowed, self._lost - 1)))
+        self._best = max(self._best, rate)
 
     def widen(self) -> None:
         """Let more calls show whether a server lives that has refused some at once."""
         self._allow(2 * self.allowed)
 
-    def narrow(self, sending: Sending) -> None:
-        """Take note of a call that got no reply in time; those that were lost together are one."""
-        if sending.moment >= self._narrowed:
-            self._narrowed = time.monotonic()
-            self._lost = max(sending.flight, self._flight)
+    def narrow(self, flight: int, seconds: float) -> None:
+        """Take note of a call that was lost; those that were lost together are one."""
+        if time.monotonic() - seconds >= self._narrowed:
+            self._narrowed, self._lost = time.monotonic(), max(flight, self._flight)
             self._allow(max(1, self._lost // 2))
 
     def _allow(self, number: float) -> None:
-        # The limit of a batch is not forgotten by a smaller one.
-        self.allowed, self._in_time = int(min(number, max(self._most, self.allowed))), 0
+        # A small batch does not take back what a larger one found.
+        self.allowed = int(min(number, max(self._most, self.allowed)))
         self._call_in()
 
     def _call_in(self) -> None:
