@@ -217,6 +217,8 @@ class ChatClient:
             self.spent["cached"] -= batch.count(taken - still)
             self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
         self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
+        for key in batch.stored:
+            self.spent["refused"].update(batch.outcomes[key].get("refused", ()))  # type: ignore[union-attr]  # a row
         if not batch.missing:
             self._known.tell_unreached()
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
@@ -228,10 +230,6 @@ class ChatClient:
                 self._ask(batch)
             except BudgetReached as reached:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
-        for outcome in batch.outcomes.values():
-            if not isinstance(outcome, str):
-                self.spent["refused"].update(outcome.get("refused", ()))
-        self._tell_refused()
         self._lost = self.spent["timed_out"]
         rate = self.calling.rate(self.model)
         self._saved.note(batch, rate)
@@ -284,6 +282,7 @@ class ChatClient:
 
         self._known.warn_of_others(batch.missing)
         self.spent["cached"] += batch.ask(self.shelf, make, progress)
+        self._tell_refused()
 
     def _open(self) -> Engine:
         if self._engine is None:

@@ -125,8 +125,7 @@ def read_fault(
             streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
             return Fault(line(streamed), status=200, retry=False, billed=True)
         if text.startswith("<"):
-            page = f"{where}: a page of HTML came, as of a proxy, and not {form} ({_server_message(text.encode())})"
-            return Fault(line(page), billed=True)
+            error = ValueError(f"but a page of HTML, as of a proxy: {_server_message(text.encode())}")
         return Fault(line(f"{where}: the reply is not {form} ({error})"), billed=True)
     kind = f"{type(error).__name__}: {error}"
     # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.

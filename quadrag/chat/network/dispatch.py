@@ -128,6 +128,8 @@ class Dispatcher:
                 refused = known | more
                 self.spent["retries"] += 1
                 continue
+            if not reason.stalled and not self._pulse.successes:
+                self._pace.widen()
             last = endpoint
             stalled += reason.stalled
             elsewhere = not reason.connected and self.wire.others_ready(endpoint)
@@ -176,9 +178,7 @@ class Dispatcher:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
             self.spent["timed_out"] += fault.stalled
-            if not fault.stalled and not self._pulse.successes:
-                self._pace.widen()
-            elif fault.stalled and self._pulse.successes:
+            if fault.stalled and self._pulse.successes:
                 self._pace.narrow(flight, time.monotonic() - began)
             return fault
         finally:

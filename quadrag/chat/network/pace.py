@@ -1,7 +1,7 @@
 """How many calls are in flight at once: few until the first reply, then as many as the servers bear.
 
-Replies say what that is: so many calls were in flight, and were there more, and each slower by as much, they would still
-come in time. Where replies take nearly as long as they may, more are asked for while that makes none slower.
+Replies say what that is: so many calls were in flight, and were there more, and each slower by as much, they would
+still come in time. Where replies take nearly as long as they may, more are asked for while that makes none slower.
 """
 
 from __future__ import annotations

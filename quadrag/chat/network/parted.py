@@ -92,6 +92,8 @@ class PartedEngine(Engine):
                 if shelf is not None:
                     shelf.put_many([(key, row) for key, row in made.items() if not isinstance(row, str)], model)
                 outcomes.update(made)
+                for row in made.values():
+                    limits.refused.update({} if isinstance(row, str) else row.get("refused", {}))
                 for name, value in spent.items():
                     if self._spent[name] is not None:
                         self._spent[name] += value
