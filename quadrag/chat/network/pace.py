@@ -50,10 +50,12 @@ class Pace:
         """Take note of a reply: how many calls were in flight when it was asked for, and how long it took."""
         rate = flight / max(seconds, 1e-3)
         self._rates.append(rate)
-        if (bearable := min(self._rates) * self._seconds) > self.allowed:
-            self._allow(min(2 * self.allowed, bearable))
-        elif flight >= self.allowed and rate > _FASTER * self._best:
-            self._allow(max(self.allowed, min(2 * self.allowed, self._lost - 1)))
+        bearable, more = min(self._rates) * self._seconds, 2 * self.allowed
+        if bearable > 2 * self._lost:  # by far, so it was lost for another reason
+            self._lost = float("inf")
+        if bearable > self.allowed or (flight >= self.allowed and rate > _FASTER * self._best):
+            more = min(more, self._lost - 1, bearable if bearable > self.allowed else more)
+            self._allow(max(self.allowed, more))
         self._best = max(self._best, rate)
 
     def widen(self) -> None:
