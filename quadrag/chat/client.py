@@ -117,7 +117,7 @@ class ChatClient:
 
                     why = f"the models cannot be listed: {listed.detail}"
                     advice = f"{why}; start the server, or append #MODEL to its address"
-                    raise QuadragError(advice) if listed.connected else DeadServer(advice, listed)
+                    raise QuadragError(advice) if listed.connected else DeadServer(advice)
                 name = only_model(listed, self.spec.shown)
             self.calling.rate(name)
             self._model = name
@@ -161,10 +161,6 @@ class ChatClient:
             return []
         with self._turn:
             return self._complete([self._transport.compose(messages) for messages in batch], numbers)
-
-    def is_kept(self, messages: Messages, parameters: Mapping[str, Any]) -> bool:
-        """Whether a call with these parameters would be answered from the ledger."""
-        return bool(Batch(self.model, [self._transport.compose(messages)], parameters, [0], self.shelf).stored)
 
     def find_made(self, messages: Messages) -> float | None:
         """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""

@@ -66,26 +66,13 @@ class Fault(Exception):
 
 
 class DeadServer(QuadragError):
-    """A server of which nothing came but faults; `fault` is the one that says most."""
-
-    def __init__(self, text: str, fault: Fault) -> None:
-        """Take the message and the fault."""
-        super().__init__(text)
-        self.fault = fault
+    """A server of which nothing came but faults."""
 
 
 def read_fault(
     error: Exception, where: str, timeout: float, keys: Keys, provider: bool, form: str = "a chat completion"
 ) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
-
-    Args:
-        error: what the inference client raised.
-        where: the server, as messages may name it.
-        timeout: seconds the attempt was given.
-        keys: what to hide.
-        provider: whether Inference Providers were asked; the client itself then checks token and model.
-        form: what the reply was to be.
 
     Returns:
         The fault.
@@ -125,7 +112,7 @@ def read_fault(
             streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
             return Fault(line(streamed), status=200, retry=False, billed=True)
         if text.startswith("<"):
-            error = ValueError(f"but a page of HTML, as of a proxy: {_server_message(text.encode())}")
+            error = ValueError(f"but a page of HTML, as of a proxy: {_read_error(text.encode())[0]}")
         return Fault(line(f"{where}: the reply is not {form} ({error})"), billed=True)
     kind = f"{type(error).__name__}: {error}"
     # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
@@ -134,16 +121,9 @@ def read_fault(
 
 
 def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
-    """Describe a reply whose status is that of an error, or of no reply at all.
-
-    Args:
-        response: the HTTP library's.
-        body: what was read of it.
-        where: the server, as messages may name it.
-        keys: what to hide.
-    """
+    """Describe a reply whose status is that of an error, or of no reply at all."""
     status = response.status_code
-    message = _server_message(body)
+    message, parameter = _read_error(body)
     detail = keys.line(f"{where} answered {status}: {message or response.reason_phrase}")
     if _is_too_long(status, body[:_PAGE].decode("utf-8", "replace")):
         way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
@@ -151,7 +131,7 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
     if status in _REFUSED:
-        return Fault(detail, status=status, retry=False, refusal=f"{_find_parameter(body)} {message}"[:_PAGE])
+        return Fault(detail, status=status, retry=False, refusal=f"{parameter} {message}"[:_PAGE])
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
     return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
 
@@ -164,8 +144,7 @@ def worst_fault(faults: Sequence[Fault]) -> Fault:
 def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
     """Build the error for a server of which nothing came but faults; the remedy may be empty."""
     count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
-    worst = worst_fault(faults)
-    return DeadServer("; ".join(filter(None, (f"{count}: {worst.detail}", remedy))), worst)
+    return DeadServer("; ".join(filter(None, (f"{count}: {worst_fault(faults).detail}", remedy))))
 
 
 def explain_dead_server(
@@ -177,14 +156,6 @@ def explain_dead_server(
     page: str = "/chat/completions",
 ) -> QuadragError:
     """Build the error for a server of which nothing came but faults.
-
-    Args:
-        faults: how the first calls ended.
-        model: the model's name, as requested.
-        served: the ids that the server lists, or why they are not known; read after a 404 alone.
-        keys: the key that was sent and what to hide.
-        option: what gives a slow server longer.
-        page: what was asked of the server.
 
     Returns:
         The error, for the caller to raise.
@@ -243,25 +214,18 @@ def _is_too_long(status: int, text: str) -> bool:
     return not _OF_REPLIES.search(text) or bool(_OF_REQUESTS.search(text))
 
 
-def _find_parameter(body: bytes) -> str:
-    """Return the parameter that an error is about, as OpenAI's form has it; "" where it names none."""
-    try:
-        said = json.loads(body)
-        return str(said.get("error", said).get("param") or "")
-    except (ValueError, AttributeError, RecursionError):
-        return ""
-
-
-def _server_message(body: bytes) -> str:
+def _read_error(body: bytes) -> tuple[str, str]:
+    """Return what a server says in the body of an error, and which parameter it is about, "" where it names none."""
     text = body.decode("utf-8", "replace")
+    parameter: Any = None
     try:
         message: Any = json.loads(text)
         for name in ("error", "message", "detail"):
-            if isinstance(message, Mapping) and name in message:
-                message = message[name]
-        return str(message)
+            if isinstance(message, Mapping):
+                parameter, message = message.get("param") or parameter, message.get(name, message)
+        return str(message), str(parameter or "")
     except (ValueError, RecursionError):
         if not text.lstrip().startswith("<"):
-            return text
+            return text, ""
         # A page, as servers and gateways make one: its words. A line holds no more of them.
-        return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split())
+        return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split()), ""

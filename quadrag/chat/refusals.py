@@ -32,16 +32,10 @@ def adjust(body: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
 
 
 def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounded: bool) -> Refused:
-    """Return what of a request's fields a fault names that was not refused before: one field, or none.
-
-    Args:
-        fault: what the server said.
-        body: the fields as the user asks for them.
-        refused: what was sent otherwise.
-        bounded: whether the length of replies must stay bounded, as a budget rests on it.
+    """Return what of a request's fields, as the user asks for them, a fault names anew: one field, or none.
 
     Raises:
-        QuadragError: it would not.
+        QuadragError: the length of replies would not be `bounded` any more, as a budget needs it.
     """
     # Some servers write fields as topK.
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fault.refusal).lower()

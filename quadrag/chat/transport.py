@@ -30,7 +30,7 @@ class Transport:
     timeout_option = "--timeout"
     timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
     first = 60.0
-    stalls: int | None = None  # new attempts of a call that got no reply in time; None for as many as of any other
+    stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
     page = "/chat/completions"
     form = "a chat completion"
     unsent: tuple[str, ...] = ()  # parameters that stand in keys and are no fields of the request
@@ -99,13 +99,7 @@ class Transport:
         return explain_dead_server(faults, model, served, keys, self.timeout_option, self.page)
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
-        """Make of a ledger row, or of the line why there is none, what callers get.
-
-        Args:
-            outcome: the row or the line.
-            cached: whether the row came from the ledger.
-            rate: what tokens cost.
-        """
+        """Make of a ledger row, or of the line why there is none, what callers get."""
         if isinstance(outcome, str):
             return Failure("api_error", outcome)
         if outcome["finish_reason"] == "length" and not outcome["text"]:

@@ -20,7 +20,6 @@ from quadrag.chat.network.purse import Purse
 from quadrag.chat.network.wire import LONGEST_WAIT, Endpoint, Wire, backoff
 from quadrag.chat.refusals import Refused, adjust, read_refusal
 from quadrag.chat.reply import Outcome, Row
-from quadrag.progress import say
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
@@ -33,31 +32,17 @@ class Dispatcher:
     """Makes the calls of one client; keeps between batches whether the server ever answered."""
 
     def __init__(self, wire: Wire, shelf: Shelf | None, spent: dict[str, Any]) -> None:
-        """Bind the dispatcher to its servers.
-
-        Args:
-            wire: the way to the servers.
-            shelf: where replies are committed before they are handed on.
-            spent: running totals, updated in place.
-        """
+        """Bind the dispatcher to its servers."""
         self.wire = wire
         self.shelf = shelf
         self.spent = spent
         self._pace = Pace(wire.bounds.timeout, len(wire.endpoints))
         self._pulse = Pulse(wire, self._pace)
-        self._told_stalled = False
 
     async def run(
         self, model: str, parameters: Mapping[str, Any], jobs: Iterable[Job], limits: Limits, settled: Settled
     ) -> None:
         """Make the calls.
-
-        Args:
-            model: the model's name, as requested.
-            parameters: the request's other fields, the same for every call.
-            jobs: calls with different keys.
-            limits: concurrency (not above the number of jobs), retries, prices and budget.
-            settled: takes what is finished, after it was committed; called once per turn of the loop.
 
         Raises:
             QuadragError: nothing ever answered and all first calls failed, or the ledger cannot be written.
@@ -136,7 +121,7 @@ class Dispatcher:
             through = reason.status == 429 and self._pulse.successes > seen and self._limits.retries > 0
             gone = not reason.connected and self._pulse.successes > 0 and self._pulse.silence() > _GONE_AFTER
             exhausted = (
-                (attempt >= self._limits.retries or gone or self._tires(reason, stalled))
+                (attempt >= self._limits.retries or gone or stalled > self.wire.transport.stalls)
                 and not elsewhere
                 and not through
             )
@@ -186,14 +171,3 @@ class Dispatcher:
         self._pulse.answered()
         self._pace.answered(flight, row["latency"])
         return row
-
-    def _tires(self, fault: Fault, stalled: int) -> bool:
-        """Whether a call got no reply in time so often that it fails; of the first such one a line is said."""
-        transport = self.wire.transport
-        if not fault.stalled or transport.stalls is None:
-            return False
-        if self._limits.retries and not self._told_stalled:
-            self._told_stalled = True
-            way = f"{transport.timeout_option} SECONDS waits longer"
-            say(f"{fault.detail}; such a call is made once more, then it fails; {way}")
-        return stalled > transport.stalls

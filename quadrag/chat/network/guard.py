@@ -21,11 +21,6 @@ _UNPACKED = {"": None, "identity": None, "gzip": 31, "x-gzip": 31}  # encodings 
 def guard(session: Any, server: Server, mend: Callable[[bytes], bytes] = bytes) -> Any:
     """Guard a session.
 
-    Args:
-        session: an open client of the HTTP library, which has asked nothing yet.
-        server: the only one that it asks, and what that is allowed.
-        mend: makes of a good reply's body the one that is handed on.
-
     Returns:
         The session.
     """

@@ -62,13 +62,7 @@ class Wire:
     """The way to a model's servers; `heard` is whether any of them ever answered anything."""
 
     def __init__(self, spec: Spec, bounds: Bounds, transport: Transport) -> None:
-        """Prepare the way; nothing is opened yet.
-
-        Args:
-            spec: where the model is.
-            bounds: what its servers are allowed.
-            transport: what is sent and how replies are read.
-        """
+        """Prepare the way; nothing is opened yet."""
         self.transport = transport
         self.keys = transport.find_keys(spec)
         self.bounds = bounds
@@ -82,9 +76,6 @@ class Wire:
 
     def choose(self, avoid: Endpoint | None = None) -> tuple[Endpoint, float]:
         """Choose where the next attempt goes.
-
-        Args:
-            avoid: where the last attempt of this call failed; taken only when nothing else is there.
 
         Returns:
             The endpoint, and the seconds to wait before choosing again where all servers want a pause (else 0).
@@ -126,12 +117,6 @@ class Wire:
         self, endpoint: Endpoint, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
         """Make one attempt.
-
-        Args:
-            endpoint: where.
-            messages: the chat messages.
-            model: the model's name, as requested.
-            body: the other fields of the request.
 
         Returns:
             The reply as a ledger row, with ``latency`` (seconds) and ``created`` (Unix time).

@@ -13,7 +13,7 @@ import pytest
 from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.faults import _server_message
+from quadrag.chat.faults import _read_error
 from quadrag.chat.network import wire
 from quadrag.errors import QuadragError
 
@@ -223,7 +223,7 @@ def test_what_nobody_foresaw_is_a_failure_of_one_call(server, monkeypatch):
     ],
 )
 def test_of_a_page_of_html_the_words_are_told(page, told):
-    assert _server_message(page) == told
+    assert _read_error(page) == (told, "")
 
 
 THOUGHT = {"content": None, "reasoning_content": "Let me think."}
