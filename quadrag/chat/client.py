@@ -285,7 +285,7 @@ class ChatClient:
             from quadrag.chat.network.engine import Engine
             from quadrag.chat.network.wire import Wire
 
-            bounds = self.calling.bound(self._transport.timeout, self._transport.first)
+            bounds = self.calling.bound(self._transport.timeout)
             way = (self.spec, bounds, self._transport)
             if parallel.workers() == 1:
                 self._engine = Engine(Wire(*way), self.shelf, self.spent)

@@ -16,13 +16,11 @@ class Bounds:
 
     Attributes:
         timeout: seconds that an attempt may take altogether.
-        first: seconds within which a server must have answered anything at all.
         reply_bytes: the longest body that is read, as it is when it is unpacked.
         redirects: hosts that a server may send the client on to, besides its own.
     """
 
     timeout: float
-    first: float
     reply_bytes: int = MOST_REPLY_BYTES
     redirects: frozenset[str] = frozenset()
 

@@ -28,8 +28,7 @@ class Transport:
     """Chat completions over `huggingface_hub.AsyncInferenceClient`."""
 
     timeout_option = "--timeout"
-    timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
-    first = 60.0
+    timeout = 120.0  # seconds, where the user names none
     stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
     page = "/chat/completions"
     form = "a chat completion"

@@ -42,7 +42,6 @@ class RagTransport(Transport):
 
     timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
-    first = 120.0
     unsent = ("contract", "body")
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 

@@ -68,13 +68,7 @@ class Dispatcher:
 
         workers = [asyncio.ensure_future(worker()) for _ in range(limits.concurrency)]
         try:
-            bounds = self.wire.bounds
-            # Where the first calls have as long as any, each finds out for itself.
-            first = bounds.first if bounds.first < bounds.timeout and not self.wire.heard else None
-            done, left = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION, timeout=first)
-            if left and not any(one.exception() for one in done):
-                await self._pulse.raise_if_silent()
-                done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
                 one.result()
         finally:

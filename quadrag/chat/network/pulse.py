@@ -57,20 +57,8 @@ class Pulse:
 
     async def _raise_if_dead(self) -> None:
         """Raise when every call that may be in flight waits for a first answer."""
-        if self._parked and not self.successes and len(self._parked) >= self._most():
+        if self._parked and not self.successes and len(self._parked) >= min(self._working, self._pace.allowed):
             raise await self._dead([one for _, one in self._parked])
-
-    async def raise_if_silent(self) -> None:
-        """Raise when calls are in flight and no server ever answered anything."""
-        wire = self._wire
-        if wire.heard or not any(one.load for one in wire.endpoints):
-            return
-        said = f"{', '.join(one.shown for one in wire.endpoints)}: no reply within {wire.bounds.first:g} s"
-        raise await self._dead([Fault(said, stalled=True)] * self._most())
-
-    def _most(self) -> int:
-        """Return how many calls can be in flight now."""
-        return min(self._working, self._pace.allowed)
 
     async def _dead(self, faults: list[Fault]) -> Exception:
         return await self._wire.transport.explain_dead(faults, self._model, self._wire.keys, self._wire.list_models)

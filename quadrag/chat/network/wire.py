@@ -59,7 +59,7 @@ class Endpoint(Server):
 
 
 class Wire:
-    """The way to a model's servers; `heard` is whether any of them ever answered anything."""
+    """The way to a model's servers."""
 
     def __init__(self, spec: Spec, bounds: Bounds, transport: Transport) -> None:
         """Prepare the way; nothing is opened yet."""
@@ -67,7 +67,6 @@ class Wire:
         self.keys = transport.find_keys(spec)
         self.bounds = bounds
         self.endpoints = [Endpoint(url, self.keys, bounds) for url in spec.urls or (None,)]
-        self.heard = False
         self._turn = 0
         self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
         for one in self.endpoints:
@@ -135,7 +134,6 @@ class Wire:
             row["latency"], row["created"] = round(time.perf_counter() - started, 6), round(time.time(), 3)
         except Exception as error:
             fault = self.transport.read_fault(error, endpoint, self.bounds.timeout)
-            self.heard |= fault.status is not None
             endpoint.faults += fault.retry and fault.status != 429
             if not fault.connected or endpoint.faults >= _FAULTS_IN_A_ROW:
                 _let_rest(endpoint, begun)
@@ -147,7 +145,6 @@ class Wire:
             endpoint.load -= 1
         endpoint.faults = 0
         endpoint.rest = endpoint.rest_until = 0.0
-        self.heard = True
         if not self._echoed and self.keys.echoed(self.transport.said(row)):
             self._echoed = True
             say(f"{endpoint.shown} repeats a secret, your key or its URL's, in a reply; files of replies hold it now")

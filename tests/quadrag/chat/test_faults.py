@@ -157,12 +157,10 @@ def test_a_server_that_never_answers_is_dead(server, action):
     assert server.url in str(error.value) and server.requests <= 8 * 3
 
 
-@pytest.mark.parametrize("timeout", [None, 0.5])
-def test_a_stalled_server_is_dead_after_its_first_calls(server, monkeypatch, timeout):
+def test_a_stalled_server_is_dead_after_its_first_calls(server):
     """Not after one time limit for each of several attempts, nor of all that would be in flight later."""
-    monkeypatch.setattr("quadrag.chat.transport.Transport.first", 0.5)
     server.rules.append(Rule("stall"))
-    with ChatClient(server.url + "#m", concurrency=4, timeout=timeout) as client:
+    with ChatClient(server.url + "#m", concurrency=4, timeout=0.5) as client:
         started = time.monotonic()
         with pytest.raises(QuadragError, match=r"first 2 calls.*no reply within 0\.5 s; see .*--timeout SECONDS"):
             client(chats(50))
@@ -170,21 +168,7 @@ def test_a_stalled_server_is_dead_after_its_first_calls(server, monkeypatch, tim
     assert server.requests == 2
 
 
-def test_a_slow_server_is_given_the_time_that_the_user_names(server, monkeypatch):
-    """It may load its model at the first call; afterwards the limit of the first calls is not looked at again."""
-    monkeypatch.setattr("quadrag.chat.transport.Transport.first", 0.3)
-    server.state.latency = 0.8
-    with ChatClient(server.url + "#m", timeout=5) as client:
-        assert all(isinstance(reply, str) for reply in client(chats(3)))
-    server.state.latency = 0.0
-    with ChatClient(server.url + "#m") as client:
-        client(chats(1))
-        server.state.latency = 0.8
-        assert all(isinstance(reply, str) for reply in client(chats(3, start=1)))
-
-
-def test_a_server_that_says_it_is_busy_is_waited_for(server, monkeypatch):
-    monkeypatch.setattr("quadrag.chat.transport.Transport.first", 0.5)
+def test_a_server_that_says_it_is_busy_is_waited_for(server):
     server.rules.append(Rule("rate", 2, retry_after="0.6"))
     with ChatClient(server.url + "#m", concurrency=2) as client:
         assert all(isinstance(reply, str) for reply in client(chats(4)))
