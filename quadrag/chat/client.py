@@ -69,8 +69,8 @@ class ChatClient:
         self.parameters = {name: value for name, value in (parameters or {}).items() if value is not None}
         calling.check(self.parameters)
         self.on_progress = on_progress
-        counters = ("calls", "equal", "cached", "earlier", "retries", "timed_out", "failed", "prompt_tokens")
-        counters += ("completion_tokens",)
+        counters = ["calls", "equal", "cached", "earlier", "retries", "timed_out", "failed"]
+        counters += ["prompt_tokens", "completion_tokens"]
         self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if calling.prices is None else 0.0}
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name

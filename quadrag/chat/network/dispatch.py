@@ -87,7 +87,7 @@ class Dispatcher:
         last: Endpoint | None = None
         seen = self._pulse.successes
         counted = False
-        refused: Refused = {}  # of this call alone, until one without it has been answered
+        own: Refused = {}  # of this call alone, until one without it has been answered
         while True:
             endpoint, wait = self.wire.choose(last)
             if wait > 0:
@@ -96,7 +96,7 @@ class Dispatcher:
             await self._purse.reserve(worst)
             self.spent["calls"] += not counted
             counted = True
-            known = {**self._limits.refused, **refused}
+            known = {**self._limits.refused, **own}
             reason = await self._attempt(endpoint, job, adjust(body, known), worst)
             if not isinstance(reason, Fault):
                 if known:
@@ -104,7 +104,7 @@ class Dispatcher:
                     self._limits.refused.update(known)
                 return reason
             if reason.refusal and (more := read_refusal(reason, body, known, self._limits.budget is not None)):
-                refused = known | more
+                own = known | more
                 self.spent["retries"] += 1
                 continue
             if not reason.stalled and not self._pulse.successes:

@@ -50,12 +50,13 @@ class Pace:
         """Take note of a reply: how many calls were in flight when it was asked for, and how long it took."""
         rate = flight / max(seconds, 1e-3)
         self._rates.append(rate)
-        bearable, more = min(self._rates) * self._seconds, 2 * self.allowed
+        bearable = min(self._rates) * self._seconds
         if bearable > 2 * self._lost:  # by far, so it was lost for another reason
             self._lost = float("inf")
-        if bearable > self.allowed or (flight >= self.allowed and rate > _FASTER * self._best):
-            more = min(more, self._lost - 1, bearable if bearable > self.allowed else more)
-            self._allow(max(self.allowed, more))
+        if bearable > self.allowed:
+            self._allow(min(2 * self.allowed, self._lost - 1, bearable))
+        elif flight >= self.allowed and rate > _FASTER * self._best:
+            self._allow(min(2 * self.allowed, self._lost - 1))
         self._best = max(self._best, rate)
 
     def widen(self) -> None:
@@ -66,11 +67,11 @@ class Pace:
         """Take note of a call that was lost; those that were lost together are one."""
         if time.monotonic() - seconds >= self._narrowed:
             self._narrowed, self._lost = time.monotonic(), max(flight, self._flight)
-            self._allow(max(1, self._lost // 2))
+            self.allowed = max(1, int(self._lost) // 2)
 
     def _allow(self, number: float) -> None:
         # A small batch does not take back what a larger one found.
-        self.allowed = int(min(number, max(self._most, self.allowed)))
+        self.allowed = max(self.allowed, int(min(number, self._most)))
         self._call_in()
 
     def _call_in(self) -> None:
