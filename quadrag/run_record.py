@@ -189,6 +189,12 @@ class RunRecord:
         return Provenance(self.provenance)
 
     @property
+    def sent(self) -> dict[str, Any]:
+        """The parameters of its answers as the server took them, less those that it refused."""
+        names = self.usage.get("llm", {}).get("refused", {})
+        return {names.get(name) or name: one for name, one in self.inputs.parameters.items() if names.get(name, name)}
+
+    @property
     def failed_entities(self) -> int:
         """How many questions a model was asked about in vain for their entities."""
         return int(self.found.get("entities", {}).get("failed", 0))

@@ -28,7 +28,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("model of the entities", join(keep_name(one.entity["model"]) for one in inputs if one.entity)),
         ("judge", join(keep_names(one.judge) if one.judge else _UNJUDGED for one in inputs)),
         ("data", join(run.source for run in runs)),
-        ("parameters", join(", ".join(f"{k} {v}" for k, v in one.parameters.items()) or _NONE for one in inputs)),
+        ("parameters", join(", ".join(f"{k} {v}" for k, v in run.sent.items()) or _NONE for run in runs)),
         ("calls", describe_calls(results)),
         ("cost", describe_stages(results)),
         ("kept replies", describe_kept(results)),

@@ -267,8 +267,7 @@ class Session:
 
 def _since(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     since = {
-        name: value if value is None or isinstance(value, str) else value - (before[name] or 0)
-        for name, value in now.items()
+        name: value - (before[name] or 0) if isinstance(value, int | float) else value for name, value in now.items()
     }
     if now.get("oldest") is not None:  # a moment, no counter
         since["oldest"] = _clock(now["oldest"])

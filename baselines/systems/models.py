@@ -73,8 +73,7 @@ def open_completer(
     Args:
         spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
         calling: how it is called.
-        parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop; of the last four those
-            that a server refuses are left out.
+        parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop.
         template: of a model without a chat interface, which is asked for completions; see `load_template`.
 
     Raises:
@@ -89,7 +88,6 @@ def open_completer(
         model = LocalModel(name, ledger=kept, replay=calling.replay, parameters=parameters, trust=calling.trust)
         return model if calling.estimate is None else estimate_model(calling, name, model)
     from quadrag.chat.client import ChatClient
-    from quadrag.chat.refusals import leave_out_refused
 
     transport = _completions(template) if template else None
     sent = {**parameters, **(transport.parameters if transport else {})}
@@ -97,9 +95,7 @@ def open_completer(
     if client.spec.urls and not calling.replay:
         client.check_served()
     if calling.estimate is not None:
-        leave_out_refused(client, ask=False)
         return estimate_model(calling, client.model, client, transport)
-    leave_out_refused(client)
     return client
 
 

@@ -183,7 +183,7 @@ def _depart(run: RunRecord) -> Iterator[str]:
     yield from (f"{name} {(inputs.retrieval or {}).get(name)} (recipe {said})" for name, said in run.replaced.items())
     if "changed" in row:
         yield row["changed"]
-    if refused := [name for name in row.get("sent", "").split() if name not in inputs.parameters]:
+    if refused := [name for name in row.get("sent", "").split() if name not in run.sent]:
         yield f"asked without {', '.join(refused)}, which the server does not take"
     if run.given:
         yield f"files of the user's own ({', '.join(run.given)})"

@@ -9,7 +9,7 @@ from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.provenance import Provenance
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
@@ -115,12 +115,13 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes += [*_note_entities(runs), *_note_indexes(runs), *_note_services(runs)]
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
         notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
-    settings = dict.fromkeys("; ".join(list_settings(run.inputs)) for run in runs)
+    settings = dict.fromkeys("; ".join(list_settings(run)) for run in runs)
     return notes + [Detail(f"Settings: {parts}.") for parts in settings if parts]
 
 
-def list_settings(inputs: Inputs) -> list[str]:
+def list_settings(run: RunRecord) -> list[str]:
     """List how passages were found, and in what else a run differs from the benchmark's own settings."""
+    inputs = run.inputs
     searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
     if searched.get("chunk_size", 0) >= WHOLE:
         searched = {name: value for name, value in searched.items() if name not in ("chunk_size", "chunk_overlap")}
@@ -132,7 +133,7 @@ def list_settings(inputs: Inputs) -> list[str]:
     # What a search made of an option stands for it: windows that are named in tokens may be in characters.
     parts += [f"{name} {value}" for name, value in {**searched, **inputs.options, **searched}.items()]
     # How a function or a file is asked says its name.
-    parts += [] if served else [f"{name} {value}" for name, value in inputs.parameters.items() if name != "contract"]
+    parts += [] if served else [f"{name} {value}" for name, value in run.sent.items() if name != "contract"]
     if inputs.limit:
         parts.append(f"the first {inputs.limit} questions of a split")
     if inputs.samples > 1:

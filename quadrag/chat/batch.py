@@ -67,11 +67,6 @@ class Batch:
     def ask(self, shelf: Shelf | None, make: Make, told: Callable[[Collection[bytes]], None]) -> int:
         """Have the missing calls made; those that another run on the ledger has in flight are waited for.
 
-        Args:
-            shelf: where replies are kept.
-            make: makes calls.
-            told: is told of calls whose reply another run made.
-
         Returns:
             How many chats another run answered.
         """

@@ -41,8 +41,7 @@ class Calling:
     Attributes:
         ledger: where replies are kept and looked up; none are when None.
         concurrency: calls in flight at once, over all URLs of a model.
-        timeout: seconds one attempt may take, and in which a server must have answered anything at all; those of the
-            transport when None, for chat completions 120 and 60.
+        timeout: seconds one attempt may take; those of the transport when None, for chat completions 120.
         retries: new attempts after one that failed in a way that may pass.
         prices: what tokens cost.
         budget: hard limit on one client's cost, or a `Budget` that several clients share; needs prices and
@@ -105,10 +104,10 @@ class Calling:
         if not (isinstance(longest, int) and longest > 0):
             raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
 
-    def bound(self, timeout: float, first: float) -> Bounds:
+    def bound(self, timeout: float) -> Bounds:
         """Return what a server is allowed; the seconds are those where the user names none."""
         hosts = frozenset(host.lower() for host in self.allow_redirect)
-        return Bounds(self.timeout or timeout, self.timeout or first, self.max_reply_bytes, hosts)
+        return Bounds(self.timeout or timeout, self.max_reply_bytes, hosts)
 
     def rate(self, model: str) -> Rate | None:
         """Return a model's prices; None where there are none at all.

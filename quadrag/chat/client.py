@@ -20,11 +20,13 @@ from quadrag.chat.ledger import Ledger, call_key
 from quadrag.chat.ledger.saved import Saved
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.prices import BudgetReached, Prices
+from quadrag.chat.refusals import tell_refused
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.service import Known, name_service, only_model
 from quadrag.chat.spec import parse_spec
 from quadrag.chat.transport import Transport
 from quadrag.errors import QuadragError
+from quadrag.progress import say
 
 if TYPE_CHECKING:
     from quadrag.chat.network.engine import Engine
@@ -67,9 +69,13 @@ class ChatClient:
         self.parameters = {name: value for name, value in (parameters or {}).items() if value is not None}
         calling.check(self.parameters)
         self.on_progress = on_progress
-        counters = ("calls", "equal", "cached", "earlier", "retries", "failed", "prompt_tokens", "completion_tokens")
+        counters = ["calls", "equal", "cached", "earlier", "retries", "timed_out", "failed"]
+        counters += ["prompt_tokens", "completion_tokens"]
         self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if calling.prices is None else 0.0}
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
+        self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
+        self._told: set[str] = set()  # those of them that the user was told of
+        self._lost = 0  # calls that got no reply in time, in batches that were finished
         self._saved = Saved(self.spent, calling.prices)
         self._budget = calling.open_budget()
         if self._budget is not None and parallel.workers() > 1:
@@ -111,7 +117,7 @@ class ChatClient:
 
                     why = f"the models cannot be listed: {listed.detail}"
                     advice = f"{why}; start the server, or append #MODEL to its address"
-                    raise QuadragError(advice) if listed.connected else DeadServer(advice, listed)
+                    raise QuadragError(advice) if listed.connected else DeadServer(advice)
                 name = only_model(listed, self.spec.shown)
             self.calling.rate(name)
             self._model = name
@@ -156,10 +162,6 @@ class ChatClient:
         with self._turn:
             return self._complete([self._transport.compose(messages) for messages in batch], numbers)
 
-    def is_kept(self, messages: Messages, parameters: Mapping[str, Any]) -> bool:
-        """Whether a call with these parameters would be answered from the ledger."""
-        return bool(Batch(self.model, [self._transport.compose(messages)], parameters, [0], self.shelf).stored)
-
     def find_made(self, messages: Messages) -> float | None:
         """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
         key = call_key(self.model, self._transport.compose(messages), self.parameters)
@@ -189,6 +191,9 @@ class ChatClient:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
+            if lost := self._lost:
+                way = f"{self._transport.timeout_option} SECONDS waits longer, --concurrency N asks less at once"
+                say(f"{self.spec.shown}: {lost} calls got no reply in time and were asked again or failed; {way}")
 
     def __enter__(self) -> ChatClient:
         """Return the client itself."""
@@ -208,6 +213,8 @@ class ChatClient:
             self.spent["cached"] -= batch.count(taken - still)
             self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
         self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
+        for key in batch.stored:
+            self.spent["refused"].update(batch.outcomes[key].get("refused", ()))  # type: ignore[union-attr]  # a row
         if not batch.missing:
             self._known.tell_unreached()
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
@@ -219,6 +226,7 @@ class ChatClient:
                 self._ask(batch)
             except BudgetReached as reached:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
+        self._lost = self.spent["timed_out"]
         rate = self.calling.rate(self.model)
         self._saved.note(batch, rate)
         results = [
@@ -232,6 +240,13 @@ class ChatClient:
     def _find_taken(self) -> tuple[set[bytes], set[bytes]]:
         """Return the keys of the replies that were taken from the ledger, and of those from before the command."""
         return (set(self.shelf.taken), self.shelf.find_earlier()) if self.shelf is not None else (set(), set())
+
+    def _tell_refused(self) -> None:
+        """Say once of each field that the server refuses it."""
+        new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
+        if new:
+            self._told.update(new)
+            say(f"{self.model}: {tell_refused(new)}, since {self.spec.shown} refuses it")
 
     def _look_closer(self, batch: Batch) -> None:
         """Refuse a replay of nothing; of replies that are damaged say so."""
@@ -248,6 +263,7 @@ class ChatClient:
         def progress(finished: Collection[bytes]) -> None:
             nonlocal done
             done += batch.count(finished)
+            self._tell_refused()
             if tell is not None:
                 tell(done, len(batch.keys))
 
@@ -256,19 +272,20 @@ class ChatClient:
         def make(mine: Collection[bytes]) -> None:
             jobs = list(batch.jobs(mine, sized=self._budget is not None))
             concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
-            limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven)
+            limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
             told = None if tell is None else progress
             self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, told)
 
         self._known.warn_of_others(batch.missing)
         self.spent["cached"] += batch.ask(self.shelf, make, progress)
+        self._tell_refused()
 
     def _open(self) -> Engine:
         if self._engine is None:
             from quadrag.chat.network.engine import Engine
             from quadrag.chat.network.wire import Wire
 
-            bounds = self.calling.bound(self._transport.timeout, self._transport.first)
+            bounds = self.calling.bound(self._transport.timeout)
             way = (self.spec, bounds, self._transport)
             if parallel.workers() == 1:
                 self._engine = Engine(Wire(*way), self.shelf, self.spent)

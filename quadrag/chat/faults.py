@@ -22,6 +22,17 @@ from quadrag.chat.server import CONNECT_SECONDS
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
 
 _PAGE = 4000  # characters of a page that are looked at
+_REFUSED = (400, 422)
+# How servers say that a request does not fit into the model's context, some with the status of a fault of their own.
+_TOO_LONG = re.compile(
+    r"context[ _-]?(?:length|window|size|limit)|exceed_context|(?:prompt|input|request|messages?)\W.{0,60}\btoo long\b|"
+    r"\btoken.{0,80}\bexceeds?\b|\bexceeds?\b.{0,80}\btoken|(?:input|prompt|sequence|model)[ _](?:length|len)\b|"
+    r"too many (?:input |prompt )?tokens|`inputs`.{0,60}must (?:be <=|have less)|reduce the length|"
+    r"max_tokens must be at least 1, got -|上下文(?:长度|窗口)|超长|输入长度",
+    re.IGNORECASE | re.DOTALL,
+)
+# Without these a number of tokens for the reply alone is refused, whatever is asked.
+_OF_REPLIES, _OF_REQUESTS = re.compile(r"max_\w*tokens"), re.compile(r"input|prompt|messages|got -")
 # httpx or httpx2, depending on the release of huggingface_hub.
 _HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
 
@@ -39,6 +50,7 @@ class Fault(Exception):
         wait: seconds the server asked to wait.
         own: whether the call itself is at fault, which tells nothing of the server.
         stalled: whether the server took the call and said nothing in time.
+        refusal: what a server says that refuses the request itself; the field that it names stands first.
     """
 
     detail: str
@@ -50,29 +62,17 @@ class Fault(Exception):
     wait: float | None = None
     own: bool = False
     stalled: bool = False
+    refusal: str = ""
 
 
 class DeadServer(QuadragError):
-    """A server of which nothing came but faults; `fault` is the one that says most."""
-
-    def __init__(self, text: str, fault: Fault) -> None:
-        """Take the message and the fault."""
-        super().__init__(text)
-        self.fault = fault
+    """A server of which nothing came but faults."""
 
 
 def read_fault(
     error: Exception, where: str, timeout: float, keys: Keys, provider: bool, form: str = "a chat completion"
 ) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
-
-    Args:
-        error: what the inference client raised.
-        where: the server, as messages may name it.
-        timeout: seconds the attempt was given.
-        keys: what to hide.
-        provider: whether Inference Providers were asked; the client itself then checks token and model.
-        form: what the reply was to be.
 
     Returns:
         The fault.
@@ -107,6 +107,12 @@ def read_fault(
     if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
         if provider and type(error) is ValueError:
             return Fault(line(f"{where}: {error}"), retry=False)
+        text = error.doc.lstrip() if isinstance(error, json.JSONDecodeError) else ""
+        if text.startswith(("data:", "event:", ":")):
+            streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
+            return Fault(line(streamed), status=200, retry=False, billed=True)
+        if text.startswith("<"):
+            error = ValueError(f"but a page of HTML, as of a proxy: {_read_error(text.encode())[0]}")
         return Fault(line(f"{where}: the reply is not {form} ({error})"), billed=True)
     kind = f"{type(error).__name__}: {error}"
     # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
@@ -115,18 +121,17 @@ def read_fault(
 
 
 def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
-    """Describe a reply whose status is that of an error, or of no reply at all.
-
-    Args:
-        response: the HTTP library's.
-        body: what was read of it.
-        where: the server, as messages may name it.
-        keys: what to hide.
-    """
+    """Describe a reply whose status is that of an error, or of no reply at all."""
     status = response.status_code
-    detail = keys.line(f"{where} answered {status}: {_server_message(body) or response.reason_phrase}")
+    message, parameter = _read_error(body)
+    detail = keys.line(f"{where} answered {status}: {message or response.reason_phrase}")
+    if _is_too_long(status, body[:_PAGE].decode("utf-8", "replace")):
+        way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
+        return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
+    if status in _REFUSED:
+        return Fault(detail, status=status, retry=False, refusal=f"{parameter} {message}"[:_PAGE])
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
     return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
 
@@ -139,8 +144,7 @@ def worst_fault(faults: Sequence[Fault]) -> Fault:
 def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
     """Build the error for a server of which nothing came but faults; the remedy may be empty."""
     count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
-    worst = worst_fault(faults)
-    return DeadServer("; ".join(filter(None, (f"{count}: {worst.detail}", remedy))), worst)
+    return DeadServer("; ".join(filter(None, (f"{count}: {worst_fault(faults).detail}", remedy))))
 
 
 def explain_dead_server(
@@ -152,14 +156,6 @@ def explain_dead_server(
     page: str = "/chat/completions",
 ) -> QuadragError:
     """Build the error for a server of which nothing came but faults.
-
-    Args:
-        faults: how the first calls ended.
-        model: the model's name, as requested.
-        served: the ids that the server lists, or why they are not known; read after a 404 alone.
-        keys: the key that was sent and what to hide.
-        option: what gives a slow server longer.
-        page: what was asked of the server.
 
     Returns:
         The error, for the caller to raise.
@@ -177,12 +173,13 @@ def explain_dead_server(
             else (f"served: {keys.line(', '.join(served))}")
         )
         remedy = f"there is no model {model!r} or no {page}; correct the spec ({listed})"
-    elif fault.status is not None:
+    elif fault.status is not None:  # what is wrong with a reply that came is said already
         remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
+        remedy = remedy if fault.status >= 400 else ""
     elif not fault.retry:
         return QuadragError(fault.detail)
     elif fault.stalled:
-        remedy = f"see the server's log, or give it longer with {option} SECONDS"
+        remedy = f"see the server's log, ask less at once with --concurrency 1, or give it longer with {option} SECONDS"
     return explain_faults(faults, remedy)
 
 
@@ -209,16 +206,26 @@ def _cause(error: BaseException) -> str:
     return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
 
 
-def _server_message(body: bytes) -> str:
+def _is_too_long(status: int, text: str) -> bool:
+    if status not in (*_REFUSED, 413, 500) or not _TOO_LONG.search(text):
+        return False
+    if status == 500:
+        return "context" in text
+    return not _OF_REPLIES.search(text) or bool(_OF_REQUESTS.search(text))
+
+
+def _read_error(body: bytes) -> tuple[str, str]:
+    """Return what a server says in the body of an error, and which parameter it is about, "" where it names none."""
     text = body.decode("utf-8", "replace")
+    parameter: Any = None
     try:
         message: Any = json.loads(text)
         for name in ("error", "message", "detail"):
-            if isinstance(message, Mapping) and name in message:
-                message = message[name]
-        return str(message)
+            if isinstance(message, Mapping):
+                parameter, message = message.get("param") or parameter, message.get(name, message)
+        return str(message), str(parameter or "")
     except (ValueError, RecursionError):
         if not text.lstrip().startswith("<"):
-            return text
+            return text, ""
         # A page, as servers and gateways make one: its words. A line holds no more of them.
-        return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split())
+        return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split()), ""

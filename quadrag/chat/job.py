@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from quadrag.chat.prices import Budget, Rate
+from quadrag.chat.refusals import Refused
 
 
 @dataclass(slots=True)
@@ -22,7 +23,8 @@ class Job:
 class Limits:
     """How calls are made: ``concurrency`` at once, ``retries`` new attempts each, within ``budget``.
 
-    `proven` says that the model has answered calls like these before.
+    `proven` says that the model has answered calls like these before; `refused`, which grows, what of their fields it
+    refuses.
     """
 
     concurrency: int
@@ -30,3 +32,4 @@ class Limits:
     rate: Rate | None = None
     budget: Budget | None = None
     proven: bool = False
+    refused: Refused = field(default_factory=dict)

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote, unquote_plus, urlsplit
 
 from quadrag.chat.spec import Spec
-from quadrag.errors import one_line
+from quadrag.errors import QuadragError, one_line
 
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
+# Names the header of the key for servers that want it in one of their own, as `api-key`.
+HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"
 _DETAIL_LENGTH = 300
 # Servers without keys are often given "EMPTY" or "none"; such words may stand in a reply and are no secret.
 _SHORTEST_KEY = 12
@@ -24,6 +26,7 @@ _LONG_PART = 20
 # Shorter ones may stand in a reply by chance.
 _SHORTEST_ECHO = 8
 _known: set[str] = set()
+_HEADER = re.compile(r"[\w-]+", re.ASCII)
 _TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
 
 
@@ -31,13 +34,15 @@ _TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.I
 class Keys:
     """The key in use with the variable it came from, and every value that may not be shown.
 
-    `login` is whether URLs bring a user name and password, which go before the key.
+    `login` is whether URLs bring a user name and password, which go before the key; `header` is where the key goes
+    that is not sent as a bearer.
     """
 
     value: str | None = field(repr=False)
     variable: str | None
     secrets: tuple[str, ...] = field(repr=False)
     login: bool = False
+    header: str | None = None
 
     @property
     def sent(self) -> str | None:
@@ -75,7 +80,13 @@ def find_keys(spec: Spec) -> Keys:
 
     Returns:
         The key, or None where there is none; it is then not looked for elsewhere, and no other token is sent.
+
+    Raises:
+        QuadragError: the header that the user names for it cannot be one.
     """
+    header = os.environ.get(HEADER_VARIABLE, "").strip() or None
+    if header and not _HEADER.fullmatch(header):
+        raise QuadragError(f"{HEADER_VARIABLE} is no name of a header; expected one as api-key, and the key elsewhere")
     found = _keys_of_environment()
     secrets = {value for _, value in found if len(value) >= _SHORTEST_KEY}
     secrets.update(secret for url in spec.urls for secret in _secrets_of(url))
@@ -91,7 +102,7 @@ def find_keys(spec: Spec) -> Keys:
     first: tuple[str | None, str | None] = found[0] if found else (None, None)
     login = any(basic_credentials(url) for url in spec.urls)
     _known.update(secrets)
-    return Keys(first[1], first[0], _longest_first(secrets), login)
+    return Keys(first[1], first[0], _longest_first(secrets), login, header)
 
 
 def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:

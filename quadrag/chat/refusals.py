@@ -1,82 +1,59 @@
-"""Fields of a request that not every server or model takes: found out once, left out, told.
+"""Fields of a request that a server refuses by name: left out, or sent by the name that it gives instead.
 
-One short question is asked, with the fields that a run is to send. Its reply is kept in the ledger under what was sent:
-so a resumed run and a replay leave out what the first one did, and ask nothing. A server that takes a field and does
-nothing with it looks like one that uses it.
+What is refused is found out by the first calls and holds for the client's others. Keys in the ledger are of what the
+user asked for; a reply keeps what of it was sent otherwise, so that a replay knows it too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from itertools import chain, combinations
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.prices import BudgetReached
-from quadrag.progress import say
+from quadrag.errors import QuadragError
 
 if TYPE_CHECKING:
-    from quadrag.chat.client import ChatClient
+    from quadrag.chat.faults import Fault
 
-_BEYOND = ("top_k", "repetition_penalty", "stop")
-_OPTIONAL = (*_BEYOND, "seed")
-_REFUSALS = (400, 422)
-_QUESTION = [{"role": "user", "content": "1 + 1 = ?"}]
+# Of a field the name under which it is sent, None where it is left out.
+Refused = dict[str, str | None]
+
+_LENGTH = re.compile(r"\bmax_(?:\w+_)?tokens\b")
+# Of a value that is out of bounds, which is the user's to correct; 0 alone asks for nothing drawn.
+_BOUNDS = re.compile(
+    r"[<>]=|[<>] ?-?\d|[≤≥]|\b(?:at (?:least|most)|(?:less|greater|larger|smaller|more|fewer|higher|lower) than|"
+    r"too \w+|between|range|above|below|exceed\w*|(?:max|min)imum|negative|positive)\b|取值范围"
+)
 
 
-def leave_out_refused(client: ChatClient, ask: bool = True) -> None:
-    """Take those fields out of a client's parameters that its server refuses, and say so in one line.
+def adjust(body: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
+    """Return a request's fields as a server takes them."""
+    return {refused.get(name) or name: value for name, value in body.items() if refused.get(name, name)}
 
-    Without `ask` only what the ledger knows of it counts.
+
+def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounded: bool) -> Refused:
+    """Return what of a request's fields, as the user asks for them, a fault names anew: one field, or none.
 
     Raises:
-        QuadragError: the server is dead, or refuses the question for another reason.
+        QuadragError: the length of replies would not be `bounded` any more, as a budget needs it.
     """
-    whole = client.parameters
-    optional = [name for name in _OPTIONAL if name in whole]
-    if not set(optional) & set(_BEYOND):
-        return
-    left, why = _look_up(client, optional), "it was refused before"
-    if left is None and ask and not client.calling.replay:
-        left, why = _find_out(client, optional)
-    if left:
-        client.parameters = {name: value for name, value in whole.items() if name not in left}
-        say(f"{', '.join(left)}: left out, {why}")
+    # Some servers write fields as topK.
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fault.refusal).lower()
+    places = [(re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", words), name) for name in body]
+    named = sorted((place.start(), name) for place, name in places if place and name not in refused)
+    if not named:
+        return {}
+    name = named[-1 if "both" in words else 0][1]
+    if body[name] and _BOUNDS.search(words):
+        return {}
+    if not _LENGTH.fullmatch(name):
+        return {name: None}
+    other = next((other for other in _LENGTH.findall(words) if other != name), None)
+    if other is None and bounded:
+        raise QuadragError(f"{fault.detail}; without {name} nothing bounds a call's cost: leave --budget out")
+    return {name: other}
 
 
-def _look_up(client: ChatClient, optional: Sequence[str]) -> list[str] | None:
-    """Return what was left out when the question was asked before; None where the ledger does not know."""
-    every = chain.from_iterable(combinations(optional, count) for count in range(len(optional) + 1))
-    for left in every:
-        if client.is_kept(_QUESTION, _short(client.parameters, left)):
-            return list(left)
-    return None
-
-
-def _find_out(client: ChatClient, optional: Sequence[str]) -> tuple[list[str], str]:
-    """Ask the question until nothing of it is refused; return what was left out, and what the server said last."""
-    from quadrag.chat.faults import DeadServer
-
-    whole, left, why = client.parameters, list[str](), ""
-    try:
-        while True:
-            client.parameters = _short(whole, left)
-            try:
-                client.complete([_QUESTION])
-            except DeadServer as dead:
-                fault = dead.fault
-                named = [name for name in optional if name not in left and re.search(rf"\b{name}\b", fault.detail)]
-                if fault.status not in _REFUSALS or not named:
-                    raise
-                left, why = [*left, *named], fault.detail
-            else:
-                return left, why
-    except BudgetReached:  # the run's own first question says it
-        return [], ""
-    finally:
-        client.parameters = whole
-
-
-def _short(parameters: Mapping[str, Any], left: Sequence[str]) -> dict[str, Any]:
-    """Return the parameters of the question: those of the run, for an answer of one token."""
-    return {name: value for name, value in parameters.items() if name not in left} | {"max_tokens": 1}
+def tell_refused(refused: Refused) -> str:
+    """Say what is sent otherwise than the user asks for."""
+    return ", ".join(f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in refused.items())

@@ -186,6 +186,8 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     if text is not None:
         return text
     reason = f" (finish_reason {finish_reason!r})" if isinstance(finish_reason, str) else ""
+    if content in (None, []) and find_reasoning(message):
+        raise NoText(f"the model thought and gave no answer{reason}; raise --max-tokens, or turn its thinking off")
     if content is None:
         raise NoText(f"the content is null{reason}")
     if content == []:

@@ -16,13 +16,11 @@ class Bounds:
 
     Attributes:
         timeout: seconds that an attempt may take altogether.
-        first: seconds within which a server must have answered anything at all.
         reply_bytes: the longest body that is read, as it is when it is unpacked.
         redirects: hosts that a server may send the client on to, besides its own.
     """
 
     timeout: float
-    first: float
     reply_bytes: int = MOST_REPLY_BYTES
     redirects: frozenset[str] = frozenset()
 
@@ -46,10 +44,11 @@ class Server:
         return without_user(self.url or "")
 
     @property
-    def authorization(self) -> str | None:
-        """The header that goes with it: user and password of the URL, else the key."""
-        basic = basic_credentials(self.url or "")
-        return f"Basic {basic}" if basic else f"Bearer {self.keys.value}" if self.keys.value else None
+    def headers(self) -> dict[str, str]:
+        """The headers that go with it: user and password of the URL, else the key, which may have its own."""
+        basic, key, own = basic_credentials(self.url or ""), self.keys.value, self.keys.header
+        sent = {"authorization": f"Basic {basic}" if basic else f"Bearer {key}"} if basic or (key and not own) else {}
+        return {**sent, own: key} if own and key else sent
 
     @property
     def connect_limits(self) -> Any:

@@ -36,10 +36,6 @@ def list_names(names: Sequence[str]) -> str:
 def only_model(names: Sequence[str], place: str) -> str:
     """Return the one model that there is.
 
-    Args:
-        names: of the models.
-        place: where they are, as messages name it.
-
     Raises:
         QuadragError: there is none, or more than one.
     """
@@ -69,11 +65,6 @@ class Known:
 
     def check_listed(self, listed: Sequence[str], model: str, place: str) -> None:
         """Hold a model's name against the list of what serves it; an empty one says nothing.
-
-        Args:
-            listed: the names.
-            model: the one to be asked.
-            place: the server, as messages name it.
 
         Raises:
             NotServed: the list has neither it nor the one that answers to it as the user says.

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 from quadrag.errors import QuadragError
 
 _MODEL_ALONE = re.compile(r"(?:openai[:/])?([\w-][\w.-]*)", re.ASCII)  # as other tools name one: gpt-4o, openai:gpt-4o
+_VERSION = re.compile(r"/v\d\w*(/|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ def parse_spec(text: str) -> Spec:
 
 
 def page_url(base: str, page: str) -> str:
-    """Return the address of a server's page, as ``models``; base URLs are completed as the inference client does."""
+    """Return the address of a server's page, as ``models``, below ``/v1`` where the base URL names no version."""
     parts = urlsplit(base)
     path = parts.path.rstrip("/").removesuffix("/completions").removesuffix("/chat")
-    if not path.endswith("/v1"):
+    if not _VERSION.search(path) and "version=" not in parts.query:
         path += "/v1"
     return urlunsplit(parts._replace(path=f"{path}/{page}", fragment=""))
 

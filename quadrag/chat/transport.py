@@ -15,7 +15,7 @@ from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import CUT, EMPTY, Failure, Outcome, Reply, Row, read_completion, read_row
 from quadrag.chat.server import Server
-from quadrag.chat.spec import Spec
+from quadrag.chat.spec import Spec, page_url
 from quadrag.errors import QuadragError
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ class Transport:
     """Chat completions over `huggingface_hub.AsyncInferenceClient`."""
 
     timeout_option = "--timeout"
-    timeout = 120.0  # seconds, where the user names none; within `first` of them a server must have answered
-    first = 60.0
-    stalls: int | None = None  # new attempts of a call that got no reply in time; None for as many as of any other
+    timeout = 120.0  # seconds, where the user names none
+    stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
     page = "/chat/completions"
     form = "a chat completion"
+    unsent: tuple[str, ...] = ()  # parameters that stand in keys and are no fields of the request
 
     def find_keys(self, spec: Spec) -> Keys:
         """Return the key to send and what to hide; see `quadrag.chat.keys.find_keys`."""
@@ -50,8 +50,10 @@ class Transport:
         if server.url is None:
             return AsyncInferenceClient(provider="auto", token=server.keys.value, timeout=limits)
         # A header of None keeps the client from sending a saved Hub login to any server.
-        headers: Any = {"authorization": server.authorization}
-        return AsyncInferenceClient(base_url=server.address, timeout=limits, headers=headers)
+        headers: Any = {"authorization": None, **server.headers}
+        return AsyncInferenceClient(
+            base_url=page_url(server.address, "chat/completions"), timeout=limits, headers=headers
+        )
 
     async def attempt(
         self, client: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
@@ -96,13 +98,7 @@ class Transport:
         return explain_dead_server(faults, model, served, keys, self.timeout_option, self.page)
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
-        """Make of a ledger row, or of the line why there is none, what callers get.
-
-        Args:
-            outcome: the row or the line.
-            cached: whether the row came from the ledger.
-            rate: what tokens cost.
-        """
+        """Make of a ledger row, or of the line why there is none, what callers get."""
         if isinstance(outcome, str):
             return Failure("api_error", outcome)
         usage = outcome["usage"]
@@ -136,9 +132,7 @@ async def post_json(session: Any, server: Server, address: str, body: Any) -> by
     Raises:
         Exception: there is no good reply; `Transport.read_fault` says why.
     """
-    headers = {"content-type": "application/json"}
-    if server.authorization:
-        headers["authorization"] = server.authorization
+    headers = {"content-type": "application/json", **server.headers}
     sent = json.dumps(body, ensure_ascii=False).encode()
     response = await session.post(address, content=sent, headers=headers, timeout=server.connect_limits)
     content: bytes = response.content

@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rag-timeout",
         metavar="S",
         type=options.number(0.001),
-        help="seconds a reply may take (default: 300; first 120)",
+        help="seconds a reply may take (default: 300)",
     )
     how.add_argument(
         "--api",

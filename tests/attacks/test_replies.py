@@ -125,7 +125,7 @@ def test_a_list_of_models_is_read_or_refused(monkeypatch):
         for row in rows:
             spec = parse_spec(f"{server.secret_url}/attack:{row['name']}/v1?api_key={QUERY}")
             try:
-                came = asyncio.run(Wire(spec, Bounds(0.8, 0.8, 1_000_000), Transport()).list_models())
+                came = asyncio.run(Wire(spec, Bounds(0.8, 1_000_000), Transport()).list_models())
             except Fault as fault:
                 assert isinstance(row["says"], str) and re.search(row["says"], fault.detail), (
                     row["name"],

@@ -40,9 +40,9 @@ class Rule:
 
     ``action``: ``status`` (answer `status` with `body`, `headers`), ``rate`` (429 with `retry_after`), ``stall``
     (say nothing), ``drip`` (a byte now and then), ``drop`` (close the connection), ``truncate`` (close it within the
-    body), ``garbage`` (200 with no JSON), ``no_choices``, ``reply`` (the echo, with `reply` laid over its choice and
-    `message` over its message, `usage` in place of its usage), ``echo_key`` (an error that quotes the
-    Authorization header).
+    body), ``garbage`` (200 with no JSON), ``no_choices``, ``stream`` (the echo in events), ``reply`` (the echo, with
+    `reply` laid over its choice and `message` over its message, `usage` in place of its usage), ``echo_key`` (an error
+    that quotes the Authorization header).
     """
 
     action: str
@@ -66,12 +66,17 @@ class State:
     any_model: bool = False  # answer in the name of others too, which are not listed
     latency: float | Callable[[dict[str, Any]], float] = 0.0  # seconds, of every request or by its body
     key: str | None = None
+    key_header: str = "authorization"
+    slots: int = 0  # requests that are served at once, the others wait; 0 for all
     rules: list[Rule] = field(default_factory=list)
     manner: Callable[[dict[str, Any]], Rule | None] | None = None  # a rule made of a request's body
     fault_rate: float = 0.0
     text: str | Callable[[dict[str, Any]], str] | None = None  # said to every request, or made of its body
     calls: Counter[str] = field(default_factory=Counter)
     authorizations: set[str] = field(default_factory=set)
+    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)  # address and headers of each request
+    busy: int = 0
+    waiting: list[tuple[Any, tuple[Any, ...]]] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     keep_bodies: bool = True
     requests: int = 0
@@ -123,6 +128,8 @@ class _Protocol(asyncio.Protocol):
                 return
             self.buffer = rest[length:]
             method, path, _ = lines[0].split(" ", 2)
+            if self.state.keep_bodies:
+                self.state.asked.append((path, headers))
             self.answer(method, path.partition("?")[0], headers, rest[:length])
 
     def send(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
@@ -146,7 +153,8 @@ class _Protocol(asyncio.Protocol):
             return
         authorization = headers.get("authorization", "")
         state.authorizations.add(authorization)
-        if state.key is not None and authorization != f"Bearer {state.key}":
+        wanted = f"Bearer {state.key}" if state.key_header == "authorization" else state.key
+        if state.key is not None and headers.get(state.key_header) != wanted:
             self.send(401, {"error": {"message": f"bad key: {authorization}"}})
             return
         if path.endswith("/models"):
@@ -167,6 +175,14 @@ class _Protocol(asyncio.Protocol):
             state.bodies.append(body)
         state.in_flight += 1
         state.most_in_flight = max(state.most_in_flight, state.in_flight)
+        if state.slots and state.busy >= state.slots:
+            state.waiting.append((self, (body, asked, authorization)))
+        else:
+            self.serve(body, asked, authorization)
+
+    def serve(self, body: dict[str, Any], asked: str, authorization: str) -> None:
+        state = self.state
+        state.busy += 1
         if seconds := state.latency(body) if callable(state.latency) else state.latency:
             asyncio.get_running_loop().call_later(seconds, self.finish, body, asked, authorization)
         else:
@@ -184,6 +200,13 @@ class _Protocol(asyncio.Protocol):
     def finish(self, body: dict[str, Any], asked: str, authorization: str) -> None:
         state = self.state
         state.in_flight -= 1
+        state.busy -= 1
+        while state.waiting and state.busy < state.slots:
+            protocol, request = state.waiting.pop(0)
+            if protocol.transport.is_closing():  # as llama.cpp and vLLM do with what nobody waits for
+                state.in_flight -= 1
+            else:
+                protocol.serve(*request)
         rule = self.rule(asked, body["model"]) or (state.manner(body) if state.manner else None)
         action = rule.action if rule else ""
         if self.transport.is_closing() or action == "stall":
@@ -233,6 +256,10 @@ class _Protocol(asyncio.Protocol):
             return
         if action == "no_choices":
             self.send(200, {"error": {"message": "upstream is gone"}})
+            return
+        if action == "stream":
+            events = "".join(f"data: {json.dumps(part)}\n\n" for part in (reply, reply))
+            self.send(200, f"{events}data: [DONE]\n\n", {"Content-Type": "text/event-stream"})
             return
         if action in ("truncate", "drip"):
             whole = json.dumps(reply).encode()

@@ -16,7 +16,6 @@ from quadrag.chat.spec import page_url
 from quadrag.chat.transport import Transport, open_session, post_json
 
 Messages = Sequence[Mapping[str, Any]]
-_NOT_SENT = ("api", "template")
 
 
 class CompletionsTransport(Transport):
@@ -24,6 +23,7 @@ class CompletionsTransport(Transport):
 
     page = "/completions"
     form = "a completion"
+    unsent = ("api", "template")
 
     def __init__(self, render: Callable[[Messages], str], template: str) -> None:
         """Take what makes a prompt of a chat, and what identifies it."""
@@ -44,8 +44,7 @@ class CompletionsTransport(Transport):
 
     async def attempt(self, client: Any, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt; see `Transport.attempt`."""
-        more = {name: value for name, value in body.items() if name not in _NOT_SENT}
-        sent = {"model": model, "prompt": messages[0]["content"], **more}
+        sent = {"model": model, "prompt": messages[0]["content"], **body}
         reply = json.loads(await post_json(client, server, page_url(server.address, "completions"), sent))
         choices = reply.get("choices")
         if not choices:

@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urldefrag, urlsplit, urlunsplit
+from urllib.parse import urldefrag, urlsplit
 
 from quadrag.chat.calling import Calling
 from quadrag.chat.client import ChatClient
 from quadrag.chat.reply import Failure, Reply
-from quadrag.chat.spec import Spec, parse_spec, shown_url, without_user
+from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.metrics._shared.slots import fill
 from quadrag.reading import parse_json
@@ -105,10 +105,10 @@ class RagService(ChatClient):
             parameters={"contract": self.contract, **given, **digest},
             transport=RagTransport(self.contract),
         )
-        self._sent = given
         self._name = one_line(name or "")
         self._shown = ", ".join(shown_url(url).partition("://")[2] for url in addresses)
-        self.spec = Spec(tuple(map(_chat_url, addresses)) if chat else tuple(addresses), parsed.model)
+        pages = (page_url(url, "chat/completions") for url in addresses)
+        self.spec = Spec(tuple(pages if chat else addresses), parsed.model)
         # The query stays: it may say which service it is.
         known_as = calling.alias.service
         places = [known_as] if known_as else sorted(urldefrag(without_user(url)).url for url in self.spec.urls)
@@ -157,21 +157,12 @@ class RagService(ChatClient):
         time = question.slots.get("query_time")
         if self.contract == "openai":
             last = f"{text}\n\nQuery Time: {time}" if time else text
-            return {"model": self._served_model(), "messages": chat_messages(turns, last), **self._sent, **self._extra}
+            return {"model": self._served_model(), "messages": chat_messages(turns, last), **self._extra}
         history = [{"question": asked, "answer": answered} for asked, answered in turns]
         names = ("benchmark", "config", "split", "language")
         body = {"id": question.id, "question": text, **{name: getattr(question, name) for name in names}}
         more = {"history": history, "query_time": time}
         return {**body, **{name: value for name, value in more.items() if value}, **self._extra}
-
-
-def _chat_url(base: str) -> str:
-    """Complete a base URL to that of chat completions, as the inference client does."""
-    parts = urlsplit(base)
-    path = parts.path.rstrip("/")
-    if not path.endswith("/chat/completions"):
-        path += "/chat/completions" if path.endswith("/v1") else "/v1/chat/completions"
-    return urlunsplit(parts._replace(path=path, fragment=""))
 
 
 def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class RagTransport(Transport):
 
     timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
-    first = 120.0
+    unsent = ("contract", "body")
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 
     def __init__(self, contract: str) -> None:
@@ -70,7 +70,7 @@ class RagTransport(Transport):
         Returns:
             The ledger's row: ``reply`` (all of it) and ``usage``.
         """
-        reply = await self._post(client, server, messages[0])
+        reply = await self._post(client, server, {**messages[0], **body})
         return {"reply": reply, "usage": read_reply(self.contract, reply)["usage"]}
 
     async def _post(self, session: Any, server: Server, body: Mapping[str, Any]) -> Any:

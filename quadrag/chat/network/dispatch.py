@@ -5,6 +5,7 @@ servers live `pulse.py`'s, and that replies are kept before they are handed on `
 """
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -13,11 +14,12 @@ from quadrag.chat.faults import Fault
 from quadrag.chat.job import Job, Limits
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.network.commit import GroupCommit, Settled
+from quadrag.chat.network.pace import Pace
 from quadrag.chat.network.pulse import Pulse
 from quadrag.chat.network.purse import Purse
 from quadrag.chat.network.wire import LONGEST_WAIT, Endpoint, Wire, backoff
+from quadrag.chat.refusals import Refused, adjust, read_refusal
 from quadrag.chat.reply import Outcome, Row
-from quadrag.progress import say
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
 _FIRST_TRIES = 2
@@ -30,55 +32,43 @@ class Dispatcher:
     """Makes the calls of one client; keeps between batches whether the server ever answered."""
 
     def __init__(self, wire: Wire, shelf: Shelf | None, spent: dict[str, Any]) -> None:
-        """Bind the dispatcher to its servers.
-
-        Args:
-            wire: the way to the servers.
-            shelf: where replies are committed before they are handed on.
-            spent: running totals, updated in place.
-        """
+        """Bind the dispatcher to its servers."""
         self.wire = wire
         self.shelf = shelf
         self.spent = spent
-        self._pulse = Pulse(wire)
-        self._told_stalled = False
+        self._pace = Pace(wire.bounds.timeout, len(wire.endpoints))
+        self._pulse = Pulse(wire, self._pace)
 
     async def run(
         self, model: str, parameters: Mapping[str, Any], jobs: Iterable[Job], limits: Limits, settled: Settled
     ) -> None:
         """Make the calls.
 
-        Args:
-            model: the model's name, as requested.
-            parameters: the request's other fields, the same for every call.
-            jobs: calls with different keys.
-            limits: concurrency (not above the number of jobs), retries, prices and budget.
-            settled: takes what is finished, after it was committed; called once per turn of the loop.
-
         Raises:
             QuadragError: nothing ever answered and all first calls failed, or the ledger cannot be written.
             BudgetReached: the next call could pass the budget; every call in flight has settled.
         """
         queue = iter(list(jobs))
-        self._model, self._parameters, self._limits = model, parameters, limits
+        sent = {name: value for name, value in parameters.items() if name not in self.wire.transport.unsent}
+        self._model, self._parameters, self._limits = model, sent, limits
         self._purse = Purse(parameters, limits, self.spent)
         commit = GroupCommit(model, self.shelf, settled)
+        self._pace.begin(limits.concurrency)
         self._pulse.begin(model, limits.concurrency)
 
         async def worker() -> None:
             for job in queue:
-                await commit.keep(job, await self._call(job))
+                await self._pace.enter()
+                try:
+                    outcome = await self._call(job)
+                finally:
+                    self._pace.leave()
+                await commit.keep(job, outcome)
             await self._pulse.leave()
 
         workers = [asyncio.ensure_future(worker()) for _ in range(limits.concurrency)]
         try:
-            bounds = self.wire.bounds
-            # Where the first calls have as long as any, each finds out for itself.
-            first = bounds.first if bounds.first < bounds.timeout and not self.wire.heard else None
-            done, left = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION, timeout=first)
-            if left and not any(one.exception() for one in done):
-                await self._pulse.raise_if_silent()
-                done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
                 one.result()
         finally:
@@ -97,6 +87,7 @@ class Dispatcher:
         last: Endpoint | None = None
         seen = self._pulse.successes
         counted = False
+        own: Refused = {}  # of this call alone, until one without it has been answered
         while True:
             endpoint, wait = self.wire.choose(last)
             if wait > 0:
@@ -105,16 +96,26 @@ class Dispatcher:
             await self._purse.reserve(worst)
             self.spent["calls"] += not counted
             counted = True
-            reason = await self._attempt(endpoint, job, body, worst)
+            known = {**self._limits.refused, **own}
+            reason = await self._attempt(endpoint, job, adjust(body, known), worst)
             if not isinstance(reason, Fault):
+                if known:
+                    reason["refused"] = known
+                    self._limits.refused.update(known)
                 return reason
+            if reason.refusal and (more := read_refusal(reason, body, known, self._limits.budget is not None)):
+                own = known | more
+                self.spent["retries"] += 1
+                continue
+            if not reason.stalled and not self._pulse.successes:
+                self._pace.widen()
             last = endpoint
             stalled += reason.stalled
             elsewhere = not reason.connected and self.wire.others_ready(endpoint)
             through = reason.status == 429 and self._pulse.successes > seen and self._limits.retries > 0
             gone = not reason.connected and self._pulse.successes > 0 and self._pulse.silence() > _GONE_AFTER
             exhausted = (
-                (attempt >= self._limits.retries or gone or self._tires(reason, stalled))
+                (attempt >= self._limits.retries or gone or stalled > self.wire.transport.stalls)
                 and not elsewhere
                 and not through
             )
@@ -136,6 +137,9 @@ class Dispatcher:
             attempt += 1
             if self._pulse.successes == 0 and reason.status is None and (reason.stalled or attempt > _FIRST_TRIES):
                 await self._pulse.park(reason)
+            if reason.stalled:
+                self._pace.leave()
+                await self._pace.enter()
             if self.wire.leaves(endpoint) and reason.wait is None:
                 continue
             quick = self._pulse.successes == 0 and not reason.connected
@@ -145,25 +149,19 @@ class Dispatcher:
     async def _attempt(self, endpoint: Endpoint, job: Job, body: dict[str, Any], worst: Decimal) -> Row | Fault:
         """Ask once, at the worst cost that was set aside."""
         cost = worst
+        flight, began = 1 + sum(one.load for one in self.wire.endpoints), time.monotonic()
         try:
             row = await self.wire.ask(endpoint, job.messages, self._model, body)
             cost = self._purse.count(row, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
+            self.spent["timed_out"] += fault.stalled
+            if fault.stalled and self._pulse.successes:
+                self._pace.narrow(flight, time.monotonic() - began)
             return fault
         finally:
             self._purse.settle(worst, cost)
         self._pulse.answered()
+        self._pace.answered(flight, row["latency"])
         return row
-
-    def _tires(self, fault: Fault, stalled: int) -> bool:
-        """Whether a call got no reply in time so often that it fails; of the first such one a line is said."""
-        transport = self.wire.transport
-        if not fault.stalled or transport.stalls is None:
-            return False
-        if self._limits.retries and not self._told_stalled:
-            self._told_stalled = True
-            way = f"{transport.timeout_option} SECONDS waits longer"
-            say(f"{fault.detail}; such a call is made once more, then it fails; {way}")
-        return stalled > transport.stalls

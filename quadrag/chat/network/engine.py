@@ -52,14 +52,6 @@ class Engine:
     ) -> None:
         """Make calls and wait for them.
 
-        Args:
-            model: the model's name, as requested.
-            parameters: the request's other fields.
-            jobs: the calls.
-            limits: concurrency, retries, prices and budget.
-            outcomes: filled as calls finish, also when the run ends with an error.
-            progress: called in this thread, some times a second, with the keys of calls that finished.
-
         Raises:
             QuadragError: as `Dispatcher.run` does.
         """

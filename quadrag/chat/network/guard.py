@@ -21,11 +21,6 @@ _UNPACKED = {"": None, "identity": None, "gzip": 31, "x-gzip": 31}  # encodings 
 def guard(session: Any, server: Server, mend: Callable[[bytes], bytes] = bytes) -> Any:
     """Guard a session.
 
-    Args:
-        session: an open client of the HTTP library, which has asked nothing yet.
-        server: the only one that it asks, and what that is allowed.
-        mend: makes of a good reply's body the one that is handed on.
-
     Returns:
         The session.
     """
@@ -39,6 +34,8 @@ def guard(session: Any, server: Server, mend: Callable[[bytes], bytes] = bytes) 
         if host != first and host not in server.bounds.redirects:
             named = f"{server.shown} redirects to {host}, which would get all that is sent"
             raise _refuse(server, f"{named}; name that address, or allow it with --allow-redirect {host}")
+        if host != first and server.keys.header:  # a bearer the library itself takes back
+            request.headers.pop(server.keys.header, None)
         if request.url.scheme not in ("http", "https") or not 0 <= (request.url.port or 0) < 1 << 16:
             raise _refuse(server, f"{server.shown} redirects to {request.url.scheme}, port {request.url.port}")
 

@@ -42,8 +42,8 @@ class _Share:
     def ask(self, part: tuple[int, list[Job]]) -> tuple[dict[bytes, Outcome], dict[str, Any]]:
         """Make calls, less those whose replies are kept; return what all came to, and what was spent."""
         shard, jobs = part
-        spent: dict[str, Any] = dict.fromkeys(("calls", "retries", "failed", "prompt_tokens", "completion_tokens"), 0)
-        spent["cost"] = 0.0
+        counters = ("calls", "retries", "timed_out", "failed", "prompt_tokens", "completion_tokens")
+        spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": 0.0}
         if self.folder is None:
             return self._ask(jobs, None, spent), spent
         with Ledger(self.folder / f"{shard}.sqlite") as ledger:
@@ -92,6 +92,8 @@ class PartedEngine(Engine):
                 if shelf is not None:
                     shelf.put_many([(key, row) for key, row in made.items() if not isinstance(row, str)], model)
                 outcomes.update(made)
+                for row in made.values():
+                    limits.refused.update({} if isinstance(row, str) else row.get("refused", {}))
                 for name, value in spent.items():
                     if self._spent[name] is not None:
                         self._spent[name] += value

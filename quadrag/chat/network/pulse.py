@@ -6,15 +6,16 @@ import asyncio
 import time
 
 from quadrag.chat.faults import Fault
+from quadrag.chat.network.pace import Pace
 from quadrag.chat.network.wire import Wire
 
 
 class Pulse:
     """What is known of the life of one client's servers; `successes` counts the answers of all batches."""
 
-    def __init__(self, wire: Wire) -> None:
-        """Take the way to the servers."""
-        self._wire = wire
+    def __init__(self, wire: Wire, pace: Pace) -> None:
+        """Take the way to the servers, and how many calls it may carry at once."""
+        self._wire, self._pace = wire, pace
         self.successes = 0
         self._model = ""
         self._working = 0
@@ -55,17 +56,9 @@ class Pulse:
         await self._raise_if_dead()
 
     async def _raise_if_dead(self) -> None:
-        """Raise when every worker that is left waits for a first answer."""
-        if self._parked and not self.successes and len(self._parked) >= self._working:
+        """Raise when every call that may be in flight waits for a first answer."""
+        if self._parked and not self.successes and len(self._parked) >= min(self._working, self._pace.allowed):
             raise await self._dead([one for _, one in self._parked])
-
-    async def raise_if_silent(self) -> None:
-        """Raise when calls are in flight and no server ever answered anything."""
-        wire = self._wire
-        if wire.heard or not any(one.load for one in wire.endpoints):
-            return
-        said = f"{', '.join(one.shown for one in wire.endpoints)}: no reply within {wire.bounds.first:g} s"
-        raise await self._dead([Fault(said, stalled=True)] * self._working)
 
     async def _dead(self, faults: list[Fault]) -> Exception:
         return await self._wire.transport.explain_dead(faults, self._model, self._wire.keys, self._wire.list_models)

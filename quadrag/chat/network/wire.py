@@ -59,32 +59,22 @@ class Endpoint(Server):
 
 
 class Wire:
-    """The way to a model's servers; `heard` is whether any of them ever answered anything."""
+    """The way to a model's servers."""
 
     def __init__(self, spec: Spec, bounds: Bounds, transport: Transport) -> None:
-        """Prepare the way; nothing is opened yet.
-
-        Args:
-            spec: where the model is.
-            bounds: what its servers are allowed.
-            transport: what is sent and how replies are read.
-        """
+        """Prepare the way; nothing is opened yet."""
         self.transport = transport
         self.keys = transport.find_keys(spec)
         self.bounds = bounds
         self.endpoints = [Endpoint(url, self.keys, bounds) for url in spec.urls or (None,)]
-        self.heard = False
         self._turn = 0
         self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
         for one in self.endpoints:
-            if one.url and basic_credentials(one.url) and self.keys.value:
+            if one.url and basic_credentials(one.url) and self.keys.value and not self.keys.header:
                 say(f"{one.shown}: the user and password of its URL are sent, not the key in {self.keys.variable}")
 
     def choose(self, avoid: Endpoint | None = None) -> tuple[Endpoint, float]:
         """Choose where the next attempt goes.
-
-        Args:
-            avoid: where the last attempt of this call failed; taken only when nothing else is there.
 
         Returns:
             The endpoint, and the seconds to wait before choosing again where all servers want a pause (else 0).
@@ -127,12 +117,6 @@ class Wire:
     ) -> Row:
         """Make one attempt.
 
-        Args:
-            endpoint: where.
-            messages: the chat messages.
-            model: the model's name, as requested.
-            body: the other fields of the request.
-
         Returns:
             The reply as a ledger row, with ``latency`` (seconds) and ``created`` (Unix time).
 
@@ -150,7 +134,6 @@ class Wire:
             row["latency"], row["created"] = round(time.perf_counter() - started, 6), round(time.time(), 3)
         except Exception as error:
             fault = self.transport.read_fault(error, endpoint, self.bounds.timeout)
-            self.heard |= fault.status is not None
             endpoint.faults += fault.retry and fault.status != 429
             if not fault.connected or endpoint.faults >= _FAULTS_IN_A_ROW:
                 _let_rest(endpoint, begun)
@@ -162,7 +145,6 @@ class Wire:
             endpoint.load -= 1
         endpoint.faults = 0
         endpoint.rest = endpoint.rest_until = 0.0
-        self.heard = True
         if not self._echoed and self.keys.echoed(self.transport.said(row)):
             self._echoed = True
             say(f"{endpoint.shown} repeats a secret, your key or its URL's, in a reply; files of replies hold it now")
@@ -184,10 +166,9 @@ class Wire:
 
     async def _list(self, endpoint: Endpoint) -> list[str]:
         seconds = min(self.bounds.timeout, _LISTING)
-        headers = {"authorization": endpoint.authorization} if endpoint.authorization else {}
         try:
             async with guard(get_async_session(), endpoint) as session:
-                asked = session.get(page_url(endpoint.address, "models"), headers=headers, timeout=seconds)
+                asked = session.get(page_url(endpoint.address, "models"), headers=endpoint.headers, timeout=seconds)
                 content = (await within(seconds, asked)).content
         except Exception as error:
             raise self.transport.read_fault(error, endpoint, seconds) from None

@@ -105,7 +105,7 @@ def _asking(group: Any) -> None:
         "--timeout",
         metavar="SECONDS",
         type=number(0.001),
-        help="a reply of a model may take (default: 120; one that answers nothing in the first 60 is dead)",
+        help="a reply of a model may take (default: 120)",
     )
     group.add_argument(
         "--max-reply-bytes",

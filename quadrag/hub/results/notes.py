@@ -43,7 +43,7 @@ def write_notes(
     parts.append(f"retriever {inputs.retriever}{_list_settings(inputs.retrieval, ' (', ')')}")
     parts.append(f"judge {inputs.judge or 'none'}")
     name = "" if same_model(inputs.llm, model) else f" as {_take_last(inputs.llm)}"
-    parts.append(f"asked{name}{_list_settings(inputs.parameters, ' with ')}, samples {inputs.samples}")
+    parts.append(f"asked{name}{_list_settings(run.sent, ' with ')}, samples {inputs.samples}")
     parts += [f"options{_list_settings(inputs.options, ' ')}"] if inputs.options else []
     parts += [f"prompts sha256 {inputs.prompts}"] if inputs.prompts else []
     parts += [f"by hand: {', '.join(run.given)}"] if run.given else []

@@ -47,7 +47,7 @@ def test_one_client_serves_many_batches_over_the_same_connections(server):
 def test_more_calls_at_once_than_one_http_pool_holds(server):
     server.state.latency = 0.3
     with ChatClient(server.url + "#m", concurrency=130) as client:
-        client(chats(130))
+        client(chats(400))
     assert server.most_in_flight == 130
 
 

@@ -1,101 +1,239 @@
-"""Fields that a server may refuse: what it was sent, what is left out, what is asked again by whom."""
+"""Fields that a server refuses: what it is asked after that, what is told, what is kept, who asks so."""
 
 from __future__ import annotations
 
-import pytest
-from chat_server import Rule, chats
+import json
+from pathlib import Path
 
-from quadrag.chat.client import ChatClient
+import pytest
+from chat_server import ChatServer, Rule, chats
+from maker_model import make_reply
+
+from quadrag.chat.client import ChatClient, Failure, Reply
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Prices
-from quadrag.chat.refusals import leave_out_refused
+from quadrag.cli import main
 from quadrag.errors import QuadragError
 
-SAMPLING = {"temperature": 0.3, "top_k": 5, "repetition_penalty": 1.05, "max_tokens": 64, "seed": 3}
-NAMES = ("top_k", "repetition_penalty", "seed")
+ASKED = {"temperature": 0.3, "top_k": 5, "repetition_penalty": 1.05, "max_tokens": 64, "seed": 3}
+PRICES = {"m": {"input": 1, "output": 1}}
+INSTEAD = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+ONLY = "Unsupported value: 'temperature' does not support {} with this model. Only the default (1) value is supported."
 
 
-def refuse(server, *messages, status=400):
-    """Refuse the first requests as OpenAI does, one message each."""
-    body = ({"error": {"message": message, "type": "invalid_request_error"}} for message in messages)
-    server.rules.extend(Rule("status", times=1, status=status, body=one) for one in body)
+def refusing(messages, status=400, form=lambda message, name: {"error": {"message": message, "param": None}}):
+    """Refuse each field in the words given for it, one after the other, as long as it is sent."""
+
+    def manner(body):
+        for name, message in messages.items():
+            if name in body:
+                return Rule("status", status=status, body=form(message.format(body[name]), name))
+        return None
+
+    return manner
 
 
-def sent(server):
-    """Of each request: the answer's length, and which of the fields it had."""
-    return [(body["max_tokens"], [name for name in NAMES if name in body]) for body in server.bodies]
+def like_gpt_5(body):
+    """Take no length by its old name, and no temperature but 1."""
+    if "max_tokens" in body:
+        return Rule("status", status=400, body={"error": {"message": INSTEAD, "param": "max_tokens"}})
+    if body.get("temperature", 1) != 1:
+        message = ONLY.format(body["temperature"])
+        return Rule("status", status=400, body={"error": {"message": message, "param": "temperature"}})
+    return None
 
 
-def opened(server, **more):
-    client = ChatClient(server.url + "#m", **{"parameters": SAMPLING, **more})
-    leave_out_refused(client)
-    return client
+def fields(body):
+    return {name: value for name, value in body.items() if name not in ("messages", "model", "stream")}
 
 
 def test_what_a_server_takes_is_sent(server, capsys):
-    with opened(server) as client:
+    with ChatClient(server.url + "#m", parameters=ASKED) as client:
         client.complete(chats(2))
-    assert sent(server) == [(1, list(NAMES))] + [(64, list(NAMES))] * 2
-    assert client.parameters == SAMPLING and capsys.readouterr().err == ""
+    assert [fields(body) for body in server.bodies] == [ASKED] * 2
+    assert client.spent["refused"] == {} and capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
-    "status, messages, kept",
+    ("messages", "status", "form"),
     [
-        (400, ["Unrecognized request argument supplied: top_k"], ["repetition_penalty", "seed"]),
-        (400, ["Unrecognized request arguments supplied: repetition_penalty, top_k"], ["seed"]),
-        (400, ["Unknown parameter: 'top_k'.", "Unknown parameter: 'repetition_penalty'."], ["seed"]),
-        (422, ["Unexpected fields in the request: {'repetition_penalty'}"], ["top_k", "seed"]),
-        (422, ["seed: Extra inputs are not permitted"], ["top_k", "repetition_penalty"]),
+        ({"top_k": "Unrecognized request argument supplied: top_k"}, 400, None),
+        ({"top_k": "property 'top_k' is unsupported", "seed": "property 'seed' is unsupported"}, 400, None),
+        ({"top_k": "Model does not support parameter topK"}, 400, None),
+        ({"temperature": ONLY}, 400, None),
+        (
+            {"temperature": "This value is not taken"},
+            400,
+            lambda said, name: {"error": {"message": said, "param": name}},
+        ),
+        ({"repetition_penalty": "repetition_penalty: Extra inputs are not permitted"}, 422, lambda said, _: said),
+        (
+            {"seed": "Extra inputs are not permitted"},
+            422,
+            lambda said, name: {
+                "detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": said, "input": 3}]
+            },
+        ),
+        ({"max_tokens": "Unknown field: max_tokens"}, 400, lambda said, _: {"message": said}),
     ],
 )
-def test_what_it_refuses_is_left_out_in_one_line(server, capsys, status, messages, kept):
-    refuse(server, *messages, status=status)
-    with opened(server) as client:
-        client.complete(chats(2))
-    first, *rest = sent(server)
-    assert first == (1, list(NAMES)) and rest[-3:] == [(1, kept), (64, kept), (64, kept)]
-    assert len(rest) == len(messages) + 2
-    assert client.parameters == {name: value for name, value in SAMPLING.items() if name in kept or name not in NAMES}
+def test_what_a_server_refuses_is_left_out_in_one_line(server, capsys, messages, status, form):
+    server.state.manner = refusing(messages, status, **({"form": form} if form else {}))
+    server.state.latency = 0.02
+    with ChatClient(server.url + "#m", parameters=ASKED) as client:
+        assert all(isinstance(reply, Reply) for reply in client.complete(chats(30)))
+        assert all(isinstance(reply, Reply) for reply in client.complete(chats(5, start=30)))
+    taken = {name: value for name, value in ASKED.items() if name not in messages}
+    whole = [body for body in server.bodies if fields(body) == taken]
+    assert len(whole) == 35 and len(server.bodies) - len(whole) <= 2 * len(messages), "the first two calls find out"
+    assert client.spent["refused"] == dict.fromkeys(messages) and client.parameters == ASKED
     err = capsys.readouterr().err
-    assert err.count("\n") == 1 and f"left out, {server.url} answered {status}: {messages[-1]}" in err
+    assert err.count("\n") == 1 and all(f"{name} left out" in err for name in messages)
 
 
-def test_a_later_command_and_a_replay_leave_out_the_same_and_ask_nothing(server, tmp_path, capsys):
-    refuse(server, "Unrecognized request argument supplied: top_k")
-    for more in ({}, {}, {"replay": True}):
-        with Ledger(tmp_path / "L") as ledger, opened(server, ledger=ledger, **more) as client:
-            assert [reply.text for reply in client.complete(chats(1))]
-            assert "top_k" not in client.parameters and "top_k: left out" in capsys.readouterr().err
-    assert len(server.bodies) == 3
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        (INSTEAD, "max_completion_tokens"),
+        ("max_tokens is deprecated, send max_output_tokens", "max_output_tokens"),
+        ("Unknown parameter: 'max_tokens'. Did you mean 'max_new_tokens'?", "max_new_tokens"),
+    ],
+)
+def test_a_length_is_sent_by_the_name_that_the_server_gives(server, capsys, message, name):
+    server.state.manner = refusing({"max_tokens": message})
+    with ChatClient(server.url + "#m", parameters={"max_tokens": 64}) as client:
+        client.complete(chats(3))
+    assert fields(server.bodies[-1]) == {name: 64} and f"max_tokens sent as {name}" in capsys.readouterr().err
 
 
-def test_a_replay_of_a_ledger_that_does_not_know_sends_all(server, tmp_path):
-    with Ledger(tmp_path / "L") as ledger:
-        with ChatClient(server.url + "#m", parameters=SAMPLING, ledger=ledger) as client:
-            client.complete(chats(1))
-        with opened(server, ledger=ledger, replay=True) as client:
-            assert client.complete(chats(1))[0].cached
+def test_of_two_that_exclude_each_other_one_is_left(server):
+    def manner(body):
+        both = {"temperature", "top_p"} <= body.keys()
+        message = "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+        return Rule("status", status=400, body={"error": {"message": message}}) if both else None
+
+    server.state.manner = manner
+    with ChatClient(server.url + "#m", parameters={"temperature": 0, "top_p": 0.9}) as client:
+        assert isinstance(client.complete(chats(1))[0], Reply)
+    assert fields(server.bodies[-1]) == {"temperature": 0}
 
 
-def test_without_such_a_field_nothing_is_asked(server):
-    with opened(server, parameters={"temperature": 0, "seed": 3}) as client:
-        assert client.parameters == {"temperature": 0, "seed": 3}
-    assert server.bodies == []
-
-
-@pytest.mark.parametrize("status, message", [(400, "the prompt is too long"), (401, "top_k"), (503, "top_k")])
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "temperature must be less than or equal to 2"),
+        (400, "Invalid 'max_tokens': integer above maximum value. Expected a value <= 4096, but got 8192 instead."),
+        (422, "top_k must be at least 1"),
+        (400, "the prompt is flagged"),
+        (401, "temperature is not for you"),
+        (404, "top_k is not here"),
+        (400, "'messages' must alternate"),
+    ],
+)
 def test_another_refusal_ends_the_command(server, status, message):
+    """As a value that is out of bounds does, which is the user's to correct."""
+    asked = {"temperature": 3.0, "max_tokens": 8192, "top_k": -3}
     server.rules.append(Rule("status", status=status, body={"error": {"message": message}}))
-    with pytest.raises(QuadragError, match=f"answered {status}: {message}"):
-        opened(server, retries=0)
+    with (
+        ChatClient(server.url + "#m", parameters=asked) as client,
+        pytest.raises(QuadragError, match=f"answered {status}"),
+    ):
+        client.complete(chats(20))
+    assert all(fields(body) == asked for body in server.bodies)
 
 
-def test_the_question_is_paid_for_and_kept_within_the_budget(server, tmp_path):
-    path = tmp_path / "prices.yaml"
-    path.write_text("m: {input: 1000000, output: 1000000}\n", encoding="utf-8")
-    with opened(server, prices=Prices.load(path), budget=1) as client:
-        assert client.parameters == SAMPLING
-    assert server.bodies == [] and client.spent["cost"] == 0
-    with opened(server, prices=Prices.load(path), budget=10**6) as client:
-        assert client.spent["cost"] == server.prompt_tokens + server.completion_tokens > 0
+def test_a_server_that_names_fields_without_end_is_dead(server):
+    message = "temperature, top_k, repetition_penalty, max_tokens and seed are not supported"
+    server.rules.append(Rule("status", status=400, body={"error": {"message": message}}))
+    with ChatClient(server.url + "#m", parameters=ASKED) as client, pytest.raises(QuadragError, match="all failed"):
+        client.complete(chats(50))
+    assert len(server.bodies) <= 16 * (len(ASKED) + 1)
+
+
+def test_a_refused_question_that_speaks_of_a_field_takes_none_from_the_others(server, capsys):
+    """The field is not what was refused: without it the same is said again."""
+    said = {"error": {"message": "flagged: 'what is the temperature of the sun, and the seed of a plum?'"}}
+    server.rules.append(Rule("status", match="question 3", status=400, body=said))
+    with ChatClient(server.url + "#m", parameters=ASKED) as client:
+        replies = client.complete(chats(8))
+    assert [isinstance(reply, Failure) for reply in replies] == [n == 3 for n in range(8)]
+    others = [fields(body) for body in server.bodies if body["messages"][-1]["content"] != "question 3"]
+    assert others == [ASKED] * 7 and capsys.readouterr().err == ""
+
+
+def test_kept_replies_are_those_of_what_the_user_asked_for(server, tmp_path, capsys):
+    server.state.manner = like_gpt_5
+    found = {"temperature": None, "max_tokens": "max_completion_tokens"}
+    for count, more in ((2, {}), (4, {}), (4, {"replay": True})):
+        with (
+            Ledger(tmp_path / "L") as ledger,
+            ChatClient(
+                server.url + "#m", ledger=ledger, parameters={"temperature": 0, "max_tokens": 9}, **more
+            ) as client,
+        ):
+            assert all(isinstance(reply, Reply) for reply in client.complete(chats(count)))
+            assert client.spent["refused"] == found
+            assert capsys.readouterr().err.count("\n") == ("replay" not in more)
+    assert [fields(body) for body in server.bodies][-2:] == [{"max_completion_tokens": 9}] * 2
+    assert len(server.bodies) == 2 * 3 + 2, "what kept replies say of the server is not found out again"
+
+
+def test_a_budget_rests_on_the_length_by_either_name(server):
+    server.state.manner = like_gpt_5
+    server.state.text = "a b c"
+    asked = {"temperature": 0, "max_tokens": 100}
+    with ChatClient(server.url + "#m", parameters=asked, prices=Prices(PRICES), budget=1) as client:
+        assert all(isinstance(reply, Reply) for reply in client.complete(chats(3)))
+        assert 0 < client.spent["cost"] < 0.001 and client._budget.reserved == 0
+    short = ChatClient(server.url + "#m", parameters=asked, prices=Prices(PRICES), budget=0.0001)
+    with short as client, pytest.raises(QuadragError, match=r"the budget of 0\.0001 USD is reached"):
+        client.complete(chats(3, start=3))
+
+
+def test_with_a_budget_a_length_that_has_no_other_name_is_not_left_out(server):
+    server.state.manner = refusing({"max_tokens": "Unknown parameter: 'max_tokens'."})
+    calls = {"parameters": {"max_tokens": 9}, "prices": Prices(PRICES)}
+    with (
+        ChatClient(server.url + "#m", **calls, budget=1) as client,
+        pytest.raises(QuadragError, match="leave --budget"),
+    ):
+        client.complete(chats(3))
+    with ChatClient(server.url + "#m", **calls) as client:
+        assert isinstance(client.complete(chats(1))[0], Reply)
+
+
+SHEET = "id,question,answer,gold,label\n" + "".join(
+    f"{n},Where is it in {n}?,It is in Rome {n},Rome,{'wrong' if n % 3 else 'right'}\n" for n in range(12)
+)
+COMMANDS = {
+    "model": ["run", "rgb", "noise_robustness_en", "--limit", "3", "--llm", "URL", "--max-tokens", "50"],
+    "judge": ["run", "rgb", "negative_rejection_en", "--limit", "3", "--judge", "URL"],
+    "certify": ["certify-judge", "labels.csv", "--judge", "URL"],
+    "construct": ["construct", "rgb", "--documents", "pages", "--llm", "URL"],
+}
+
+
+@pytest.mark.parametrize("budget", [False, True])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_whoever_asks_a_model_asks_so(name, budget, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("labels.csv").write_text(SHEET)
+    Path("prices.json").write_text(json.dumps(PRICES))
+    Path("pages").mkdir()
+    for n in range(12):
+        Path("pages", f"{n}.txt").write_text(f"The river {n} is {n + 100} km long and flows to town {n}. " * 20)
+    text = make_reply if name == "construct" else '{"score": 1}'
+    with ChatServer(manner=like_gpt_5, text=text, latency=0.01) as server:
+        command = [server.url + "#m" if part == "URL" else part for part in COMMANDS[name]]
+        command += ["--data-dir", "sample"] if command[0] == "run" else []
+        command += ["--out", "out", "--ledger", "L"]
+        command += ["--budget", "5", "--prices", "prices.json"] if budget else []
+        code = main(command)
+    err = capsys.readouterr().err
+    assert code in (0, 3), err
+    taken = [body for body in server.bodies if "max_completion_tokens" in body and "temperature" not in body]
+    assert taken and len(server.bodies) - len(taken) <= 4
+    assert err.count("sent as max_completion_tokens") == 1
+    if command[0] == "run":
+        usage = json.loads(Path("out/run.json").read_text())["usage"]["llm" if name == "model" else "judge"]
+        assert usage["refused"] == {"temperature": None, "max_tokens": "max_completion_tokens"}

@@ -101,15 +101,6 @@ def by_log_of_lm_eval(texts, examination):
     main(["score", "samples_a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "out"])
 
 
-def by_details_of_lighteval(texts, examination):
-    rows = [
-        {"doc": {"id": str(at), "specific": examination.document(one)}, "model_response": {"text": [texts[one.id]]}}
-        for at, one in enumerate(examination.questions)
-    ]
-    pq.write_table(pa.Table.from_pylist(rows), "details_a.parquet")
-    main(["score", "details_a.parquet", "--benchmark", PLACE[0], "--config", PLACE[1], *DATA, "--out", "out"])
-
-
 def by_service(texts, examination):
     with RagServer([("d", "", "text")], answers=texts) as server:
         main(["run", *PLACE, *DATA, "--rag", server.url, "--ledger", "L", "--out", "out"])
@@ -127,7 +118,7 @@ def by_model(texts, examination):
         main(["run", *PLACE, *DATA, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "out"])
 
 
-ROUTES = [by_function, by_batches, by_file, by_log_of_lm_eval, by_details_of_lighteval, by_service, by_model]
+ROUTES = [by_function, by_batches, by_file, by_log_of_lm_eval, by_service, by_model]
 ROUTES += [by_chat_of_a_service]
 
 
@@ -137,8 +128,6 @@ ROUTES += [by_chat_of_a_service]
 def test_it_is_parted_off_and_kept_by_every_route(route, cases):
     examination, found = asked(cases)
     texts = {ident: text for ident, (text, _, _) in found.items()}
-    if route is by_details_of_lighteval:  # Parquet holds no half of a pair
-        texts = {ident: text.replace("\ud83d", "\ufffd") for ident, text in texts.items()}
     route(texts, examination)
     rows = [(row["answer"], row["reasoning"]) for _, row in read_jsonl(Path("out/answers.jsonl"))]
     assert rows == [(answer, reasoning) for _, answer, reasoning in found.values()]

@@ -32,7 +32,7 @@ def tell_alarms(runs: Iterable[tuple[str, Result]]) -> list[str]:
 def tell_runs(runs: Sequence[tuple[str, Result]], every: bool, known: Set[str]) -> list[str]:
     """Say of each run what it is, where that is not `known`, and where not every setting is told, which are its own."""
     columns = name_columns([name for name, _ in runs])
-    settings = [list_settings(result.run.inputs) for _, result in runs]
+    settings = [list_settings(result.run) for _, result in runs]
     notes: list[str] = []
     alike: dict[str, list[str]] = {}
     plain: list[str] = []  # those of which nothing else is to be said
