@@ -69,7 +69,7 @@ def test_pairs_are_the_sign_of_two_values(cli, tmp_path, real_data):
 def test_items_go_out_and_come_back(cli, tmp_path, real_data):
     folder = real_data("real_labels")
     assert cli("certify-judge", "openqa-eval", "--data-dir", folder, "--items", "items.csv").code == 0
-    with (tmp_path / "items.csv").open(encoding="utf-8", newline="") as text:
+    with (tmp_path / "items.csv").open(encoding="utf-8-sig", newline="") as text:
         rows = list(csv.DictReader(text))
     with (tmp_path / "mine.csv").open("w", encoding="utf-8", newline="") as text:
         out = csv.writer(text)

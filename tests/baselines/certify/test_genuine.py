@@ -167,5 +167,5 @@ def test_words_and_people_are_nowhere_so_far_apart_as_marks_a_judge(real):
             both = labels.grades[item.label] - labels.grades[words[item.id]]
             apart.setdefault(item.slices.get("system", name), []).append(both)
         gaps |= {system: round(abs(np.mean(each)), 2) for system, each in apart.items()}
-    assert gaps == {"openqa-eval": 0.23, "fid": 0.11, "gpt35": 0.17, "chatgpt": 0.17, "gpt4": 0.19, "newbing": 0.21}
+    assert gaps == {"openqa-eval": 0.23, "fid": 0.11, "gpt35": 0.16, "chatgpt": 0.16, "gpt4": 0.18, "newbing": 0.2}
     assert max(gaps.values()) < APART / 2
