@@ -110,18 +110,7 @@ class Estimator:
         transport: Transport | None = None,
         known_as: str | None = None,
     ) -> None:
-        """Describe the model.
-
-        Args:
-            estimate: where its calls are noted.
-            model: its name as requested.
-            parameters: of its calls.
-            shelf: its kept replies.
-            service: what the ledger calls its server.
-            rate: its prices.
-            transport: what would be sent; chat completions when None.
-            known_as: its name in the ledger, where that is another one.
-        """
+        """Describe the model."""
         self.estimate, self.model, self.parameters, self.service = estimate, model, dict(parameters), service
         self.spent: dict[str, Any] = {}
         self.on_progress: Callable[[int, int], None] | None = None

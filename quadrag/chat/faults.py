@@ -184,11 +184,7 @@ def explain_dead_server(
 
 
 def read_retry_after(value: str | None) -> float | None:
-    """Read a Retry-After header: seconds, or an HTTP date.
-
-    Returns:
-        Seconds from now, 0 or more; None where the header is absent or cannot be read.
-    """
+    """Return the seconds that a Retry-After header says, also as an HTTP date; None where it cannot be read."""
     if not value:
         return None
     try:

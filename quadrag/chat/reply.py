@@ -38,7 +38,7 @@ class Reply:
         usage: ``prompt_tokens`` and ``completion_tokens``, where the server counts them.
         reasoning: what the model thought before it answered.
         cached: whether the reply came from the ledger.
-        latency: seconds the call took when it was made.
+        latency: seconds from its sending to the whole reply, in which the server may have served others too.
         cost: price in the currency of the prices; 0 for a cached reply, None without prices or usage.
     """
 

@@ -28,14 +28,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a chat model's spec.
-
-    Args:
-        text: ``http://host:port/v1#model``, ``http://a/v1,http://b/v1#model``, ``http://host:port/v1`` or
-            ``provider:MODEL``.
-
-    Returns:
-        The spec; ``model`` is None where the text names none.
+    """Read a chat model's spec; its ``model`` is None where the text names none.
 
     Raises:
         QuadragError: for any other text.

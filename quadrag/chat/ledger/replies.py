@@ -103,10 +103,6 @@ class Ledger:
     def get_many(self, keys: Iterable[bytes], service: str = UNNAMED) -> dict[bytes, Value]:
         """Look calls up.
 
-        Args:
-            keys: call keys, as `call_key` makes them.
-            service: the one that replied.
-
         Returns:
             The stored values by key; a key that is not stored is absent. So is one of a damaged row, which `damaged`
             then holds and a line on stderr tells of.
@@ -187,12 +183,6 @@ class Ledger:
         self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool], service: str = UNNAMED
     ) -> set[bytes]:
         """Note calls that an owner is about to make.
-
-        Args:
-            owner: its name; it has claimed nothing yet.
-            keys: of the calls.
-            is_alive: tells of the name of another owner; the claims of one that is not alive go.
-            service: the one that is called.
 
         Returns:
             Those keys that no other owner has claimed.

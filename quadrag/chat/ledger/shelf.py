@@ -53,15 +53,7 @@ class Shelf:
         replay: bool = False,
         kind_of: Callable[[Value], str | None] | None = None,
     ) -> None:
-        """Name the service.
-
-        Args:
-            ledger: where replies are kept.
-            service: its name there.
-            reuse: which replies count; all of the service when None.
-            replay: whether those of no known service count in any case.
-            kind_of: tells which of the kinds that may be asked for again a reply is, if any.
-        """
+        """Name the service."""
         self.ledger = ledger
         self.service = service
         self.taken: dict[bytes, float | None] = {}  # keys of the replies that were taken, and their Unix times
