@@ -16,11 +16,9 @@ from quadrag.errors import QuadragError
 WAY = "larger context, or send less: fewer passages (--top-k)"
 
 
-@pytest.mark.parametrize(
-    ("slots", "seconds", "calls"), [(1, 0.15, 16), (1, 0.4, 8), (2, 0.3, 16), (4, 0.5, 24), (1, 0.6, 6)]
-)
+@pytest.mark.parametrize(("slots", "seconds", "calls"), [(1, 0.15, 24), (1, 0.4, 10), (2, 0.3, 24)])
 def test_a_server_that_serves_few_at_a_time_is_not_asked_for_more_than_it_bears(slots, seconds, calls):
-    with ChatServer(slots=slots, latency=seconds) as server, ChatClient(server.url + "#m", timeout=1) as client:
+    with ChatServer(slots=slots, latency=seconds) as server, ChatClient(server.url + "#m", timeout=2) as client:
         assert all(isinstance(reply, str) for reply in client(chats(calls)))
     assert client.spent["timed_out"] <= calls // 3 and client.spent["failed"] == 0
 
