@@ -343,10 +343,13 @@ def test_a_rested_server_is_taken_back(server, monkeypatch):
     monkeypatch.setattr(wire, "_FIRST_REST", 0.05)
     server.state.latency = 0.02
     with (
-        ChatServer(rules=[Rule("status", status=500, times=8)], latency=0.02) as second,
+        ChatServer(latency=0.02) as second,
         ChatClient(f"{second.url},{server.url}#m", concurrency=16, retries=3) as client,
     ):
-        replies = client(chats(400))
+        client(chats(64))  # so that as many as may are in flight
+        second.rules.append(Rule("status", status=500, times=8))
+        second.state.requests = 0
+        replies = client(chats(400, start=64))
     assert all(isinstance(reply, str) for reply in replies)
     assert second.requests > 60, "eight calls that fail together are one reason to rest, not eight"
 
