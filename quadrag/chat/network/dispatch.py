@@ -67,15 +67,22 @@ class Dispatcher:
             await self._pulse.leave()
 
         workers = [asyncio.ensure_future(worker()) for _ in range(limits.concurrency)]
+        # A first call that hangs may do so by its question; sent later, another one takes little from a slow server.
+        patience = asyncio.get_running_loop().call_later(self.wire.bounds.timeout / 2, self._ask_another)
         try:
             done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
             for one in done:
                 one.result()
         finally:
+            patience.cancel()
             for one in workers:
                 one.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
             commit.flush()
+
+    def _ask_another(self) -> None:
+        if not self._pulse.successes:
+            self._pace.widen()
 
     async def _call(self, job: Job) -> Outcome:
         body = dict(self._parameters)

@@ -1,4 +1,4 @@
-"""How many calls are in flight at once: few until the first reply, then as many as the servers bear.
+"""How many calls are in flight at once: one until the first reply, then as many as the servers bear.
 
 Replies say what that is: so many calls were in flight, and were there more, and each slower by as much, they would
 still come in time. Where replies take nearly as long as they may, more are asked for while that makes none slower.
@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections import deque
 
-_FIRST = 2  # calls of a server of which nothing is known
 _IN_TIME = 0.75  # of the time limit
 _FASTER = 1.3
 
@@ -21,7 +20,7 @@ class Pace:
     def __init__(self, timeout: float, servers: int) -> None:
         """Take the seconds within which a reply must come, and the number of servers."""
         self._seconds = _IN_TIME * timeout
-        self.allowed = _FIRST * servers
+        self.allowed = servers  # one call each, while nothing is known of them
         self._most = self._flight = 0
         self._line: deque[asyncio.Future[None]] = deque()
         self._rates = deque([0.0], 4)  # of the last replies: calls that were in flight, by the seconds of the reply
@@ -60,7 +59,7 @@ class Pace:
         self._best = max(self._best, rate)
 
     def widen(self) -> None:
-        """Let more calls show whether a server lives that has refused some at once."""
+        """Let more calls show whether a server lives that has refused some, or says nothing."""
         self._allow(2 * self.allowed)
 
     def narrow(self, flight: int, seconds: float) -> None:

