@@ -308,7 +308,7 @@ def check(step: Step, done: subprocess.CompletedProcess[str]) -> None:
     # The judge of this test gives no verdicts; the code says so.
     invalid = "--judge" in step.text and "INVALID" in done.stdout + done.stderr
     assert done.returncode == (3 if invalid else 0), f"{step.text}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    assert done.stdout.strip() or step.kind == "python" or SILENT.search(step.text), step.text
+    assert done.stdout.strip() or invalid or step.kind == "python" or SILENT.search(step.text), step.text
     assert "Traceback" not in done.stderr, done.stderr
     if step.prints is not None:
         assert re.sub(" +$", "", done.stdout, flags=re.MULTILINE).strip() == step.prints.strip()
