@@ -35,8 +35,8 @@ pathlib.Path.replace = replace
 """
 INJECTED_VERDICT = """
 import sys
-from quadrag.baselines.certify import asking
-load = asking.load_module
+from quadrag.baselines.certify import replies
+load = replies.load_module
 def load_module(*given):
     module = load(*given)
     folder = type(module).__module__.rpartition(".")[0]
@@ -45,7 +45,7 @@ def load_module(*given):
             if hasattr(file, function):
                 setattr(file, function, lambda text, *rest: text)
     return module
-asking.load_module = load_module
+replies.load_module = load_module
 """
 PLANTS = {
     "lost answer": LOST_ANSWER,

@@ -191,7 +191,7 @@ def test_what_is_said_of_a_dataset_that_is_made_is_in_chinese(said):
 
 @pytest.mark.slow
 def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
-    rows = [f"{n},{'right' if n % 2 else 'wrong'},谁赢了 {n}?,阿达,阿达" for n in range(8)]
+    rows = [f"{n},{'right' if n % 2 else 'wrong'},谁赢了 {n}?,{'赢的是' * (n > 2)}阿达,阿达" for n in range(8)]
     Path("labels.csv").write_text("\n".join(["id,label,question,answer,gold", *rows]), encoding="utf-8")
     rows = [f"{n},{'right' if n % 3 else 'wrong'}" for n in range(7)]
     Path("verdicts.csv").write_text("\n".join(["id,verdict", *rows]), encoding="utf-8")

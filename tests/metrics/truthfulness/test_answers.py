@@ -142,7 +142,7 @@ def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Calla
     declined = [at for at in missing["corrected"] if answers[at].strip()]
     assert len(missing["corrected"]) - len(declined) == 4, "the empty ones"
     by_system = {name: sum(names[at] == name for at in declined) for name in systems}
-    assert by_system == {"fid": 0, "gpt35": 1, "chatgpt": 17, "gpt4": 4, "newbing": 45}
+    assert by_system == {"fid": 1, "gpt35": 1, "chatgpt": 17, "gpt4": 4, "newbing": 45}
     # Of 11,058 that people judged right; this one gives no episode, and the label says it does.
     (kept,) = [answers[at] for at in declined if right[at]]
     assert kept.startswith("I cannot provide the specific episode number")
