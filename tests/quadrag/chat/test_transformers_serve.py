@@ -89,7 +89,7 @@ def test_sampling_that_it_refuses_is_left_out(server, capsys):
         assert isinstance(client.complete([[{"role": "user", "content": "?"}]])[0], Reply)
         assert client.spent["refused"] == {"top_k": None, "repetition_penalty": None}
     err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "top_k left out, repetition_penalty left out" in err
+    assert err.count("\n") == 1 and "top_k" in err and "repetition_penalty" in err
 
 
 @pytest.mark.timeout(300)
