@@ -68,7 +68,7 @@ def left_in_english(lines):
 
 def punctuated_in_english(lines):
     """The lines of Chinese with marks of English, but for the command's name, texts of data and what others said."""
-    said = re.compile("^quadrag: |“.*?”|'.*?'|`.*?`")
+    said = re.compile("^quadrag: |“.*?”|'.*?'|`.*?`|标有 !")
     return [line for line in dict.fromkeys(lines) if LATIN.search(said.sub("x", line))]
 
 
