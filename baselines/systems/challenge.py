@@ -19,9 +19,9 @@ from typing import Any
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Ledger, call_key, canonical
 from quadrag.chat.ledger.shelf import Shelf
-from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_row, split_reasoning
+from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_row
 from quadrag.errors import QuadragError
-from quadrag.metrics._shared.tally import strings
+from quadrag.metrics._shared.tally import split_reasoning, strings
 
 from ..core.benchmark import Benchmark
 from ..core.task import Task

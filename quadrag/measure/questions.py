@@ -14,6 +14,7 @@ from quadrag.baselines.systems.system import Assignment
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.measure.words import in_python, labels_in_use, speaking_python
+from quadrag.provenance import Source
 from quadrag.records import Passage, Question
 
 _IN_ORDER = "a corpus is read in its order: next(iter(corpus)) is its first document, list(corpus) has all, in memory"
@@ -142,7 +143,7 @@ def corpus(benchmark: str, *, data_dir: str | None = None, labels: str | None = 
 
 def take_questions(
     benchmark: str, config: str, split: str | None, data_dir: str | None, limit: int | None, options: dict[str, Any]
-) -> tuple[Assignment, list[Question], str]:
+) -> tuple[Assignment, list[Question], Source]:
     """Take a config on for a function, and load its questions and where they come from."""
     request = RunRequest(benchmark, config, split, data_dir, options, limit)
     work = Function(lambda question: "").take(load(request.named_benchmark()), make_task(request))
