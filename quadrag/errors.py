@@ -8,6 +8,8 @@ import errno
 import re
 from collections.abc import Iterable, Iterator
 
+from quadrag.gone import instead
+
 # What a terminal obeys or a reader does not see: colours and the like, control characters, turns of direction, joints.
 _UNSEEN = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"
@@ -60,6 +62,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     Returns:
         The error, for the caller to raise.
     """
+    if remedy := instead(str(name)):
+        return QuadragError(f"{name} is gone; {remedy}")
     names = list(known)
     near = _nearest_numbers(str(name), names) or difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
     hint = (

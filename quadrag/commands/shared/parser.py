@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from quadrag import commands
 from quadrag.commands.shared import options
+from quadrag.gone import instead
 from quadrag.labels import usual_labels
 from quadrag.printing import write
 from quadrag.progress import spell
@@ -88,6 +89,8 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
     first = next(iter(argv), "-")
     parser = build_parser(version, first)
     if not first.startswith("-") and first not in commands.NAMES:
+        if remedy := instead(first):
+            parser.error(f"{first} is gone; {remedy}")
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
         parser.error(f"no command {first!r}; {meant}")
@@ -102,6 +105,8 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         command = parser
         while chosen := _chosen(command, arguments):
             command = chosen
+        if remedy := instead(extra[0].split("=")[0]):
+            command.error(f"{extra[0]} is gone; {remedy}")
         near = _find_near(command, extra[0])
         command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
     return arguments
