@@ -43,7 +43,6 @@ from .finished import read_result
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
 from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
-from .live import publish
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -124,22 +123,11 @@ class Session:
                 return self._show_again(folder)
             before = copy.deepcopy(run)
             run.source, run.provenance, run.held = where, whose.value, [*source.held]
-            spent = self.spent()
             try:
-                with publish(out, lambda: self.spent_since(spent)):
-                    return self._work(
-                        Job(
-                            folder,
-                            self.system,
-                            work,
-                            questions,
-                            corpus,
-                            finder,
-                            self.entity_llm,
-                            self.tell_spent,
-                            self.estimate,
-                        )
-                    )
+                entity_llm, told = self.entity_llm, self.tell_spent
+                return self._work(
+                    Job(folder, self.system, work, questions, corpus, finder, entity_llm, told, self.estimate)
+                )
             except QuadragError:
                 folder.take_back()
                 if before.state == "finished" and before.files == run.files:
