@@ -2,6 +2,7 @@
 
 GONE: dict[str, str] = {
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
+    "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
     "--judge-large": "name one judge with --judge",
     "--keep-agreement": "certify each judge alone",
 }
