@@ -29,7 +29,7 @@ from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
-from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
+from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
@@ -40,7 +40,6 @@ from ..systems.system import Assignment, Completer, System
 from .asked import write_asked
 from .finished import read_result
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
-from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
@@ -86,8 +85,7 @@ class Session:
         work = self.system.take(load(task.benchmark), task)
         check_judges(work.benchmark, work.task, self.judges)
         if alone:
-            refuse_idle_metrics(self, [(work.benchmark, work.task)])
-            refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])
+            refuse_idle_models(self, [(work.benchmark, work.task)])
         with ExitStack() as stack:
             finder = work.benchmark.finder(work.task)
             if finder is not None:

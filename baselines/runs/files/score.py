@@ -26,7 +26,7 @@ from ...core.options import identify_options
 from ...core.result import Asked, Result
 from ...core.settings import UNKNOWN
 from ...core.task import Task, load_questions
-from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
+from ...scoring.judging import check_judges, refuse_idle_models, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
 from ...scoring.short import count_reasoned, find_short
@@ -90,12 +90,12 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
         work = take_served(benchmark, one)
         one, parameters = work.task, {"contract": "file"}
         check_judges(work.benchmark, one, session.judges)
-        refuse_idle_metrics(session, [(work.benchmark, one)])
+        refuse_idle_models(session, [(work.benchmark, one)])
         passages = {question.key: read.passages.get(question.key, ()) for question in questions}
         scored, evidence = score_service(session, benchmark, questions, answers, one, passages)
     else:
         check_judges(benchmark, one, session.judges)
-        refuse_idle_metrics(session, [(benchmark, one)])
+        refuse_idle_models(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
     inputs = Inputs(
         quadrag=__version__,

@@ -108,7 +108,6 @@ def test_a_name_that_the_entity_server_does_not_list_is_labelled(cli, server):
         (("rgb", "--all", "--entity-llm", "{m}"), "asks for no entities as it is run here"),
         (("crag", "--all", "--entity-llm", "extractive"), "--entity-llm extractive finds no entities"),
         (("crag", "--all", "--entity-llm", " "), "--entity-llm is empty"),
-        (("crag", "--all", "--entity-service", "x"), "--entity-service is of a server, and no --entity-llm is none"),
     ],
 )
 def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments, message):
