@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quadrag.baselines.runs.files.lines import lines
+from quadrag.baselines.runs.files.answers import lines
 from quadrag.baselines.runs.files.logs import (
     inspect_answer,
     is_sample,

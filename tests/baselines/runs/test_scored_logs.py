@@ -13,7 +13,7 @@ from chat_server import ChatServer, Rule
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
-from quadrag.baselines.runs.files.makers import find_maker
+from quadrag.baselines.runs.files.logs import find_maker
 from quadrag.baselines.tables.paper_notes import note_beside
 from quadrag.data.files import sample_dir
 from quadrag.records import write_jsonl
@@ -105,7 +105,7 @@ def test_logs_of_two_models_are_two_columns_and_of_one_asked_again_two_systems(
     folders = {place.parent.name.removeprefix("rgb_noise_robustness_en") for place in Path("twice").rglob("run.json")}
     assert folders == {"_00-00-00", "_00-01-07", "_noise_20"}
     assert "Comparison: m 00:01:07 minus m 00:00:00" in " ".join(ran.out.split()) and again.exists()
-    assert "\nm was asked noise_robustness_en noise_0 more than once: its logs stand side by side" in ran.out
+    assert "m was asked noise_robustness_en noise_0 more than once: its logs stand side by side" in ran.out
     whole = cli("score", "out/m", "--data-dir", "sample").out
     assert "Not compared, only m 00:00:00 has it" in whole, "each log stands under its own time"
 
@@ -353,26 +353,6 @@ def test_a_log_says_with_which_prompts_a_model_was_asked(
     for logged in (False, True):
         run = RunRecord(place, log=logged, command=["quadrag", "score"], source="upstream files, verified")
         assert any(said in note for note in note_beside([run])) == (not logged)
-
-
-def test_copies_of_logs_are_left_out(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    log, more = (lm_eval_log("out/m", *task) for task in TASKS[:2])
-    alone = cli("score", "out", "--data-dir", "sample")
-    shutil.copytree("out", "again")
-    ran = cli("score", "out", "again", "--data-dir", "sample")
-    told, _, rest = ran.out.partition("\n")
-    assert (ran.code, ran.err, rest) == (0, "", alone.out)
-    assert told == f"{Path('again/m') / log.name} is a copy of {log} and left out (and 1 more)"
-    beside = shutil.copy(log, log.with_stem(f"{log.stem} (copy)"))
-    ran = cli("score", "out", "--data-dir", "sample")
-    assert ran.code == 0 and ran.out.startswith(log.stem) and "is a copy of" in ran.out, "it is one by any name"
-    beside.unlink()
-    more.unlink()
-    lm_eval_log("again/n", *TASKS[0], time="2026-01-02T00-00-00.1")
-    shutil.rmtree("again/m")
-    ran = cli("score", "out", "again", "--data-dir", "sample")
-    assert ran.code == 0 and f" is the same as {log}, a copy or answers all alike\n" in ran.out
 
 
 def test_a_log_that_was_cut_off_is_told(cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
