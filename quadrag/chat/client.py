@@ -269,15 +269,11 @@ class ChatClient:
 
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
 
-        def make(mine: Collection[bytes]) -> None:
-            jobs = list(batch.jobs(mine, sized=self._budget is not None))
-            concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
-            limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
-            told = None if tell is None else progress
-            self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, told)
-
         self._known.warn_of_others(batch.missing)
-        self.spent["cached"] += batch.ask(self.shelf, make, progress)
+        jobs = list(batch.jobs(sized=self._budget is not None))
+        concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
+        limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
+        self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, None if tell is None else progress)
         self._tell_refused()
 
     def _open(self) -> Engine:

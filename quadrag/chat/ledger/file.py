@@ -26,7 +26,6 @@ _REPLIES = (
     "CREATE TABLE {} (key BLOB NOT NULL, service TEXT NOT NULL DEFAULT '', value TEXT NOT NULL, sum INTEGER NOT NULL, "
     "PRIMARY KEY (key, service))"
 )
-_CLAIMS = "CREATE TABLE claims (owner TEXT PRIMARY KEY NOT NULL, service TEXT NOT NULL DEFAULT '', keys BLOB NOT NULL)"
 _MODELS = "CREATE TABLE models (name TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID"
 # What stands in a damaged row need not be of its column's kind.
 PUT = (
@@ -94,7 +93,7 @@ def _create(path: Path, db: sqlite3.Connection) -> None:
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise QuadragError(f"{path} is an SQLite file, but not a quadrag ledger; name another file")
-            for statement in (_REPLIES.format("replies"), _CLAIMS, _MODELS):
+            for statement in (_REPLIES.format("replies"), _MODELS):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version={_VERSION}")
             db.execute(f"PRAGMA application_id={_APPLICATION}")
@@ -110,7 +109,6 @@ def _upgrade(path: Path, db: sqlite3.Connection) -> None:
             db.execute(f"INSERT INTO taken SELECT key, '', value, {total} FROM replies WHERE {whole}")
             db.execute("DROP TABLE replies")
             db.execute("ALTER TABLE taken RENAME TO replies")
-            db.execute(_CLAIMS)
             db.execute(f"PRAGMA user_version={_VERSION}")
 
 
