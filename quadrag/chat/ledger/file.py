@@ -70,22 +70,6 @@ def open_file(path: Path) -> sqlite3.Connection:
     return db
 
 
-def take_over(db: sqlite3.Connection, path: Path) -> None:
-    """Copy another ledger's whole rows, in the place of those that it has already.
-
-    Raises:
-        sqlite3.Error: the file cannot be read.
-    """
-    db.execute("ATTACH ? AS part", (str(path),))
-    try:
-        with transaction(db):
-            whole = "is_whole(key, service, CAST(value AS BLOB), sum)"
-            db.execute(f"INSERT OR REPLACE INTO replies SELECT * FROM part.replies WHERE {whole}")
-            db.execute("INSERT OR IGNORE INTO models SELECT * FROM part.models")
-    finally:
-        db.execute("DETACH part")
-
-
 def _create(path: Path, db: sqlite3.Connection) -> None:
     # A foreign database must stay untouched, so the tables are looked at before anything is written; under the
     # write lock, since another process may be making the same ledger.

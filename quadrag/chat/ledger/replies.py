@@ -16,12 +16,10 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, row_sum, take_over, transaction
-from quadrag.chat.ledger.parts import adopt
+from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, row_sum, transaction
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 from quadrag.progress import remark
@@ -81,7 +79,6 @@ class Ledger:
         except OSError as error:
             raise QuadragError(f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}") from None
         self._db = self._guard(lambda: open_file(self.path))
-        adopt(self.path, lambda left: self._guard(partial(take_over, self._db, left)))
 
     def _guard(self, work: Callable[[], T]) -> T:
         try:
