@@ -157,7 +157,7 @@ def place(group: Any) -> None:
     group.add_argument(
         "--on",
         metavar="PLACE",
-        help="where work is done: a number of processes, ray, ray://HOST:PORT, torchrun (default: here)",
+        help="where work is done: a number of processes, ray, ray://HOST:PORT (default: here)",
     )
 
 

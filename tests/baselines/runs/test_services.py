@@ -88,7 +88,7 @@ def rewrite_as_version_1(path):
     db.create_function("row_sum", 3, lambda *_: 0)
     rows = db.execute("SELECT key, value FROM replies").fetchall()
     db.executescript(
-        "DROP TABLE replies; DROP TABLE claims; PRAGMA user_version=1;"
+        "DROP TABLE replies; PRAGMA user_version=1;"
         "CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;"
     )
     db.executemany("INSERT INTO replies VALUES (?, ?)", rows)
