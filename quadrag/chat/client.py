@@ -83,7 +83,7 @@ class ChatClient:
         self._known = Known(self.service, calling.alias, calling.ledger)
         self.shelf: Shelf | None = None
         if calling.ledger is not None:
-            self.shelf = Shelf(calling.ledger, self.service, calling.reuse, calling.replay, self._transport.kind_of)
+            self.shelf = Shelf(calling.ledger, self.service, calling.reuse, self._transport.kind_of)
         self._engine: Engine | None = None
         self._turn = threading.Lock()
         if self._model is not None:
