@@ -2,6 +2,7 @@
 
 GONE: dict[str, str] = {
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
+    "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
 }
 
 
