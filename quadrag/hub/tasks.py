@@ -9,13 +9,13 @@ of alternatives within alternatives, our scorers. So no `field_spec`, `solvers` 
 The file does not make a leaderboard: the Hub admits benchmarks one by one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.errors import one_line
-from quadrag.hub.export.card import read_card
+from quadrag.hub.card import read_card
 from quadrag.hub.record import Headline, hub_record
 
 FRAMEWORK = "inspect-ai"
@@ -57,8 +57,7 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
     """Write the `eval.yaml` of a benchmark's dataset repository.
 
     A recipe repository has one too, though it holds no rows: a model's result names dataset and task, and without the
-    file those of benchmarks whose data may not be hosted could name none. A repository of the made-up samples is no
-    benchmark: give it none.
+    file those of benchmarks whose data may not be hosted could name none.
 
     Args:
         benchmark: its name.
@@ -67,19 +66,20 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
 
     Returns:
         The text, or None where the repository holds the data of no task.
-
-    Raises:
-        QuadragError: the benchmark is unknown, or has no card.
     """
     import yaml
 
-    every = list_hub_tasks(benchmark)
-    tasks = [task for task in every if there is None or task.split in there.get(task.config, ())]
+    tasks = [task for task in list_hub_tasks(benchmark) if there is None or task.split in there.get(task.config, ())]
     if not tasks:
         return None
+    values = [
+        f"{one.key} of the metric {one.metric}{' in percent' if one.percent else ''} for {one.configs}"
+        for one in hub_record(benchmark).headlines
+    ]
+    about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
     content: dict[str, Any] = {
         "name": read_card(benchmark)[0]["pretty_name"],
-        "description": _describe(benchmark, tasks),
+        "description": f"{about} The value of a task is {'; '.join(values)}, as the paper's authors compute it.",
         "evaluation_framework": FRAMEWORK,
         "tasks": [{"id": task.id, "config": task.config, "split": task.split} for task in tasks],
     }
@@ -87,27 +87,6 @@ def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str
     return (
         "# quadrag builds the messages and scores the replies of these tasks; with it installed, Inspect runs them as\n"
         f"#   inspect eval quadrag/{benchmark}_{tasks[0].config}\n"
-        f"# (`inspect eval hf/{org}/{benchmark}` cannot). The results of a run go to a model's repository by\n"
+        f"# The results of a run go to a model's repository by\n"
         f"#   quadrag push {org} --results MODEL --run DIR\n{text}"
     )
-
-
-def _describe(benchmark: str, tasks: Sequence[HubTask]) -> str:
-    """Say what the benchmark is, in its builder's words, and what the value of each task is."""
-    record = hub_record(benchmark)
-    by_metric: dict[str, list[str]] = {}
-    for one in record.headlines:
-        if any(task.headline == one for task in tasks):
-            metric = f"{one.key} of the metric {one.metric}{' in percent' if one.percent else ''}"
-            by_metric.setdefault(metric, []).append(one.configs)
-    # A benchmark with one metric needs no saying which.
-    values = [" for ".join([one, " and ".join(where)][: len(by_metric)]) for one, where in by_metric.items()]
-    sentences = [
-        one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION),
-        f"The value of a task is {'; '.join(values)}, as the paper's authors compute it.",
-        "The data are not in this repository; its card says why and how quadrag builds them."
-        if record.not_hosted
-        else "",
-        "Run with quadrag, by itself or under Inspect AI.",
-    ]
-    return " ".join(filter(None, sentences))

@@ -6,7 +6,8 @@ not be hosted anew get a card with the recipe instead. Nothing is written here.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,13 +15,30 @@ from quadrag import catalogue
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import is_own
 from quadrag.errors import QuadragError
-from quadrag.hub.export.parquet import GROUP_CHARACTERS, GROUP_ROWS, Written
 from quadrag.hub.record import NotHosted, hub_record
-from quadrag.hub.template import fill_template
 from quadrag.paths import room
 
 SAMPLE_LICENCE = "apache-2.0"
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+
+
+GROUP_ROWS = 1000  # of a row group of Parquet
+# A row of CRAG's fifty pages has about as many, and is then a group of its own.
+GROUP_CHARACTERS = 16_000_000
+
+
+class Written(NamedTuple):
+    """One split on disk.
+
+    Attributes:
+        rows: their number.
+        bytes: of the values in Arrow's memory, which a card gives as `num_bytes`.
+        files: sizes of the shards on disk, by name.
+    """
+
+    rows: int
+    bytes: int
+    files: dict[str, int]
 
 
 class Part(NamedTuple):
@@ -28,7 +46,7 @@ class Part(NamedTuple):
 
     features: Any
     source: str
-    splits: Mapping[str, Written]
+    splits: dict[str, Written]
 
 
 def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, Any], str]:
@@ -196,3 +214,25 @@ def _put_first(body: str, section: str) -> str:
     """Put a section before the first one of a card."""
     before, mark, after = body.partition("\n## ")
     return f"{before}\n{section}\n\n## {after}" if mark else f"{body}\n{section}\n\n"
+
+
+def fill_template(name: str, **values: Any) -> str:
+    """Return the text of ``templates/NAME.md.jinja``, without a line break at its end."""
+    text: str = _templates().get_template(f"{name}.md.jinja").render(values)
+    return text.rstrip("\n")
+
+
+def as_code(names: Iterable[str]) -> str:
+    """Return names as Markdown shows them: in backticks, with commas."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+@cache
+def _templates() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    loader = FileSystemLoader(Path(__file__).with_name("templates"))
+    made = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    made.filters["code"] = as_code
+    made.filters["cell"] = lambda text: text.replace("|", "\\|")
+    return made

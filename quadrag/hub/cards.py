@@ -1,26 +1,125 @@
-"""The parts of a hub card that are made from the builder: tables, an example row, how to load it, the citation.
+"""The dataset cards in `hub_cards/`: what comes from the builders is rendered, what is written by hand is kept.
 
-Their Markdown stands in ``quadrag/hub/templates``; here is what goes into it. What the builder does not tell comes from
-`quadrag.hub.record`. Example rows are of the bundled sample, cut short.
+What stands between ``<!-- NAME: rendered by make cards -->`` and ``<!-- /NAME -->`` is rendered, and the header but for
+three keys. It has no key `configs`: on the Hub that maps configs to data files, and only an export has some. The
+Markdown stands in ``quadrag/hub/templates``; what the builder does not tell comes from `quadrag.hub.record`.
+
+``python -m quadrag.hub.cards`` rewrites the cards of a folder, or with ``--check`` names those that would change.
 """
 
+import argparse
 import inspect
 import itertools
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import builders
-from quadrag.errors import one_line
-from quadrag.hub.record import Family, HubRecord, Rows, features
-from quadrag.hub.template import as_code, fill_template
+from quadrag.errors import QuadragError, one_line
+from quadrag.hub.card import as_code, fill_template, join_card, list_features, size_category, split_card
+from quadrag.hub.record import COUNTED, Family, HubRecord, Rows, features, read_record
+from quadrag.paths import room
+from quadrag.printing import write
+from quadrag.reading import read_text
+from quadrag.records import write_text
 
 _CHARACTERS = 72  # of a text in an example
 _ITEMS = 2  # of a list in an example
 _ONE_BY_ONE = 2  # as many files that are read alike have a line each
+# A builder's names of licences, as CC BY-NC 4.0, Apache-2.0 and MIT; the Hub has the same in small letters.
+_LICENCE = re.compile(r"CC [\w-]+ \d\.\d|[A-Za-z]+-\d\.\d|[A-Z]{3,}\b")
+_WRITTEN = ("pretty_name", "task_categories", "tags")  # by hand
+_REGION = re.compile(r"^<!-- ([\w-]+): rendered by make cards -->\n.*?^<!-- /\1 -->$", re.MULTILINE | re.DOTALL)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrite the cards of a folder, or say which would change.
+
+    Returns:
+        0; with ``--check`` 1 where a card is not as it would be rendered; 2 where one cannot be rendered.
+    """
+    parser = argparse.ArgumentParser(prog="python -m quadrag.hub.cards", description="Render the dataset cards.")
+    parser.add_argument("folder", nargs="?", type=Path, default=room("hub_cards"), help="of NAME.md and NAME.yaml")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a card would change")
+    given = parser.parse_args(arguments)
+    status = 0
+    try:
+        for benchmark in catalogue.benchmarks():
+            path = given.folder / f"{benchmark}.md"
+            card = read_text(path, "a card")
+            text = render(benchmark, card, given.folder)
+            if text != card:
+                write(f"{path}: {'not as its builder; run `make cards`' if given.check else 'rewritten'}")
+                status = 1 if given.check else status
+                if not given.check:
+                    write_text(path, text)
+    except (QuadragError, OSError) as error:
+        write(error, file=sys.stderr)
+        return 2
+    return status
+
+
+def render(benchmark: str, card: str, folder: Path) -> str:
+    """Bring a card in step with its builder and its record, `NAME.yaml` of a folder.
+
+    Raises:
+        QuadragError: the card lacks its header, a key or a region, has one that nobody renders, or the benchmark's
+            record and its builder disagree.
+    """
+    record = read_record(benchmark, folder)
+    try:
+        header, body = split_card(card)
+        written = {key: header[key] for key in _WRITTEN}
+    except (ValueError, KeyError, TypeError) as error:
+        raise QuadragError(
+            f"header of {benchmark}'s card ({one_line(error)}); expected {', '.join(_WRITTEN)}"
+        ) from None
+    regions = render_regions(benchmark, record)
+    if sorted(there := re.findall("^<!-- ([\\w-]+): rendered", body, re.MULTILINE)) != sorted(regions):
+        raise QuadragError(f"{benchmark}'s card has the regions {there}; expected each of {[*regions]} once")
+    body = _REGION.sub(
+        lambda match: f"<!-- {match[1]}: rendered by make cards -->\n\n{regions[match[1]]}\n\n<!-- /{match[1]} -->",
+        body,
+    )
+    return join_card(_make_header(benchmark, written, record), body)
+
+
+def _make_header(benchmark: str, written: Mapping[str, Any], record: HubRecord) -> dict[str, Any]:
+    licences = _read_licences(benchmark)
+    total = sum(rows.number or 0 for splits in record.rows.values() for rows in splits.values())
+    return {
+        "pretty_name": written["pretty_name"],
+        "license": licences[0] if len(licences) == 1 else licences,
+        "language": record.languages,
+        **{key: written[key] for key in _WRITTEN[1:]},
+        "size_categories": [size_category(total)],
+        "dataset_info": [_describe_config(benchmark, config, record) for config in catalogue.configs(benchmark)],
+    }
+
+
+def _read_licences(benchmark: str) -> list[str]:
+    """Return the Hub's names of the licences that the builder names before a semicolon."""
+    written = script(benchmark)._LICENSE
+    found = [_LICENCE.match(part) for part in written.partition(";")[0].split(" and ")]
+    if not all(found):
+        raise QuadragError(f"licence of {benchmark} is {written!r}; expected names as CC BY-NC 4.0, Apache-2.0 or MIT")
+    return [name[0].lower().replace(" ", "-") for name in found if name]
+
+
+def _describe_config(benchmark: str, config: str, record: HubRecord) -> dict[str, Any]:
+    """Describe a config as `datasets` does, its splits only where all their rows were counted.
+
+    It takes a split without a number for one of no rows, and refuses data that have more splits than their card.
+    """
+    described: dict[str, Any] = {"config_name": config, "features": list_features(features(benchmark, config))}
+    splits = record.rows[config]
+    if all(rows.source == COUNTED for rows in splits.values()):
+        described["splits"] = [{"name": split, "num_examples": rows.number} for split, rows in splits.items()]
+    return described
 
 
 def render_regions(benchmark: str, record: HubRecord) -> dict[str, str]:
@@ -172,3 +271,7 @@ def _cut(value: Any) -> Any:
         more = len(value) - _ITEMS
         return [_cut(inner) for inner in value[:_ITEMS]] + ([f"… and {more} more"] if more > 0 else [])
     return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())
