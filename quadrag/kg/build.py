@@ -1,9 +1,8 @@
 """`quadrag kg build`: the upstream files of CRAG's mock knowledge graph turned into one SQLite file.
 
 Files are read one after another and row by row into a file beside the target, which is renamed when it is whole. A
-domain or file that is not there is named and left out. What is in a pickle comes from a limited process of its own
-(`quadrag.kg.pickled`), whose memory is the largest part of the whole: some ten times the size of the largest pickle.
-The same files give the same bytes.
+domain or file that is not there is named and left out. Memory is mostly that of the largest pickle's content. The same
+files give the same bytes.
 """
 
 import os
