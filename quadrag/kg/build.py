@@ -17,7 +17,6 @@ from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.kg import sources
 from quadrag.kg.graph import PARTS
-from quadrag.kg.seal import seal
 from quadrag.kg.store import APPLICATION, VERSION, dump
 from quadrag.paths import cache_setting
 from quadrag.scratch import scratch
@@ -74,7 +73,6 @@ def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] 
     try:
         with scratch(target) as aside:
             rows = _write(root, sizes, aside, progress or (lambda step: None))
-            seal(aside)
             with aside.open("rb+") as stream:
                 os.fsync(stream.fileno())
             aside.replace(target)

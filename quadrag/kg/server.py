@@ -17,7 +17,6 @@ from typing import Any
 from quadrag.errors import QuadragError, short_line, tell_extra
 from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
-from quadrag.kg.seal import check
 from quadrag.kg.tools import FUNCTIONS, Function
 
 LONGEST = 1_000_000  # bytes of a body; what a function takes is a name
@@ -43,15 +42,15 @@ def app(graph: Any) -> Any:
     # Clients that post JSON without naming its type were served by the FastAPI of the authors' server.
     application = fastapi.FastAPI(title="quadrag kg", strict_content_type=False)
 
-    @application.get("/")
     async def root() -> dict[str, Any]:
         return {"name": "quadrag kg", "functions": len(FUNCTIONS)}
 
     # FastAPI's own words repeat the body, and fail where NaN is in it.
-    @application.exception_handler(RequestValidationError)
     async def explain(_: Any, error: Any) -> Any:
         return _reply({"detail": jsonable_encoder(error.errors())}, 422)
 
+    application.add_api_route("/", root, methods=["GET"])
+    application.add_exception_handler(RequestValidationError, explain)
     for function in FUNCTIONS.values():
         application.add_api_route(
             function.route,
@@ -153,7 +152,6 @@ def serve(
     """
     uvicorn = _needed("uvicorn")
     graph = Graph(path)
-    check(graph.path)
     application = app(at(graph, query_time) if query_time is not None else graph)
     config = uvicorn.Config(application, log_level="warning", access_log=False)
     # Ctrl-C is how a server is stopped, not an interruption of it.

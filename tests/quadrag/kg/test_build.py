@@ -1,4 +1,4 @@
-"""A build takes what is there, names what is lacking or damaged, leaves nothing half-made; a graph is opened if it is one."""
+"""A build takes what is there, names what is lacking or damaged, and leaves nothing half-made; what is no graph is not read."""
 
 from __future__ import annotations
 
