@@ -1,19 +1,19 @@
-"""Pickles read as data: CPython's own `pickle.Unpickler`, given nothing that it could call but inert stand-ins.
+"""Upstream's pickles read as data: CPython's own `pickle.Unpickler`, with nothing to call but inert stand-ins.
 
 A global in the stream becomes a class of ours without behaviour, a `Global`, and its name must be among `ADMITTED`;
 what the stream makes by calling one becomes a `Made`, which holds the arguments and the state. No class or function of
-pandas, NumPy or anything else is ever looked up, so `__setstate__` tricks and attribute chains have nothing to work on,
-and neither pandas nor its version matters. A first pass by `pickletools` refuses the opcodes that reach outside of the
-stream, numbers that ask for memory alone, and what is cut off. Limits of memory and time are set by
-`quadrag.kg.pickled.child`; what a `Made` means, `quadrag.kg.pickled.frames` knows.
+pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the opcodes that reach outside
+of the stream, numbers that ask for memory alone, and what is cut off; what swells as it is written out is refused too.
+What a `Made` means, `quadrag.kg.pickled_files` knows.
 """
 
 import io
 import pickle
 import pickletools
+from itertools import chain
 from typing import Any
 
-# Exact pairs, and the name by which `frames.py` knows each (newer releases write some by shorter modules).
+# Exact pairs, and the name by which `pickled_files.py` knows each (newer releases write some by shorter modules).
 ADMITTED: dict[tuple[str, str], str] = {
     **{(module, name): name for module in ("builtins", "__builtin__") for name in ("slice", "set", "list", "dict")},
     ("_codecs", "encode"): "encode",
@@ -48,6 +48,8 @@ _PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
 # Opcodes read as others of the same form: sets as lists, which keep the stream's order, and arrays of bytes as bytes,
 # which nothing in the stream can change.
 _READ_AS = {"EMPTY_SET": ord("]"), "ADDITEMS": ord("e"), "FROZENSET": ord("l"), "BYTEARRAY8": 0x8E}
+# Characters and members that a value may have once what it refers to twice is written twice.
+_LARGEST, _LARGEST_PER_BYTE = 2**28, 24
 
 
 class Refused(ValueError):
@@ -131,20 +133,19 @@ def read(data: bytes) -> Any:
         `Made` or `Global` wherever the stream names something else.
 
     Raises:
-        Refused: a global that is not admitted, an opcode that is not, or a damaged stream.
+        Refused: a global that is not admitted, an opcode that is not, a damaged stream, or a value that swells.
     """
     try:
-        return _Unpickler(io.BytesIO(_check(data))).load()
-    except (Refused, MemoryError, RecursionError):
+        whole = _Unpickler(io.BytesIO(_check(data))).load()
+        if _size(whole, {}) > _LARGEST + _LARGEST_PER_BYTE * len(data):
+            raise Refused("the pickle holds little that swells when it is written out")
+        return whole
+    except Refused:
         raise
+    except (MemoryError, RecursionError):
+        raise Refused("the pickle is nested too deeply, or asks for too much memory") from None
     except Exception as error:  # there is no list of what a damaged stream makes `pickle` raise
         raise Refused(f"the pickle is damaged ({type(error).__name__}: {one_line(error)})") from None
-
-
-def one_line(what: object) -> str:
-    """Return a text as one line of printable ASCII, at most 100 characters long."""
-    text = ascii(str(what))[1:-1]
-    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def _check(data: bytes) -> bytes | bytearray:
@@ -165,3 +166,27 @@ def _check(data: bytes) -> bytes | bytearray:
     for place, code in places:
         changed[place] = code
     return changed
+
+
+def _size(value: Any, known: dict[int, int]) -> int:
+    """Count characters and members, a part as often as it is referred to."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, dict):
+        parts: Any = chain(value, value.values())
+    elif isinstance(value, Made):
+        parts = (value.args, value.state)
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        return 1
+    if id(value) not in known:
+        known[id(value)] = 0  # what holds itself is refused elsewhere
+        known[id(value)] = 1 + sum(_size(part, known) for part in parts)
+    return known[id(value)]
+
+
+def one_line(what: object) -> str:
+    """Return a text as one line of printable ASCII, at most 100 characters long."""
+    text = ascii(str(what))[1:-1]
+    return text if len(text) <= 100 else text[:97] + "..."

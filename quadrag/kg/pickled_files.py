@@ -1,32 +1,102 @@
-"""What a pickled pandas frame says, as plain columns: NumPy's arrays and pandas' blocks and indexes, decoded by hand.
+"""Upstream's pickled files as plain data: dicts, SqliteDict files, and pandas frames, whose layout is decoded by hand.
 
-It takes the `Made` objects of `pickles.py` and knows the layouts that pandas 2 and 3 write for the column
-types of CRAG's two frames: text and mixed objects, numbers, booleans, and times with or without a zone. Extension types
-other than times (`category`, `Int64`, pandas 3's `str`) are refused by `pickles`: their frames must be pickled with
-columns of objects. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``; NaN and NaT as None.
+It knows the layouts that pandas 2 and 3 write for the column types of CRAG's two frames: text and mixed objects,
+numbers, booleans, and times with or without a zone. Extension types other than times (`category`, `Int64`, pandas 3's
+`str`) are refused by `restricted_pickle`. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``;
+NaN and NaT as None.
 """
 
+import json
+import sqlite3
 import struct
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta
 from math import prod
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.kg.pickled.pickles import Global, Made, Refused
+from quadrag.errors import QuadragError
+from quadrag.kg.restricted_pickle import Global, Made, Refused, one_line, read
 
 _CODES = {"b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q"}
 _CODES |= {"f2": "e", "f4": "f", "f8": "d", "M8": "q"}
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NOT_A_TIME = -(2**63)
-_MOST_ROWS = 10_000_000  # of an index that is only told by its ends
+_MOST_ROWS = 10_000_000  # of what tells only how many it has
 
 
 class Frame(NamedTuple):
-    """A table: `labels` (of the index) and `rows` have one tuple of plain values per row, in the frame's order."""
+    """A table: `labels` (of the index) and `rows` have a list of plain values per row, in the frame's order."""
 
     index_names: list[Any]
-    labels: list[tuple[Any, ...]]
+    labels: list[Any]
     columns: list[Any]
-    rows: list[tuple[Any, ...]]
+    rows: list[Any]
+
+
+def read_items(path: Path) -> Iterator[tuple[Any, str]]:
+    """Read a pickled dict: each key with its value as JSON text, in the dict's order.
+
+    Raises:
+        QuadragError: there is no such file, or it is refused or damaged.
+    """
+    try:
+        whole = read(path.read_bytes())
+        if type(whole) is not dict:
+            raise Refused(f"the pickle holds a {type(whole).__name__}; expected a dict")
+        for name, value in whole.items():
+            if not isinstance(name, (str, int, float, type(None))):
+                raise Refused(f"the pickle has a {type(name).__name__} as a key; expected text or numbers")
+            yield name, _json(value)
+    except (Refused, OSError) as error:
+        raise _error(path, error) from None
+
+
+def read_table(path: Path) -> Frame:
+    """Read a pickled pandas DataFrame; errors as of `read_items`."""
+    try:
+        return Frame(*json.loads(_json(frame(read(path.read_bytes())))))
+    except (Refused, OSError) as error:
+        raise _error(path, error) from None
+
+
+def read_stored(path: Path) -> Iterator[tuple[str, str]]:
+    """Read a SqliteDict file, whose values are pickles; results and errors as of `read_items`."""
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+            db.execute("PRAGMA trusted_schema = OFF")
+            tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            name = "unnamed" if "unnamed" in tables else tables[0] if len(tables) == 1 else None  # SqliteDict's default
+            if name is None:
+                raise Refused(f"the file has {len(tables)} tables; expected that of a SqliteDict, named unnamed")
+            quoted = '"' + name.replace('"', '""') + '"'
+            for key, value in db.execute(f"SELECT key, value FROM {quoted} ORDER BY rowid"):
+                if type(key) is not str or type(value) is not bytes:
+                    raise Refused(f"the entry {one_line(key)} is no pickle")
+                yield key, _json(read(value))
+    except (Refused, sqlite3.Error) as error:
+        raise _error(path, error) from None
+
+
+def _error(path: Path, error: Exception) -> QuadragError:
+    return QuadragError(f"{path.name}: {one_line(error)}; get the file again from upstream, and from nowhere else")
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, default=_decoded, separators=(",", ":"))
+    except Refused:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error) as error:
+        raise Refused(f"the pickle holds what JSON cannot ({one_line(error)})") from None
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, Made):
+        return array(value) if value.name in ("_reconstruct", "_frombuffer") else scalar(value)
+    what = f"the global {value.name}" if isinstance(value, Global) else f"a value of the type {type(value).__name__}"
+    raise Refused(f"the pickle holds {what} where plain data was expected")
 
 
 def frame(made: Any) -> Frame:
@@ -83,6 +153,8 @@ def array(made: Any) -> list[Any]:
     if len(shape) == 1:
         return flat
     high, wide = shape
+    if high > _MOST_ROWS:
+        raise Refused(f"the pickle holds an array of {high} rows; at most {_MOST_ROWS} are read")
     return [flat[row::high] if fortran else flat[row * wide : (row + 1) * wide] for row in range(high)]
 
 
