@@ -3,16 +3,11 @@
 Both get the same chunks (128 characters, nothing stripped), the same terms and the same queries. What is printed: the
 seconds to cut the corpus into terms and to index them, the queries a second at top-8, and how both and the peak memory
 grow from an eighth of the corpus to all of it. rank_bm25 scores every passage for every query in Python, so that it is
-asked only a few; its rate is per query. It does not measure quality: see `retrieval_quality.py`.
-
-With `--passages N` no corpus is read and no peer is asked: N passages of 128 characters are made, of words drawn as
-often as jieba's dictionary has them, and indexed in shards. What is printed: seconds, peak memory, disk, milliseconds a
-query.
+asked only a few; its rate is per query.
 
     pip install rank_bm25 numba
     python benchmarks/bm25.py REAL/CRUD_RAG
     python benchmarks/bm25.py REAL/CRUD_RAG --fraction 0.05     # a quick look; the ratios are those of a small corpus
-    python benchmarks/bm25.py --passages 1000000 --compare      # and once more as one shard: the same must be found
 """
 
 from __future__ import annotations
@@ -22,7 +17,6 @@ import gc
 import json
 import statistics
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -108,91 +102,14 @@ def peer(store: Path, terms: str, queries: list[str]) -> dict[str, float]:
     return {"terms": cutting, "index": indexing, "rate": len(queries) / seconds, "processor": used}
 
 
-# Many passages
-
-
-def drawn(documents: int, seed: int) -> Iterator[str]:
-    """Yield texts of 768 characters, six passages each: words and marks, as often as jieba's dictionary has them."""
-    import jieba
-
-    with jieba.Tokenizer().get_dict_file() as file:
-        lines = [line.decode().split() for line in file]
-    words = [*(word for word, *_ in lines), "，", "。"]
-    weights = np.array([int(line[1]) for line in lines], float)
-    upto = np.cumsum([*weights, weights.sum() * 0.08, weights.sum() * 0.04])
-    draw = np.random.default_rng(seed)
-    for _ in range(documents):
-        text = ""
-        while len(text) < 768:
-            text += "".join(map(words.__getitem__, np.searchsorted(upto, draw.random(512) * upto[-1]).tolist()))
-        yield text[:768]
-
-
-def make(folder: Path, passages: int) -> int:
-    """Write made passages as a store, and return their number."""
-    documents = (Document(str(n), "", text) for n, text in enumerate(drawn(-(-passages // 6), 1)))
-    return len(PassageStore.build(documents, folder, Chunking(sentences=False)))
-
-
-def index(store: Path, folder: Path, terms: str, whole: bool) -> dict[str, float]:
-    """Build an index, with the workers that it takes itself; seconds, peak memory and what lies on the disk."""
-    bm25._SHARD = NEVER if whole else bm25._SHARD
-    used = processor()
-    with peak() as memory:
-        seconds, built = timed(lambda: Bm25Index.build(PassageStore.open(store), folder, terms))
-    disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e9
-    cost = {"seconds": seconds, "processor": processor() - used, "memory": memory[0], "own": memory[1]}
-    return {**cost, "disk": disk, "shards": len(built._shards)}
-
-
-def ask(folder: Path, queries: list[str]) -> tuple[dict[str, float], Any]:
-    """Search with one thread, compiled; what it costs, the peak memory, and what is found."""
-    with peak() as memory:
-        cost = search(folder, queries, True, 3)
-        found = Bm25Index.open(folder).search(queries, K)
-    return {**cost, "memory": memory[0], "own": memory[1]}, found
-
-
-def many(root: Path, passages: int, kinds: list[str], compare: bool) -> None:
-    """Make passages, index them by each kind of terms, ask 60 queries, and print what it took."""
-    (root / "store").mkdir()
-    seconds, number = timed(lambda: apart(make, root / "store", passages))
-    queries = [text[:40] for text in drawn(60, 2)]
-    print(f"{number:,} passages of 128 characters, made and stored in {seconds:.0f} s; {len(queries)} queries, top-{K}")
-    body = []
-    for terms in kinds:
-        results = []
-        for whole in (False, True)[: 1 + compare]:
-            place = root / f"{terms}-{whole}"
-            place.mkdir()
-            built = apart(index, root / "store", place, terms, whole)
-            asked, found = apart(ask, place, queries)
-            results.append(found)
-            cells = [built["seconds"], built["processor"], built["memory"], built["own"], built["disk"]]
-            cells += [1000 / asked["rate"], asked["memory"], asked["own"]]
-            body.append([terms, f"{built['shards']}", *(f"{cell:.2f}" for cell in cells)])
-        assert results[0] == results[-1], "one shard finds something else"
-    head = ["terms", "shards", "to build, s", "of a processor", "peak, GB", "unmapped, GB", "disk, GB", "a query, ms"]
-    table([*head, "peak, GB", "unmapped, GB"], body)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", nargs="?", help="the root of a CRUD_RAG checkout, with the corpus and its splits")
-    parser.add_argument("--passages", type=int, help="so many made passages, in place of a corpus")
-    parser.add_argument("--compare", action="store_true", help="with --passages: with one shard too")
+    parser.add_argument("corpus", help="the root of a CRUD_RAG checkout, with the corpus and its splits")
     parser.add_argument("--fraction", type=float, default=1.0, help="of the corpus, from its start")
     parser.add_argument("--terms", nargs="+", default=["jieba", "unigram"], choices=["jieba", "rjieba", "unigram"])
     parser.add_argument("--peer-queries", type=int, default=10)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    if (options.corpus is None) == (options.passages is None):
-        parser.error("expected a corpus or --passages")
-    if options.passages:
-        with tempfile.TemporaryDirectory() as folder:
-            many(Path(folder), options.passages, options.terms, options.compare)
-        return
-
     found = sorted(Path(options.corpus).rglob("split_merged.json"))
     queries = [row["event"] for row in json.loads(found[0].read_text(encoding="utf-8"))["event_summary"]]
     with tempfile.TemporaryDirectory() as folder:
