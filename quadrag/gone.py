@@ -1,7 +1,9 @@
-"""What a user could type once and can no longer, each with what to do instead; asked by the command line and by Python."""
+"""What a user could type once and can no longer, each with what to do instead; asked by commands and by Python."""
 
 GONE: dict[str, str] = {
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
+    "--judge-large": "name one judge with --judge",
+    "--keep-agreement": "certify each judge alone",
 }
 
 

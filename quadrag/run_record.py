@@ -115,7 +115,6 @@ class RunRecord:
         short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
         reasoned: how many answers came with reasoning, which is parted off, and how many there are.
         refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
-        cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said that could not be read, else what it said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
         doubtful_verdicts: the same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
@@ -166,7 +165,6 @@ class RunRecord:
     short: dict[str, str] = field(default_factory=dict)
     reasoned: list[int] = field(default_factory=lambda: [0, 0])
     refused: list[int] = field(default_factory=lambda: [0, 0])
-    cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
     doubtful_verdicts: dict[str, list[str]] = field(default_factory=dict)

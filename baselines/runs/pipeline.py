@@ -30,7 +30,6 @@ from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
-from ..scoring.cascade import Cascade
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_given_items, score_text
@@ -57,7 +56,6 @@ class Session:
     system: System = field(default_factory=Extractive)
     judges: Sequence[Completer] = ()
     dead_judge: str | None = None  # why none of them is asked: one is known not to answer
-    cascades: Sequence[Cascade] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
@@ -70,11 +68,6 @@ class Session:
     entity_llm: Completer | None = None
     budget: Budget | None = None  # what bounds all of its models together
     fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
-
-    @property
-    def parties(self) -> Sequence[Completer]:
-        """The judges that metrics may be shared out among; a cascade is one of them."""
-        return self.judges[-1:] if self.cascades else self.judges
 
     @property
     def estimated(self) -> bool:
@@ -93,7 +86,7 @@ class Session:
             QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
         """
         work = self.system.take(load(task.benchmark), task)
-        check_judges(work.benchmark, work.task, self.parties)
+        check_judges(work.benchmark, work.task, self.judges)
         if alone:
             refuse_idle_metrics(self, [(work.benchmark, work.task)])
             refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])

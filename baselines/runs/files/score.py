@@ -90,12 +90,12 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     if read.passages and searched:
         work = take_served(benchmark, one)
         one, parameters = work.task, {"contract": "file"}
-        check_judges(work.benchmark, one, session.parties)
+        check_judges(work.benchmark, one, session.judges)
         refuse_idle_metrics(session, [(work.benchmark, one)])
         passages = {question.key: read.passages.get(question.key, ()) for question in questions}
         scored, evidence = score_service(session, benchmark, questions, answers, one, passages)
     else:
-        check_judges(benchmark, one, session.parties)
+        check_judges(benchmark, one, session.judges)
         refuse_idle_metrics(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
     inputs = Inputs(
