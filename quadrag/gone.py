@@ -4,6 +4,7 @@ GONE: dict[str, str] = {
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
     "--judge-large": "name one judge with --judge",
     "--keep-agreement": "certify each judge alone",
+    "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
 }
 
 
