@@ -16,14 +16,7 @@ from typing import Any, NamedTuple
 import datasets
 import evaluate
 
-from .tally import (
-    NOT_APPLICABLE,
-    UNSCORED,
-    column,
-    fingerprint,
-    result,
-    strings,
-)
+from .tally import NOT_APPLICABLE, UNSCORED, column, fingerprint, result, strings
 
 TEXT = datasets.Value("string")
 TEXTS = datasets.Sequence(TEXT)

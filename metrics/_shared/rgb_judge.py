@@ -6,25 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace as Options
 from typing import ClassVar
 
-from .fold import (
-    fold,
-)
-from .module import (
-    JUDGE,
-    Option,
-)
-from .rgb_labels import (
-    Rgb,
-)
-from .slots import (
-    ask_user,
-    fill,
-    instructions,
-)
-from .tally import (
-    ask,
-    strings,
-)
+from .fold import fold
+from .module import JUDGE, Option
+from .rgb_labels import Rgb
+from .slots import ask_user, fill, instructions
+from .tally import ask, strings
 
 JUDGED = {
     "judge": Option(f"{JUDGE} Called once, for the items with an answer."),

@@ -12,20 +12,9 @@ from typing import Any
 
 import datasets
 
-from .fold import (
-    fold,
-)
-from .module import (
-    STATES,
-    TEXTS,
-    Option,
-    Shared,
-    info,
-)
-from .tally import (
-    is_list,
-    strings,
-)
+from .fold import fold
+from .module import STATES, TEXTS, Option, Shared, info
+from .tally import is_list, strings
 
 _CITATION = """\
 @inproceedings{chen2024benchmarking,

@@ -12,9 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .fold import (
-    fold,
-)
+from .fold import fold
 
 _QUOTES = "\"'"
 _NEAR = 64  # characters before a field's name that are looked at

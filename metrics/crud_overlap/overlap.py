@@ -15,10 +15,7 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from sacrebleu.metrics import BLEU
 
-from .tally import (
-    is_list,
-    string,
-)
+from .tally import is_list, string
 
 ORDERS = range(1, 5)
 

@@ -6,16 +6,12 @@ from typing import Any
 
 import evaluate
 
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .fold import fold as fold
 from .module import document, profile
 from .prompts import PROMPTS, read
 from .rgb_judge import JUDGED, Judged
 from .rgb_labels import COMMON, FACTUAL_ERROR, GOLDS, correct, label, rgb_info, says
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .slots import fill as fill
 from .tally import NOT_APPLICABLE, missing
 
 _DESCRIPTION = """\

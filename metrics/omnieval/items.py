@@ -7,11 +7,7 @@ It words no request and judges nothing.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .tally import (
-    column,
-    is_list,
-    strings,
-)
+from .tally import column, is_list, strings
 
 _TURN = ("question", "answer")
 

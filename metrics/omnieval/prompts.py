@@ -11,15 +11,8 @@ metrics, passages last, so that a server that keeps prefixes reads it once.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .scales import (
-    KEYS,
-    RETRIEVAL,
-    SCALES,
-)
-from .slots import (
-    fill,
-    quote,
-)
+from .scales import KEYS, RETRIEVAL, SCALES
+from .slots import fill, quote
 
 _INTRO = """\
 你给一个金融问题的回答打分。下面一行是一个 JSON 对象，装着全部材料，打分的要求写在材料之后：

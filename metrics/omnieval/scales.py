@@ -8,9 +8,7 @@ Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018),
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .tally import (
-    NOT_APPLICABLE,
-)
+from .tally import NOT_APPLICABLE
 
 FIELD = "prediction"  # the protocol's; a verdict under the metric's own name is read too
 NAMES = {

@@ -10,9 +10,7 @@ import string
 
 import regex  # not re: its \b is what the authors' code uses, and takes a letter with a combining accent for one word
 
-from .fold import (
-    fold,
-)
+from .fold import fold
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLE = regex.compile(r"\b(?:a|an|the)\b")

@@ -10,9 +10,7 @@ import jieba
 
 from .fold import fold
 from .module import STATES, TEXTS, Shared, document, info, profile
-from .normalise import (
-    normalise,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .normalise import normalise as normalise
 from .overlap import KEYS, corrected, official
 from .papers import OMNIEVAL
 from .tally import NOT_APPLICABLE, missing, read_accepted

@@ -13,10 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from rapidfuzz.distance import LCSseq
 
-from .normalise import (
-    normalise,
-    normalise_keeping_numbers,
-)
+from .normalise import normalise, normalise_keeping_numbers
 
 KEYS = ("em", "f1", "rouge_1", "rouge_2", "rouge_l")
 Cut = Callable[[str], Sequence[str]]

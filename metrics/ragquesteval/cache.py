@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .tally import (
-    strings,
-)
+from .tally import strings
 
 
 class Entry(NamedTuple):

@@ -11,12 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from .fold import (
-    fold,
-)
-from .tally import (
-    NOT_APPLICABLE,
-)
+from .fold import fold
+from .tally import NOT_APPLICABLE
 
 UNANSWERABLE = "无法推断"  # the protocol's
 MISALIGNED = "misaligned"

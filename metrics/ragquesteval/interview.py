@@ -11,28 +11,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from .cache import (
-    Entry,
-)
-from .compose import (
-    MISALIGNED,
-    UNANSWERABLE,
-    Values,
-    corrected,
-    declines,
-    official,
-)
-from .prompts import (
-    to_answer,
-    to_ask,
-)
-from .replies import (
-    Reader,
-)
-from .tally import (
-    NOT_APPLICABLE,
-    ask,
-)
+from .cache import Entry
+from .compose import MISALIGNED, UNANSWERABLE, Values, corrected, declines, official
+from .prompts import to_answer, to_ask
+from .replies import Reader
+from .tally import NOT_APPLICABLE, ask
 
 NO_QUESTIONS = "no_questions"
 EMPTY = "empty"

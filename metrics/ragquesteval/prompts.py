@@ -10,10 +10,7 @@ read one reply.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .slots import (
-    ask_user,
-    fill,
-)
+from .slots import ask_user, fill
 
 PROMPTS = {
     "questions": """\

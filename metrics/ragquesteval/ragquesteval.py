@@ -8,17 +8,13 @@ import evaluate
 
 from .cache import read_cache
 from .compose import tokenizer_version
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .fold import fold as fold
 from .interview import interview, open_case, values
 from .json_reader import objects
 from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile, required_judge
 from .prompts import templates
 from .replies import Reader, answers_corrected, answers_official, questions_corrected, questions_official
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .slots import fill as fill
 from .tally import missing, strings
 
 KEYS = ("precision", "recall")

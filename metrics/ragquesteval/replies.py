@@ -10,9 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from .tally import (
-    strings,
-)
+from .tally import strings
 
 # A text without an end takes the rest of the reply, so that each end is looked for once.
 _PAIR = re.compile(r"<response>\n([^\n]*(?:\n(?!</response>)[^\n]*)*)(\n</response>)?")

@@ -11,11 +11,7 @@ from math import log2
 from numbers import Integral
 from typing import Any
 
-from .tally import (
-    column,
-    is_list,
-    strings,
-)
+from .tally import column, is_list, strings
 
 _DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 

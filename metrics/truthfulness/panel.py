@@ -9,16 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from .rules import (
-    CORRECT,
-    INCORRECT,
-    Ruling,
-)
-from .tally import (
-    UNSCORED,
-    ask,
-    is_list,
-)
+from .rules import CORRECT, INCORRECT, Ruling
+from .tally import UNSCORED, ask, is_list
 
 Judge = Callable[[list[Any]], Any]
 Reader = Callable[[str], "int | None"]

@@ -11,12 +11,7 @@ of all accepted answers and the answer follow it. Instructions of that form are 
 from collections.abc import Sequence
 from typing import Any
 
-from .slots import (
-    ask_user,
-    fill,
-    instructions,
-    quote,
-)
+from .slots import ask_user, fill, instructions, quote
 
 PROMPT = """\
 You mark one answer to a factual question. The JSON object below holds three texts: "question"; "reference", an answer \

@@ -10,12 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from .fold import (
-    fold,
-)
-from .refusals import (
-    declines,
-)
+from .fold import fold
+from .refusals import declines
 
 CORRECT, INCORRECT, MISSING = "correct", "incorrect", "missing"
 UNSURE, INVALID = "i don't know", "invalid"  # the protocol's

@@ -9,23 +9,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from .panel import (
-    NO_JUDGE,
-)
-from .rules import (
-    CORRECT,
-    INCORRECT,
-    MISSING,
-)
-from .tally import (
-    NOT_APPLICABLE,
-    UNSCORED,
-    result,
-    strings,
-)
-from .weights import (
-    Weighing,
-)
+from .panel import NO_JUDGE
+from .rules import CORRECT, INCORRECT, MISSING
+from .tally import NOT_APPLICABLE, UNSCORED, result, strings
+from .weights import Weighing
 
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
 RATED = ("perfect", "acceptable")

@@ -6,20 +6,14 @@ from typing import Any
 
 import evaluate
 
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .fold import fold as fold
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .panel import name_judges, outcomes, panel
 from .prompts import PROMPT, requests, template
-from .refusals import (
-    declines,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .refusals import declines as declines
 from .rules import Ruling, distinct, settle, tokenizer_name, trimmer
 from .shares import FAILURES, KEYS, RATED, average, rate, read_ratings, report
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .slots import fill as fill
 from .tally import NOT_APPLICABLE, missing, read_accepted, strings
 from .verdict import official, official_either
 from .verdict_reader import VerdictReader

@@ -13,9 +13,7 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
-from .tally import (
-    strings,
-)
+from .tally import strings
 
 
 class Weighing:
