@@ -62,10 +62,10 @@ _COUNTS = {
 }
 
 
-def required_judge(judge: Any) -> Any:
+def required_judge(judge: Any, name: str = "judge") -> Any:
     """Return the judge; ValueError where it cannot be asked."""
     if not callable(judge):
-        raise ValueError(f"judge is {type(judge).__name__}; expected a callable from chats to replies")
+        raise ValueError(f"{name} is {type(judge).__name__}; expected a callable from chats to replies")
     return judge
 
 

@@ -7,10 +7,9 @@ from typing import Any
 import evaluate
 
 from .fold import fold as fold
-from .items import passages, turns
 from .lenient import official
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile, required_judge
-from .prompts import fields, messages, templates
+from .prompts import fields, messages, passages, templates, turns
 from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, at_worst, keys_of, response_format, value
 from .slots import fill as fill
 from .tally import NOT_APPLICABLE, ask, missing, read_accepted, strings

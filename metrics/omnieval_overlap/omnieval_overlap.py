@@ -10,7 +10,6 @@ import jieba
 
 from .fold import fold
 from .module import STATES, TEXTS, Shared, document, info, profile
-from .normalise import normalise as normalise
 from .overlap import KEYS, corrected, official
 from .papers import OMNIEVAL
 from .tally import NOT_APPLICABLE, missing, read_accepted

@@ -5,17 +5,24 @@ from types import SimpleNamespace as Options
 from typing import Any
 
 import evaluate
+import jieba
 
-from .cache import read_cache
-from .compose import tokenizer_version
+from .compose import declines as declines
 from .fold import fold as fold
-from .interview import interview, open_case, values
+from .interview import interview, open_case, read_cache, values
 from .json_reader import objects
 from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile, required_judge
-from .prompts import templates
-from .replies import Reader, answers_corrected, answers_official, questions_corrected, questions_official
+from .prompts import (
+    Reader,
+    answers_corrected,
+    answers_official,
+    questions_corrected,
+    questions_official,
+    templates,
+)
 from .slots import fill as fill
 from .tally import missing, strings
+from .words import cut as cut
 
 KEYS = ("precision", "recall")
 READERS = {
@@ -109,7 +116,7 @@ class Ragquesteval(Shared, evaluate.Metric):
         return {"predictions": texts, "references": strings(references, "references", len(texts), null=True)}
 
     def _compute(self, predictions: list[str | None], references: list[str | None], options: Options) -> dict[str, Any]:
-        words, tokenizer = options.prompts, tokenizer_version()
+        words, tokenizer = options.prompts, f"jieba-{jieba.__version__}"
         reasons = missing(predictions, options.states)
         items = [open_case(*texts, options.profile) for texts in zip(predictions, references, reasons, strict=True)]
         source = "judge"

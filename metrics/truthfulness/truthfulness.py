@@ -7,17 +7,14 @@ from typing import Any
 import evaluate
 
 from .fold import fold as fold
+from .judging import PROMPT, name_judges, official, official_either, outcomes, panel, requests, template
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
-from .panel import name_judges, outcomes, panel
-from .prompts import PROMPT, requests, template
 from .refusals import declines as declines
 from .rules import Ruling, distinct, settle, tokenizer_name, trimmer
-from .shares import FAILURES, KEYS, RATED, average, rate, read_ratings, report
+from .shares import FAILURES, KEYS, RATED, Weighing, average, check_weights, rate, read_ratings, report
 from .slots import fill as fill
 from .tally import NOT_APPLICABLE, missing, read_accepted, strings
-from .verdict import official, official_either
 from .verdict_reader import VerdictReader
-from .weights import Weighing, check_weights
 
 READERS = {"official": official, "corrected": VerdictReader("score", (0, 1)).read}
 # Of other instructions than ours: the form of the paper's printed ones too, `"Accuracy": "True"`.
