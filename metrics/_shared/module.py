@@ -26,19 +26,12 @@ _FAILED = (*UNSCORED, "misaligned")  # reasons why a judge that was asked gave n
 
 
 class Option(NamedTuple):
-    """A keyword of `compute`.
+    """A keyword of `compute`."""
 
-    Attributes:
-        about: its documentation, for users.
-        default: what it is where it is not given.
-        choices: all that it may be, or () where that is no list.
-        read: returns what the metric uses in place of what was given; raises ValueError where it can use nothing of it.
-    """
-
-    about: str
+    about: str  # its documentation, for users
     default: Any = None
-    choices: tuple[str, ...] = ()
-    read: Callable[[Any], Any] = lambda value: value
+    choices: tuple[str, ...] = ()  # all that it may be, or () where that is no list
+    read: Callable[[Any], Any] = lambda value: value  # what the metric uses in its place; or ValueError
 
 
 def profile(about: str) -> Option:
@@ -70,14 +63,7 @@ def required_judge(judge: Any, name: str = "judge") -> Any:
 
 
 def document(inputs: Mapping[str, str], options: Mapping[str, Option], values: Mapping[str, str], code: str) -> str:
-    """Put the documentation of `compute` together, as `evaluate` wants it.
-
-    Args:
-        inputs: what predictions and references are.
-        options: the metric's.
-        values: the keys of the result; what every result has besides follows, as it is there or in the words of all.
-        code: examples, which are tests too.
-    """
+    """Put the documentation of `compute` together, as `evaluate` wants it; what every result has besides follows."""
 
     def entries(texts: Mapping[str, str]) -> str:
         lines = [f"{name}: " + inspect.cleandoc(text).replace("\n", "\n    ") for name, text in texts.items()]
@@ -100,7 +86,7 @@ def info(
     papers: Sequence[str],
     predictions: Any = TEXT,
 ) -> evaluate.MetricInfo:
-    """Return what `_info` has to: `references` and `predictions` are features, `code` and `papers` addresses."""
+    """Return what `_info` has to; `code` and `papers` are addresses."""
     return evaluate.MetricInfo(
         description=description,
         citation=citation,
@@ -143,11 +129,7 @@ class Shared:
         """Check what options say of each other, and put in what follows from several; raises ValueError."""
 
     def columns(self, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring a batch to the declared shapes; None stays None.
-
-        Raises:
-            ValueError: for a wrong type, different lengths, or references that are left out and must not be.
-        """
+        """Bring a batch to the declared shapes; None stays None."""
         answers = strings(predictions, "predictions", null=True)
         if references is None and self.OPTIONAL:
             references = [None] * len(answers)
