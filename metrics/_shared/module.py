@@ -48,6 +48,7 @@ _VALID = {
         rest on them, which the profile gives all the same, say nothing of the answers.""",
 }
 _COUNTS = {
+    "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     "n_total, n_scored, unscored": "items, items without an unscored value, and the others counted by reason.",
     "per_item": """one row per item, in order: its values, and the reasons where there is none; and, with a judge,
         `ruled` where a rule decided and the judge was not asked.""",

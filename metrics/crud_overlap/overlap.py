@@ -35,10 +35,10 @@ def embedding(embed: Any) -> Any:
     return embed
 
 
-def bleu(candidate: Sequence[int], reference: Sequence[int]) -> dict[str, float]:
+def bleu(candidate: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
     """Compare two sequences by their n-grams of one to four tokens.
 
-    Tokens are numbers, since sacrebleu, given a text, would merge the kinds of whitespace; each side has at least one.
+    Counts are made here, since sacrebleu, given a text, would merge the kinds of whitespace; each side has a token.
 
     Returns:
         bleu_1 to bleu_4: the precisions with clipped counts, in [0, 1]; 0 where there is no n-gram so long.
@@ -60,10 +60,12 @@ def bleu(candidate: Sequence[int], reference: Sequence[int]) -> dict[str, float]
     return {"bleu": penalised / score.bp if score.bp else 0.0, "bleu_bp": penalised, **values}
 
 
-def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
+def rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> float:
     """Return the F-measure, in [0, 1], of the longest common subsequence of two sequences, one of them not empty."""
     # Numbers, since rapidfuzz compares hashes, and a small number is its own.
-    return 2 * LCSseq.similarity(candidate, reference) / (len(candidate) + len(reference))
+    numbers: dict[str, int] = {}
+    sides = [[numbers.setdefault(token, len(numbers)) for token in side] for side in (candidate, reference)]
+    return 2 * LCSseq.similarity(*sides) / (len(candidate) + len(reference))
 
 
 def cosines(pairs: Sequence[tuple[str, str]], embed: Callable[[list[str]], Any]) -> list[float]:

@@ -43,7 +43,6 @@ _KWARGS_DESCRIPTION = document(
         "error_detection_judged": "with judge only; in [0, 1] or None.",
         "error_correction": """in [0, 1], over the items that the judge, or without one the phrase, finds detected;
         None if none is. An item not detected is not_applicable.""",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     },
     code="""
     >>> metric = evaluate.load("error_detection")

@@ -9,6 +9,7 @@ import evaluate
 from .fold import fold as fold
 from .lenient import official
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile, required_judge
+from .papers import OMNIEVAL
 from .prompts import fields, messages, passages, templates, turns
 from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, at_worst, keys_of, response_format, value
 from .slots import fill as fill
@@ -17,17 +18,6 @@ from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
 READERS = {"official": official, "corrected": lambda reply, key: _VERDICTS[key].read(reply)}
-
-_CITATION = """\
-@inproceedings{wang2025omnieval,
-  title     = {{OmniEval}: An Omnidirectional and Automatic {RAG} Evaluation Benchmark in Financial Domain},
-  author    = {Wang, Shuting and Tan, Jiejun and Dou, Zhicheng and Wen, Ji-Rong},
-  booktitle = {Proceedings of the 2025 Conference on Empirical Methods in Natural Language Processing},
-  pages     = {5737--5762},
-  year      = {2025},
-  url       = {https://arxiv.org/abs/2412.13018}
-}
-"""
 
 _DESCRIPTION = """\
 OmniEval's judged metrics, by a judge model that sees the accepted answers: accuracy (acc), hallucination (hal),
@@ -71,7 +61,6 @@ _KWARGS_DESCRIPTION = document(
         "com": "in [0, 1] or None; over the items whose accepted answer has several aspects, by the judge.",
         "utl": "in [0, 1] or None.",
         "nac": "in [0, 1] or None; over the items that are about numbers, by the judge.",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     },
     code="""
     >>> metric = evaluate.load("omnieval", "acc")
@@ -99,7 +88,7 @@ class Omnieval(Shared, evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         keys_of(self.config_name, False)
         code, papers = ["https://github.com/RUC-NLPIR/OmniEval"], ["https://arxiv.org/abs/2412.13018"]
-        return info(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, TEXTS, code, papers)
+        return info(_DESCRIPTION, OMNIEVAL, _KWARGS_DESCRIPTION, TEXTS, code, papers)
 
     @property
     def response_format(self) -> dict[str, Any]:

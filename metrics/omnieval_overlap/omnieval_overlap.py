@@ -40,7 +40,6 @@ _KWARGS_DESCRIPTION = document(
         "em": "exact match, in [0, 1], or None without a value; the mean over items, as all.",
         "f1": "in [0, 1].",
         "rouge_1, rouge_2, rouge_l": "F-measures, in [0, 1].",
-        "<key>_over_scored": 'with "corrected" only; over the items with an answer.',
     },
     code="""
     >>> metric = evaluate.load("omnieval_overlap")

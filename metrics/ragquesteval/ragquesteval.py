@@ -12,6 +12,7 @@ from .fold import fold as fold
 from .interview import interview, open_case, read_cache, values
 from .json_reader import objects
 from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile, required_judge
+from .papers import CRUD_RAG
 from .prompts import (
     Reader,
     answers_corrected,
@@ -29,20 +30,6 @@ READERS = {
     "official": Reader(questions_official, answers_official),
     "corrected": Reader(lambda reply: questions_corrected(objects(reply, mend=False, inner=True)), answers_corrected),
 }
-
-_CITATION = """\
-@article{lyu2025crud,
-  title   = {{CRUD-RAG}: A Comprehensive {Chinese} Benchmark for Retrieval-Augmented Generation of Large Language
-             Models},
-  author  = {Lyu, Yuanjie and Li, Zhiyu and Niu, Simin and Xiong, Feiyu and Tang, Bo and Wang, Wenjin and Wu, Hao and
-             Liu, Huanyong and Xu, Tong and Chen, Enhong},
-  journal = {ACM Transactions on Information Systems},
-  volume  = {43},
-  number  = {2},
-  year    = {2025},
-  doi     = {10.1145/3701228}
-}
-"""
 
 _DESCRIPTION = """\
 RAGQuestEval of CRUD-RAG: a judge asks questions about the key facts of the reference and answers them from the
@@ -83,7 +70,6 @@ _KWARGS_DESCRIPTION = document(
     values={
         "precision": "in [0, 1], or None without a value.",
         "recall": "in [0, 1], or None without a value.",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     },
     code="""
     >>> metric = evaluate.load("ragquesteval")
@@ -109,7 +95,7 @@ class Ragquesteval(Shared, evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         code, papers = ["https://github.com/IAAR-Shanghai/CRUD_RAG"], ["https://arxiv.org/abs/2401.17043"]
-        return info(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, TEXT, code, papers)
+        return info(_DESCRIPTION, CRUD_RAG, _KWARGS_DESCRIPTION, TEXT, code, papers)
 
     def columns(self, predictions: Any, references: Any) -> dict[str, list[str | None]]:
         texts = strings(predictions, "predictions", null=True)

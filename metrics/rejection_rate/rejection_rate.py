@@ -41,7 +41,6 @@ _KWARGS_DESCRIPTION = document(
         "rejection_rate_judged": "with judge only; in [0, 1] or None.",
         "unsupported_correct": """with references only; the share of all answers that lack the phrase and are correct
         all the same.""",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     },
     code="""
     >>> metric = evaluate.load("rejection_rate")

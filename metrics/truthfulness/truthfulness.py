@@ -93,7 +93,6 @@ _KWARGS_DESCRIPTION = document(
         "acceptable": "with ratings only; in [0, 1] or None.",
         "<key>_weighted": "with weights only.",
         "unscored_share": 'with "corrected" only; with accuracy, hallucination and missing it makes 1.',
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
         "per_item": """one row per item, in order: its values, and the reasons where there is none, or where there was
         none and the item counts as a hallucination; and, with a judge, `ruled` where the rules decide and it was not
         asked.""",
