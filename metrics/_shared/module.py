@@ -163,19 +163,13 @@ class Shared:
             scores["valid"] = valid
         return scores
 
-    def compute_quietly(
-        self, *, predictions: Any = None, references: Any = None, **options: Any
-    ) -> dict[str, Any] | None:
+    def compute_quietly(self, *, predictions: Any = None, references: Any = None, **options: Any) -> Any:
         """Score as `compute` does, whatever the verdicts, without a warning: for who tells of these itself."""
-        read = self._read(options)
-        self.complete(read)
-        return self.tally(predictions, references, read)
+        return self.tally(predictions, references, self._read(options))
 
     def compute_here(self, *, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
         """Score what is given as `compute` does, without the files of `evaluate`: a tenth of its time for an item."""
-        read = self._read(options)
-        self.complete(read)
-        computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=read)  # type: ignore[attr-defined]  # each metric's
+        computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=self._read(options))  # type: ignore[attr-defined]  # each metric's
         return computed
 
     def _read(self, given: Mapping[str, Any]) -> Options:
@@ -188,6 +182,7 @@ class Shared:
             if option.choices and value not in option.choices:
                 raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, option.choices))}")
             setattr(options, name, option.read(value))
+        self.complete(options)
         return options
 
     def tally(self, predictions: Any, references: Any, options: Options) -> dict[str, Any] | None:
@@ -205,7 +200,6 @@ class Shared:
         return scores
 
     def sign(self, options: Options, prompt: str | None = None, judge: Any = None, **more: str) -> str:
-        """Return the signature of values that depend on these."""
         return fingerprint(self.name, self.VERSION, options.profile, prompt, judge, **more)
 
     def result(

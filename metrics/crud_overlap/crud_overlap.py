@@ -57,9 +57,6 @@ _KWARGS_DESCRIPTION = document(
     >>> result = metric.compute(predictions=["上海市体育局发放了"], references=[gold])
     >>> [round(result[key], 6) for key in ("bleu", "bleu_bp", "bleu_4", "rouge_l", "length")]
     [1.0, 0.22313, 1.0, 0.571429, 9.0]
-    >>> fixed = metric.compute(predictions=["上海市体育局发放了", ""], references=[gold, gold], profile="corrected")
-    >>> [round(fixed[key], 6) for key in ("bleu", "bleu_1", "rouge_l")]
-    [0.111565, 0.5, 0.285714]
     >>> def embed(texts):
     ...     return [[text.count("万"), text.count("元")] for text in texts]
     >>> metric.compute(predictions=["三元", "五万"], references=["9元", "8元"], embed=embed)["bertscore"]

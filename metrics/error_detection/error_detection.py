@@ -46,23 +46,15 @@ _KWARGS_DESCRIPTION = document(
     },
     code="""
     >>> metric = evaluate.load("error_detection")
-    >>> found = "There are factual errors in the provided documents. The answer should be Oslo."
-    >>> answers = [found, "The documents are mistaken, it was Lisbon.", "Paris."]
-    >>> golds = ["Oslo", "Lisbon", "Rome"]
-    >>> result = metric.compute(predictions=answers, references=golds)
-    >>> [row["error_detection"] for row in result["per_item"]]
-    [1.0, 0.0, 0.0]
-    >>> result["error_correction"]
-    1.0
+    >>> answers = ["There are factual errors. It was Oslo.", "They are mistaken, it was Lisbon.", "Paris."]
     >>> def judge(requests):
-    ...     yes, no = "Yes, the model has identified the factual errors.", "No, it has not identified them."
-    ...     return [yes, yes, no]
-    >>> asked = ["Where was it held?"] * 3
-    >>> result = metric.compute(predictions=answers, references=golds, judge=judge, questions=asked)
-    >>> [row["error_detection_judged"] for row in result["per_item"]]
-    [1.0, 1.0, 0.0]
-    >>> [row["error_correction"] for row in result["per_item"]]
-    [1.0, 1.0, None]
+    ...     return ["Yes, it has identified them.", "Yes, it has identified them.", "No, it has not identified them."]
+    >>> asked = {"references": ["Oslo", "Lisbon", "Rome"], "judge": judge, "questions": ["Where was it held?"] * 3}
+    >>> for row in metric.compute(predictions=answers, **asked)["per_item"]:
+    ...     row["error_detection"], row["error_detection_judged"], row["error_correction"]
+    (1.0, 1.0, 1.0)
+    (0.0, 1.0, 1.0)
+    (0.0, 0.0, None)
     """,
 )
 

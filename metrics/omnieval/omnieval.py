@@ -57,10 +57,8 @@ _KWARGS_DESCRIPTION = document(
     options=OPTIONS,
     values={
         "acc": "in [0, 1], or None without a value; official values may be above, here and below.",
-        "hal": "in [0, 1] or None; lower is better.",
-        "com": "in [0, 1] or None; over the items whose accepted answer has several aspects, by the judge.",
-        "utl": "in [0, 1] or None.",
-        "nac": "in [0, 1] or None; over the items that are about numbers, by the judge.",
+        "hal, utl": "in [0, 1] or None; of hal lower is better.",
+        "com, nac": "in [0, 1] or None; over the items to which they apply, by the judge.",
     },
     code="""
     >>> metric = evaluate.load("omnieval", "acc")
@@ -69,13 +67,10 @@ _KWARGS_DESCRIPTION = document(
     >>> answers, golds = ["3.2亿元", "约3亿元", "5%", "不清楚"], [["3.2亿元", "3.20亿元"], "3.2亿元", "4%", "2019年"]
     >>> asked = {"judge": judge, "questions": ["净利润是多少？", "净利润是多少？", "利率是多少？", "哪一年上市？"]}
     >>> result = metric.compute(predictions=answers, references=golds, **asked)
-    >>> result["acc"], result["unscored"]
-    (0.5, {'unparsable': 1})
-    >>> [row["acc"] for row in result["per_item"]]
-    [1.0, 0.5, 0.0, None]
-    >>> result = metric.compute(predictions=answers, references=golds, **asked, profile="corrected")
-    >>> result["acc"], result["acc_over_scored"]
-    (0.375, 0.5)
+    >>> result["acc"], [row["acc"] for row in result["per_item"]]
+    (0.5, [1.0, 0.5, 0.0, None])
+    >>> metric.compute(predictions=answers, references=golds, **asked, profile="corrected")["acc"]
+    0.375
     """,
 )
 

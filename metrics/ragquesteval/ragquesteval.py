@@ -68,8 +68,7 @@ _KWARGS_DESCRIPTION = document(
     },
     options=OPTIONS,
     values={
-        "precision": "in [0, 1], or None without a value.",
-        "recall": "in [0, 1], or None without a value.",
+        "precision, recall": "in [0, 1], or None without a value.",
     },
     code="""
     >>> metric = evaluate.load("ragquesteval")

@@ -46,14 +46,9 @@ _KWARGS_DESCRIPTION = document(
     >>> metric = evaluate.load("rejection_rate")
     >>> refusal = "I can not answer the question because of the insufficient information in documents."
     >>> answers = [refusal, "It is not stated.", "Lisbon."]
-    >>> metric.compute(predictions=answers)["rejection_rate"] == 1 / 3
-    True
-    >>> golds = ["Madrid", "Oslo", "Lisbon"]
-    >>> result = metric.compute(predictions=answers, references=golds)
-    >>> [row["rejection_rate"] for row in result["per_item"]]
-    [1.0, 0.0, 1.0]
-    >>> [row["unsupported_correct"] for row in result["per_item"]]
-    [0.0, 0.0, 1.0]
+    >>> result = metric.compute(predictions=answers, references=["Madrid", "Oslo", "Lisbon"])
+    >>> [(row["rejection_rate"], row["unsupported_correct"]) for row in result["per_item"]]
+    [(1.0, 0.0), (0.0, 0.0), (1.0, 1.0)]
     >>> def judge(requests):
     ...     return ["No, it is not addressed.", "No, it is not addressed.", "Yes, it is addressed."]
     >>> asked = ["Where was it held?"] * 3

@@ -23,11 +23,7 @@ OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", 
 _CITATION = """\
 @inproceedings{yang2024crag,
   title     = {{CRAG} -- Comprehensive {RAG} Benchmark},
-  author    = {Yang, Xiao and Sun, Kai and Xin, Hao and Sun, Yushi and Bhalla, Nikita and Chen, Xiangsen and Choudhary,
-               Sajal and Gui, Rongze Daniel and Jiang, Ziran Will and Jiang, Ziyu and Kong, Lingkun and Moran, Brian and
-               Wang, Jiaqi and Xu, Yifan Ethan and Yan, An and Yang, Chenyu and Yuan, Eting and Zha, Hanwen and Tang,
-               Nan and Chen, Lei and Scheffer, Nicolas and Liu, Yue and Shah, Nirav and Wanga, Rakesh and Kumar, Anuj
-               and Yih, Wen-tau and Dong, Xin Luna},
+  author    = {Yang, Xiao and Sun, Kai and Xin, Hao and Sun, Yushi and Bhalla, Nikita and Chen, Xiangsen and others},
   booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.04744}
@@ -86,11 +82,8 @@ _KWARGS_DESCRIPTION = document(
     options=OPTIONS,
     values={
         "truthfulness": "in [-1, 1], or None without a value.",
-        "accuracy": "in [0, 1], or None without a value.",
-        "hallucination": "in [0, 1], or None without a value.",
-        "missing": "in [0, 1], or None without a value.",
-        "perfect": "with ratings only; in [0, 1] or None.",
-        "acceptable": "with ratings only; in [0, 1] or None.",
+        "accuracy, hallucination, missing": "in [0, 1], or None without a value.",
+        "perfect, acceptable": "with ratings only; in [0, 1] or None.",
         "<key>_weighted": "with weights only.",
         "unscored_share": 'with "corrected" only; with accuracy, hallucination and missing it makes 1.',
         "per_item": """one row per item, in order: its values, and the reasons where there is none, or where there was
