@@ -1,4 +1,4 @@
-"""A build takes what is there, names what is lacking or damaged, and leaves nothing half-made; what is no graph is not read."""
+"""A build takes what is there, names what is lacking or damaged, and leaves nothing half-made."""
 
 from __future__ import annotations
 
