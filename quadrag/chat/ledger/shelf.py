@@ -7,7 +7,7 @@ at two services is two models as far as anybody knows, so neither gets the other
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,11 +99,3 @@ class Shelf:
         stored = self.ledger.put_many(given, model, self.service, renewed)
         self._renewed -= renewed
         return stored
-
-    def claim(self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool]) -> set[bytes]:
-        """Note calls that an owner is about to make; see `Ledger.claim`."""
-        return self.ledger.claim(owner, keys, is_alive, self.service)
-
-    def release(self, owner: str) -> None:
-        """Take an owner's claims back."""
-        self.ledger.release(owner)
