@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 from dense_search import SEED, make
 
-from quadrag.baselines.retrieval.shelf import Shelf
-from quadrag.baselines.retrieval.store import IndexStore
+from quadrag.baselines.retrieval.store import Indexes, IndexStore
 from quadrag.baselines.retrieval.vectors import dense
 from quadrag.baselines.retrieval.vectors.indexes import make_index
 
@@ -35,11 +34,11 @@ SHORT = ("", ",nlist=256,nprobe=16", ",nlist=256,nprobe=32")  # of few vectors, 
 def work(spec: str, vectors: Path, queries: Path, right: Path, root: str, answer: Any) -> None:
     """Build an index and search it."""
     passages, asked, wanted = np.load(vectors, mmap_mode="r"), np.load(queries), np.load(right)
-    index, shelf = make_index(spec.format(root)), Shelf(None, {}, IndexStore(Path(root)))  # type: ignore[arg-type]
+    index, indexes = make_index(spec.format(root)), Indexes(None, {}, IndexStore(Path(root)))  # type: ignore[arg-type]
     index.check()
     started = time.perf_counter()
     index.vectors, index.set = passages, index.settings(len(passages))
-    index.open_built(shelf, {"kind": "dense"})
+    index.open_built(indexes, {"kind": "dense"})
     built = time.perf_counter()
     found = index.nearest(asked, 10)
     seconds = time.perf_counter() - built
