@@ -5,7 +5,6 @@ so a resumed run would differ from an undisturbed one. Sampling is seeded by the
 without a chat template gets system message, blank line, user message, as RGB's code does.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -115,7 +114,7 @@ class LocalModel(parallel.Travels):
             how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
             try:
                 tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-                how |= {"device_map": _find_device(), "dtype": "auto", "output_loading_info": True}
+                how |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
                 model, told = AutoModelForCausalLM.from_pretrained(self.model, **how)
             except (OSError, ValueError, ImportError) as error:
                 if pins is None and "trust_remote_code" in str(error):
@@ -178,11 +177,3 @@ class LocalModel(parallel.Travels):
         said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
         row = read_message(said, "stop" if ended else "length", usage)
         return {**row, "latency": time.perf_counter() - start, "created": time.time()}
-
-
-def _find_device() -> Any:
-    """Return where weights go: of several ranks each has a GPU of its own, else what there is takes a part of them."""
-    import torch
-
-    rank = os.environ.get("LOCAL_RANK")
-    return "auto" if rank is None or not torch.cuda.is_available() else {"": int(rank)}

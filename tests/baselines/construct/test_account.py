@@ -19,7 +19,7 @@ from quadrag.baselines.construct.steps import Ask, Each, Row, Stage, Whole, Work
 from quadrag.chat.client import ChatClient
 from quadrag.chat.estimate import Estimate, Estimator
 from quadrag.chat.ledger import Ledger
-from quadrag.hub.export.card import split_card
+from quadrag.hub.card import split_card
 
 RECIPES = [name for name in known() if name != "crag"]  # which reads a table
 
