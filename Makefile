@@ -104,18 +104,13 @@ dev: .venv/.demo
 
 # With REAL=FOLDER, the unpacked upstream files, those that need real data too.
 bench: dev
-	$(call install,.venv) openai rank-bm25 numba beautifulsoup4 lxml fastapi uvicorn
+	$(call install,.venv) openai rank-bm25 numba beautifulsoup4 lxml
 	.venv/bin/python benchmarks/chat_throughput.py
 	.venv/bin/python benchmarks/kg_search.py
-	.venv/bin/python benchmarks/kg_server.py
 	.venv/bin/python benchmarks/dense_search.py
 ifdef REAL
 	.venv/bin/python benchmarks/html_text.py $(REAL)/CRAG
-	.venv/bin/python benchmarks/omnieval_corpus.py --text $(REAL)/CRUD_RAG
-	.venv/bin/python benchmarks/corpus_to_arrow.py $(REAL)/CRUD_RAG
 	.venv/bin/python benchmarks/bm25.py $(REAL)/CRUD_RAG
-	.venv/bin/python benchmarks/crud_overlap.py --data-dir $(REAL)/CRUD_RAG
-	.venv/bin/python benchmarks/retrieval_quality.py $(REAL)/CRUD_RAG
 endif
 
 .venv/.demo: setup.cfg pyproject.toml

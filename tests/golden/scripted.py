@@ -163,7 +163,7 @@ def judge(requests: list[list[dict[str, str]]]) -> list[str]:
 
 
 class Recorded:
-    """Replies to the requests of dataset making, as a scripted model once gave them, by the digest of their messages."""
+    """Replies to the requests of dataset making, as a scripted model gave them, by the digest of their messages."""
 
     def __init__(self) -> None:
         self.replies: dict[str, str] = json.loads(lzma.decompress((HERE / "maker.json.xz").read_bytes()))
