@@ -7,7 +7,7 @@ a judge that no metric asks where the metrics are known. A model for entities is
 from collections.abc import Sequence
 
 from quadrag.chat.reply import FAILED
-from quadrag.errors import QuadragError
+from quadrag.errors import NotReady, QuadragError
 
 from ..core.benchmark import Benchmark, load
 from ..core.options import OptionSpec
@@ -124,3 +124,16 @@ def refuse_idle_entity_llm(entity_llm: Completer | None, tasks: Sequence[tuple[B
     if entity_llm is not None and not any(benchmark.asks_entities(task) for benchmark, task in tasks):
         what = f"{tasks[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in tasks))}"
         raise QuadragError(f"{what} asks for no entities as it is run here; leave out --entity-llm")
+
+
+def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, task: Task) -> None:
+    """Refuse a task that asks a model for the entities of its questions where there is none to ask.
+
+    Raises:
+        NotReady: there is none.
+    """
+    if load(task.benchmark).asks_entities(task) and entity_llm is None and answering is None:
+        raise NotReady(
+            f"--retriever {task.retriever} has a model name the entities of the questions, and none is asked here; "
+            "give --entity-llm SPEC, or a retriever without the graph"
+        )

@@ -40,7 +40,7 @@ from ..systems.system import Assignment, Completer, System
 from .asked import write_asked
 from .finished import read_result
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
-from .idle import refuse_idle_entity_llm
+from .idle import refuse_idle_entity_llm, require_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
@@ -92,6 +92,7 @@ class Session:
             finder = work.benchmark.finder(work.task)
             if finder is not None:
                 stack.callback(finder.close)
+            require_entity_llm(self.entity_llm, self.system.completer, work.task)
             return self._run(work, finder, out)
 
     def _run(self, work: Assignment, finder: Finder | None, out: Path) -> Result:
