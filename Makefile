@@ -110,11 +110,7 @@ bench: dev
 	.venv/bin/python benchmarks/dense_search.py
 ifdef REAL
 	.venv/bin/python benchmarks/html_text.py $(REAL)/CRAG
-	.venv/bin/python benchmarks/omnieval_corpus.py --text $(REAL)/CRUD_RAG
-	.venv/bin/python benchmarks/corpus_to_arrow.py $(REAL)/CRUD_RAG
 	.venv/bin/python benchmarks/bm25.py $(REAL)/CRUD_RAG
-	.venv/bin/python benchmarks/crud_overlap.py --data-dir $(REAL)/CRUD_RAG
-	.venv/bin/python benchmarks/retrieval_quality.py $(REAL)/CRUD_RAG
 endif
 
 .venv/.demo: setup.cfg pyproject.toml

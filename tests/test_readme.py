@@ -28,6 +28,7 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 from injections import obedient
+from maker_model import Knowing
 from pages import PAGES, ROOT, Section, Step, meaning, read, sections
 from rag_server import RagServer
 from small_servers import Quiet, serving
@@ -61,6 +62,7 @@ judge: {user: 'Is it right? Reply {"Accuracy": "True"} or "False".'}
 # What stands on a page, and what stands for it here; the servers are filled in.
 STANDS_FOR = (
     (r"(llama-3-70b-instruct|omnieval-\w+)=http://127\.0\.0\.1:80\d\d/v1", r"\1={presets}"),
+    (r"http://127\.0\.0\.1:8080/v1#MAKER", "{maker}#MAKER"),
     (r"http://127\.0\.0\.1:8080/v1|https://HOST/v1", "{llm}"),
     (r"http://127\.0\.0\.1:9000/rag", "{rag}"),
     (r"^QUADRAG_MIRROR=https://MIRROR ", ""),
@@ -148,11 +150,12 @@ def servers() -> Iterator[dict[str, str]]:
         ChatServer(models=["small"], text='{"score": 1}') as small,
         ChatServer(models=["large"], text='{"score": 1}') as large,
         ChatServer(models=["obedient"], text=obedient) as obeys,
+        ChatServer(models=["MAKER"], text=Knowing()) as maker,
         ChatServer(models=list(PRESETS)) as presets,
         RagServer([("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as rag,
     ):
         found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag}
-        found |= {"obedient": obeys}
+        found |= {"obedient": obeys, "maker": maker}
         yield {name: server.url for name, server in found.items()}
 
 

@@ -159,7 +159,6 @@ def _find_runs(runs: Sequence[str | Path]) -> list[Path]:
 
 def _check_finished(folder: Path, run: RunRecord) -> None:
     """Raise where a run is not that of a model on real data, finished and valid, with what the model gave."""
-    by_hand = [name for name in ("answers.jsonl", "items.jsonl") if name in run.given]
     if run.state != "finished":
         why = f"is not finished ({run.stopped or run.state}); run the same command again"
     elif run.invalid:
@@ -168,8 +167,6 @@ def _check_finished(folder: Path, run: RunRecord) -> None:
         why = "is a run on the bundled sample, whose questions are made up; run on real data"
     elif run.inputs.llm == _NO_MODEL:
         why = "was answered by the extractive baseline, which is no model; run with --llm"
-    elif by_hand:
-        why = f"has {by_hand[0]} put in by hand; expected what the model gave"
     else:
         return
     raise QuadragError(f"{folder} {why}")
@@ -242,7 +239,6 @@ def _write_notes(
     parts.append(f"asked {_last(inputs.llm)} with {_list(run.sent or {}) or 'no settings'}, samples {inputs.samples}")
     parts += [f"options {_list(inputs.options)}"] if inputs.options else []
     parts += [f"prompts sha256 {inputs.prompts}"] if inputs.prompts else []
-    parts += [f"by hand: {', '.join(run.given)}"] if run.given else []
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
     parts += [f"quadrag {inputs.quadrag}", f"signature {official['signature']}"]

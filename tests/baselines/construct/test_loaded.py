@@ -72,4 +72,3 @@ def test_its_rows_come_by_every_route_under_each_version(
     language = "en" if recipe == "crag" else "zh"
     assert (header["license"], header["license_name"], header["language"]) == ("other", "CC BY 4.0", [language])
     assert f"By `quadrag construct {recipe}`" in text and "Licence of the documents: CC BY 4.0." in text
-    assert "**Made by rule:**" in text
