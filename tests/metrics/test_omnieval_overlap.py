@@ -35,62 +35,18 @@ def overlap(load_file: Callable[[str], ModuleType]) -> ModuleType:
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("case", DATA["answers"], ids=lambda case: case["name"])
+@pytest.mark.parametrize("case", DATA["answers"] + DATA["quirks"], ids=lambda case: case["name"])
 def test_vectors(metric: Any, case: dict[str, Any], profile: str) -> None:
+    """The first are rounded to six digits; the quirks are whole."""
     got = one(metric, case["prediction"], case["references"], profile)
-    assert [got[key] for key in KEYS] == pytest.approx(case[profile], abs=1e-6)
+    near = 1e-12 if case in DATA["quirks"] else 1e-6
+    assert [got[key] for key in KEYS] == [None if x is None else pytest.approx(x, abs=near) for x in case[profile]]
 
 
 @pytest.mark.parametrize("case", DATA["normalised"], ids=lambda case: case["name"])
 def test_normalised(overlap: ModuleType, case: dict[str, Any]) -> None:
     assert overlap.normalise(case["text"]) == case["official"]
     assert overlap.normalise_keeping_numbers(case["text"]) == case["corrected"]
-
-
-def test_official_exact_match_is_the_mean_over_the_accepted_answers(metric: Any) -> None:
-    official, corrected = (one(metric, "3.2亿元", ["3.2亿元", "3.20亿元", "三亿二"], profile) for profile in PROFILES)
-    assert (official["em"], corrected["em"]) == (1 / 3, 1.0)
-
-
-def test_official_f1_is_over_characters_and_counts_blanks(metric: Any) -> None:
-    # "甲 乙" against "丙 丁", two words each: nothing but the blank between them in common
-    official, corrected = (one(metric, "股票，", "基金。", profile) for profile in PROFILES)
-    assert official["f1"] == pytest.approx(2 * (1 / 4) / 2) and corrected["f1"] == 0.0
-
-
-def test_official_f1_is_the_maximum_over_the_accepted_answers(metric: Any) -> None:
-    alone = one(metric, "净利润为3.2亿元", "净利润为3.3亿元")["f1"]
-    assert 0 < alone == one(metric, "净利润为3.2亿元", ["无", "净利润为3.3亿元", ""])["f1"]
-
-
-@pytest.mark.parametrize(
-    ("prediction", "reference"), [("32", "3.2"), ("-5", "5"), ("5%", "5"), ("20212022", "2021-2022")]
-)
-def test_official_deletes_the_punctuation_of_numbers(metric: Any, prediction: str, reference: str) -> None:
-    official, corrected = (one(metric, prediction, reference, profile) for profile in PROFILES)
-    assert (official["em"], official["f1"], corrected["em"]) == (1.0, 1.0, 0.0)
-
-
-def test_official_rouge_is_of_the_text_as_it_is(metric: Any) -> None:
-    official, corrected = (one(metric, "Apple", ["apple"], profile) for profile in PROFILES)
-    assert (official["rouge_l"], corrected["rouge_l"]) == (0.0, 1.0)
-
-
-def test_official_rouge_of_the_reference_itself_is_not_quite_1(metric: Any) -> None:
-    official, corrected = (one(metric, "基金", "基金", profile) for profile in PROFILES)
-    assert official["rouge_l"] == 2 / (2 + 1e-8) < 1.0 == corrected["rouge_l"]
-
-
-def test_official_rouge_1_and_2_are_over_sets(metric: Any) -> None:
-    official, corrected = (one(metric, "，。，。，。", "，。", profile) for profile in PROFILES)
-    assert (official["rouge_1"], official["rouge_2"]) == pytest.approx((1.0, 2 / 3), abs=1e-8)
-    assert (corrected["rouge_1"], corrected["rouge_2"]) == (2 * 2 / 8, 2 / 6)
-
-
-def test_official_rouge_l_is_over_the_whole_text_at_once(metric: Any) -> None:
-    # Sentence by sentence, as summaries are often compared, every word would be found.
-    got = one(metric, "丙。甲。", "甲。丙。")
-    assert got["rouge_l"] == pytest.approx(2 / 4, abs=1e-8) and got["rouge_1"] == pytest.approx(1.0, abs=1e-8)
 
 
 @pytest.mark.parametrize("prediction", ["", " ", "\n", "\u3000\r\n"])
@@ -126,18 +82,6 @@ def test_official_rouge_takes_a_blank_line_for_a_word(overlap: ModuleType, sente
         assert raw["rouge-l"]["hyp"] == len(words)
 
 
-@pytest.mark.parametrize(("prediction", "reference"), [("", ""), ("", "-"), ("A", "the"), ("%", " ")])
-def test_official_exact_match_of_two_texts_of_which_nothing_is_left_is_1(
-    metric: Any, prediction: str, reference: str
-) -> None:
-    got = one(metric, prediction, reference)
-    assert (got["em"], got["f1"]) == (1.0, 0.0)
-
-
-def test_corrected_leaves_a_choice_what_it_is(metric: Any) -> None:
-    assert [one(metric, answer, "A", "corrected")["em"] for answer in ("A", "a.", "B", "the", "")] == [1, 1, 0, 0, 0]
-
-
 def test_official_failures_leave_the_denominator(metric: Any) -> None:
     states = [None, "truncated", None, None]
     got = metric.compute(predictions=["基金", None, "债", None], references=["基金"] * 4, states=states)
@@ -162,15 +106,6 @@ def test_an_item_without_an_accepted_answer_is_not_applicable(
     got = metric.compute(predictions=["基金", answer], references=["基金", gold], profile=profile)
     assert got["em"] == 1.0 and (got["n_total"], got["n_scored"], got["unscored"]) == (2, 2, {})
     assert got["per_item"][1]["reasons"] == dict.fromkeys(KEYS, "not_applicable")
-
-
-@pytest.mark.parametrize("gold", ["", [" "], ["", "\n"]])
-def test_a_blank_accepted_answer_is_one_in_official_alone(metric: Any, gold: Any) -> None:
-    assert one(metric, "基金", gold)["em"] == 0.0
-    assert one(metric, "基金", gold, "corrected")["reasons"] == dict.fromkeys(KEYS, "not_applicable")
-    several = [*([gold] if isinstance(gold, str) else gold), "基金"]
-    assert one(metric, "基金", several)["em"] == 1 / len(several)
-    assert one(metric, "基金", several, "corrected")["em"] == 1.0
 
 
 def test_no_value_at_all_is_none_where_the_authors_merging_stops(metric: Any) -> None:
@@ -217,12 +152,6 @@ def test_official_is_rouge_chinese_s_and_the_definitions(
     got = one(metric, prediction, references)
     expected = by_rouge_chinese(prediction, references) | by_hand(overlap.normalise, prediction, references)
     assert {key: got[key] for key in KEYS} == pytest.approx(expected, abs=1e-12)
-
-
-@given(st.text(max_size=12), st.text(max_size=12))
-def test_official_rouge_of_any_text_is_rouge_chinese_s(metric: Any, prediction: str, reference: str) -> None:
-    got = one(metric, prediction, reference)
-    assert {key: got[key] for key in ROUGES} == pytest.approx(by_rouge_chinese(prediction, [reference]), abs=1e-12)
 
 
 @pytest.mark.slow(500, 4_000, 100_000)

@@ -18,9 +18,7 @@ import pytest
 from damaged_verdicts import damage
 from hypothesis import example, given
 from hypothesis import strategies as st
-from truthfulness_judges import KEYS, NO, PROFILES, SHARES, YES, Says, Substring, Words, column, material, means
-
-from quadrag.stats import Draws, Item, summarise
+from truthfulness_judges import KEYS, NO, PROFILES, YES, Says, Substring, Words, column, material, means
 
 ROOT = Path(__file__).parents[2]
 CASES = json.loads(Path(__file__).with_name("truthfulness_vectors.json").read_text(encoding="utf-8"))
@@ -74,21 +72,6 @@ def test_verdicts(
     got = score(["a"], ["b"], Says(case["reply"]), profile)
     truth = {1: 1.0, 0: -1.0, None: -1.0 if profile == "official" else None}[case[profile]]
     assert column(got) == [truth] and got["unscored"] == ({"unparsable": 1} if case[profile] is None else {})
-
-
-def test_all_items_at_once(score: Callable[..., Any]) -> None:
-    items = CASES["items"]
-    answers, golds = [case["prediction"] for case in items], [case["references"] for case in items]
-    for profile in PROFILES:
-        expected = [case[profile] for case in items]
-        got = score(answers, golds, Substring(), profile)
-        n = len(items)
-        assert column(got) == expected and got["n_total"] == got["n_scored"] == n
-        assert got["truthfulness"] == pytest.approx((2 * expected.count(1) + expected.count(0)) / n - 1)
-        assert means(got)[1:] == [expected.count(worth) / n for worth in (1, -1, 0)]
-        for row in got["per_item"]:
-            assert sum(row[key] for key in SHARES) == 1 and all(row[key] in (0, 1) for key in SHARES)
-            assert row["truthfulness"] == row["accuracy"] - row["hallucination"]
 
 
 # The authors' quirks
@@ -216,26 +199,6 @@ def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[
     assert corrected == [one for one in official if one["answer"] in ("in Rome", "Oslo")]
 
 
-def test_signature(score: Callable[..., Any], metric: Any) -> None:
-    ours = score(["a"], ["b"], Says(NO, "j"))["signature"].split("|")
-    theirs = score(["a"], ["b"], Says(NO, "j"), prompt="{reference} {answer}", tokenizer=Words())["signature"].split(
-        "|"
-    )
-    assert ours[:5] == [
-        "truthfulness",
-        "version:1.3.0",
-        "profile:official",
-        "failures:hallucination",
-        "tokenizer:none",
-    ]
-    assert theirs[4] == "tokenizer:Words-75" and ours[5] != theirs[5] and ours[6] == "judge:j"
-    weighed = {
-        metric.compute(ratings=["perfect"], weights=weights, domains=["a"], question_types=["b"])["signature"]
-        for weights in ({"b": 1}, {"b": 1, "c": 2}, {"a": {"b": 1.0}}, {"b": 2})
-    }
-    assert len(weighed) == 2 and all("|judge:human" in text for text in weighed)
-
-
 # Real questions
 
 
@@ -270,15 +233,6 @@ def test_the_protocol_s_ids(part: Callable[[str], ModuleType]) -> None:
     assert tokenizer.encode("hello") == [0, 2]
     for text in ("hello", "word " * 200, " a  b "):
         assert part("rules").trimmer(tokenizer)(text) == tokenizer.decode(tokenizer.encode(text)[1:76])
-
-
-def test_a_tokenizer_of_the_tokenizers_package(part: Callable[[str], ModuleType]) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    one = tokenizers.Tokenizer(tokenizers.models.WordLevel({"<s>": 1, "word": 2, "hello": 3}, unk_token="word"))
-    one.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    one.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
-    cut = part("rules").trimmer(one)
-    assert one.encode("hello").ids == [1, 3] and cut("hello") == "hello" and len(cut("word " * 100).split()) == 75
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -418,27 +372,6 @@ def test_no_reply_crashes_a_reader_or_takes_long(read: dict[str, Callable[[str],
     assert time.process_time() - start < 2
 
 
-@pytest.mark.pure
-@given(
-    st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text())), max_size=4),
-    st.sampled_from([(1, 1), (0, 0), (True, 1), (False, 0), ("1", 1), ("0", 0), (1.0, 1), (2, None), (0.5, None)]),
-    st.booleans(),
-    st.sampled_from([None, 2]),
-    st.sampled_from(["", "```json\n", "Verdict:\n"]),
-)
-def test_well_formed_verdicts_are_read_whatever_else_they_hold(
-    read: dict[str, Callable[[str], int | None]],
-    other: dict[str, Any],
-    value: tuple[Any, int | None],
-    ascii_only: bool,
-    indent: int | None,
-    before: str,
-) -> None:
-    other = {key: held for key, held in other.items() if key.strip().lower() != "score"}
-    reply = before + json.dumps({**other, "score": value[0]}, ensure_ascii=ascii_only, indent=indent)
-    assert read["corrected"](reply) == value[1]
-
-
 def test_our_prompt_asks_for_what_both_readers_read(
     part: Callable[[str], ModuleType], read: dict[str, Callable[[str], int | None]]
 ) -> None:
@@ -482,52 +415,6 @@ def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_acce
         )
         assert asked[1].endswith('Prediction: "Bergen \\u007bx\\u007d"') and len(asked) == 2
         assert "|prompt:" in got["signature"] and got["signature"] != score(["a"], ["b"], Says(NO))["signature"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "verdicts"),
-    [
-        ('{"Accuracy": "True", "Explanation": "so"}', (1, 1)),
-        ('{"Accuracy": "False"}', (0, 0)),
-        ('{"accuracy": true}', (1, 1)),
-        ('{"score": 0}', (0, 0)),
-        ('{"Accuracy": "maybe"}', (None, None)),
-        ("Accuracy: True", (None, 1)),
-        ('{"Accuracy": "True"} {"Accuracy": "False"}', (0, None)),
-    ],
-)
-def test_both_forms_of_a_verdict_are_read_under_a_prompt_of_the_users_own(
-    score: Callable[..., Any], reply: str, verdicts: tuple[int | None, int | None]
-) -> None:
-    truth = {1: 1.0, 0: -1.0, None: None}
-    for profile, verdict in zip(PROFILES, verdicts, strict=True):
-        got = score(["a"], ["b"], Says(reply), profile, prompt="Say if it is right.", judge_failure="excluded")
-        assert column(got) == [truth[verdict]]
-
-
-@pytest.mark.parametrize(
-    ("unread", "begin"), [(1, "scored 9 of 10: 1 of 10 "), (3, "INVALID, scored 7 of 10: 3 of 10 ")]
-)
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize(("reply", "how"), [("blub", "could not be read"), (None, "failed or could not be read")])
-def test_verdicts_that_failed_are_told_and_where_many_did_the_result_is_not_valid(
-    metric, profile, unread, begin, reply, how
-):
-    def judge(requests):
-        return [reply] * unread + ['{"score": 1}'] * (len(requests) - unread)
-
-    asked = {"predictions": ["It was in May."] * 10, "references": ["June"] * 10, "questions": ["When?"] * 10}
-    with pytest.warns(UserWarning) as told:
-        got = metric.compute(**asked, judge=judge, profile=profile)
-    (line,) = [str(one.message) for one in told]
-    assert line.startswith(f"{begin}verdicts {how}")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        counted = metric.compute_quietly(**asked, judge=judge, profile=profile)
-        asked["predictions"], states = [None] * unread + ["It was in May."] * (10 - unread), ["unparsable"] * 10
-        fine = metric.compute(**asked, states=states, judge=lambda requests: ['{"score": 1}'] * len(requests))
-    assert fine.pop("valid")
-    assert got.pop("valid") == (unread == 1) and got == counted
 
 
 # Human ratings
@@ -621,29 +508,31 @@ def test_weights_that_are_counts_give_the_mean_over_domains(
     assert got == pytest.approx(sum(sum(x) / len(x) for x in per_domain.values()) / len(per_domain))
 
 
+def test_weights_judges_prompt_and_tokenizer_are_signed(score: Callable[..., Any], metric: Any) -> None:
+    more: dict[str, Any] = {"prompt": "{reference} {answer}", "tokenizer": Words()}
+    fields = [score(["a"], ["b"], Says(NO, "j"), **one)["signature"].split("|") for one in ({}, more)]
+    assert [one[4] for one in fields] == ["tokenizer:none", "tokenizer:Words-75"] and fields[0][5] != fields[1][5]
+    weights = ({"b": 1}, {"b": 1, "c": 2}, {"a": {"b": 1.0}}, {"b": 2})
+    columns = {"ratings": ["perfect"], "domains": ["a"], "question_types": ["b"]}
+    weighed = {metric.compute(**columns, weights=one)["signature"] for one in weights}
+    assert len(weighed) == 2 and all("|judge:human" in text for text in weighed)
+
+
+# Whether a result is valid
+
+
 @pytest.mark.parametrize("profile", PROFILES)
-def test_slices_and_intervals_come_from_the_rows(score: Callable[..., Any], profile: str) -> None:
-    draw = random.Random(7)
-    golds = [draw.choice(["yes", "no", "?"]) for _ in range(200)]
-    answers = [draw.choice(["yes", "x", "I don't know", None]) for _ in golds]
-    domains = [draw.choice(["finance", "movie"]) for _ in golds]
-
-    def judge(requests: list[Any]) -> list[str]:
-        return [{"yes": YES, "no": NO, "?": "?"}[material(request)["reference"]] for request in requests]
-
-    got = score(answers, golds, judge, profile)
-    assert got["unscored"]["unparsable"] > 10 and got["unscored"]["api_error"] > 10
-    for key in KEYS:
-        rows = [(i, row[key], row["reasons"].get(key)) for i, row in enumerate(got["per_item"])]
-        whole = summarise([Item(*row) for row in rows], profile=profile, draws=Draws(resamples=200))
-        assert whole.value == pytest.approx(got[key]) and whole.interval is not None
-        assert whole.interval.low < got[key] < whole.interval.high
-        for name in ("finance", "movie"):
-            part_of = [i for i, domain in enumerate(domains) if domain == name]
-            alone = score([answers[i] for i in part_of], [golds[i] for i in part_of], judge, profile)
-            sliced = summarise([Item(*rows[i]) for i in part_of], profile=profile, draws=Draws(resamples=2))
-            assert sliced.value == pytest.approx(alone[key])
-    if profile == "corrected":
-        assert sum(got[key] for key in SHARES) + got["unscored_share"] == pytest.approx(1)
-    else:
-        assert sum(got[key] for key in SHARES) == pytest.approx(1)
+@pytest.mark.parametrize("reply", ["blub", None])
+def test_a_fifth_of_the_verdicts_may_fail(metric: Any, profile: str, reply: str | None) -> None:
+    asked = {"predictions": ["In May."] * 10, "references": ["June"] * 10, "questions": ["When?"] * 10}
+    for unread in (0, 2, 3):
+        replies = [reply] * unread + [YES] * (10 - unread)
+        more = {"judge": lambda requests, replies=replies: replies, "profile": profile}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            got = metric.compute(**asked, **more)
+            assert [f"{unread} of 10" in str(one.message) for one in told] == [True] * (unread > 0)
+            assert metric.compute_quietly(**asked, **more) == {key: got[key] for key in got if key != "valid"}
+        assert got["valid"] == (unread <= 2) and len(told) == (unread > 0)
+    asked["predictions"] = [None] * 3 + ["In May."] * 7  # answers that are lacking are no fault of the judge's
+    assert metric.compute(**asked, judge=lambda requests: [YES] * 7)["valid"]
