@@ -34,7 +34,6 @@ class KeyRecord:
     folded: bool = False  # whether its corrected value, of an item 0 or 1, rests on texts compared as folded
     grades: Mapping[str, float | None] = field(default_factory=dict)  # of one answer; None: it does not apply
     asks: str = ""  # what a person who grades an answer is asked, with what the grades say where they are numbers
-    by_rule: Mapping[str, str] = field(default_factory=dict)  # by grade, what a rule says in place of a judge's reply
     among: str = ""  # the key whose value decides, by the answer, whether an item has this one; "": the question does
     none: str = ""  # why, then, no item has it
     phrase: Mapping[str, str] = field(default_factory=dict)  # by language, what an answer holds of which it is 1
