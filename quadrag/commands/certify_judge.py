@@ -2,10 +2,9 @@
 
 LABELS is a known label set (quadrag certify-judge --list), fetched from its
 authors and verified, or a CSV file with `id` and `label`, and where there are
-any `question`, `answer`, `gold`, `passages`, `group`, `system`. Exports of
-Label Studio and Argilla are read too. The judge is a model, or a CSV file of
-its verdicts with `id` and `verdict`. Without a judge those are measured that
-need no model: recorded ones, and rules.
+any `question`, `answer`, `gold`, `passages`, `group`, `system`. The judge is a
+model, or a CSV file of its verdicts with `id` and `verdict`. Without a judge
+those are measured that need no model: recorded ones, and rules.
 
 With --injections a live judge is shown a hundred hostile texts in ten families,
 and the share of them that turn its verdict is printed, by family and by prompt.
