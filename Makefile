@@ -53,7 +53,7 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 	$(call as_wheel,.venv-datasets3)
 	QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" tests/datasets_scripts tests/metrics \
-		$(addprefix tests/quadrag/hub/, test_cards.py test_make_cards.py test_push.py)
+		$(addprefix tests/quadrag/hub/, test_cards.py test_push.py)
 	QUADRAG_EFFORT=ci QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" \
 		$(addprefix tests/quadrag/data/, test_prepare.py test_prepared.py test_load_by_name.py test_loading_routes.py) \

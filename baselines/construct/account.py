@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from quadrag.hub.export.card import join_card, size_category
+from quadrag.hub.card import join_card, size_category
 from quadrag.wrapping import wrap
 
 from ..tables.language import ENGLISH, speak

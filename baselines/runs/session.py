@@ -52,7 +52,7 @@ def open_session(
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
+    reuse = Reuse(frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     make = partial(

@@ -5,7 +5,6 @@ so a resumed run would differ from an undisturbed one. Sampling is seeded by the
 without a chat template gets system message, blank line, user message, as RGB's code does.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -118,9 +117,7 @@ class LocalModel(parallel.Travels):
             try:
                 with watch_loading() as faults:
                     tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-                    model = AutoModelForCausalLM.from_pretrained(
-                        self.model, device_map=_find_device(), dtype="auto", **how
-                    )
+                    model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto", **how)
             except (OSError, ValueError, ImportError) as error:
                 if pins is None and "trust_remote_code" in str(error):
                     raise refuse_code("model", self.model, folder) from None
@@ -178,11 +175,3 @@ class LocalModel(parallel.Travels):
         said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
         row = read_message(said, "stop" if ended else "length", usage)
         return {**row, "latency": time.perf_counter() - start, "created": time.time()}
-
-
-def _find_device() -> Any:
-    """Return where weights go: of several ranks each has a GPU of its own, else what there is takes a part of them."""
-    import torch
-
-    rank = os.environ.get("LOCAL_RANK")
-    return "auto" if rank is None or not torch.cuda.is_available() else {"": int(rank)}

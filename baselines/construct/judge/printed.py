@@ -17,8 +17,8 @@ _NOTE = (
 def tabulate_printed() -> Grid:
     """Make the table of the printed judges, each with accuracy and kappa, in the paper's order."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    with (room("baselines") / "omnieval" / "published.csv").open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["table"] == "3"]
+    with (room("baselines") / "omnieval" / "published.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["table"] == "3"]
     for row in rows:
         made = dict(pair.split("=", 1) for pair in row["setting"].split(";"))
         found[f"{made['judge']}, {_METHODS[made['method']]}"][row["metric"]] = f"{float(row['value']) / 100:.4f}"

@@ -73,10 +73,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     made = _read_maker(path)
     _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
-    order = {question.key: place for place, question in enumerate(asked)}
     sample = source.provenance is Provenance.SAMPLE
     read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, sample=sample)
-    answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
+    answers = read.answers
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
     maker = find_maker(path)

@@ -147,9 +147,6 @@ def _asking(group: Any) -> None:
         help="ask again for kept replies that could not be read, were cut, or are empty, or for calls that failed (as "
         "every run does that goes on): unreadable,cut,empty,failed",
     )
-    group.add_argument(
-        "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"
-    )
 
 
 def place(group: Any) -> None:
@@ -157,7 +154,7 @@ def place(group: Any) -> None:
     group.add_argument(
         "--on",
         metavar="PLACE",
-        help="where work is done: a number of processes, ray, ray://HOST:PORT, torchrun (default: here)",
+        help="where work is done: a number of processes, ray, ray://HOST:PORT (default: here)",
     )
 
 
@@ -192,7 +189,7 @@ def form(parser: argparse.ArgumentParser) -> None:
     """Add the options of the form in which results are printed."""
     parser.add_argument(
         "--format",
-        choices=("table", "line", "json"),
+        choices=("table", "json"),
         default="table",
         help="line: for logs, a line a metric with value, interval, n and signature, alike in all languages "
         "(default: table)",
