@@ -82,14 +82,12 @@ def _serve(arguments: argparse.Namespace, sheet: Path, graded: Any) -> None:
 
 
 def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
-    """Return the command that takes a sheet back."""
     given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
     options = [word for name, value in given.items() if value is not None for word in (name, value)]
     return shlex.join(["quadrag", "label", arguments.folder, *options])
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:
-    """Return what is graded, and the items of the run that judge or rules decided with what a person must see."""
     from quadrag.baselines.certify.draw import Judged
     from quadrag.baselines.certify.grades import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader

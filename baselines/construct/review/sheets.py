@@ -39,12 +39,8 @@ def take_items(
 ) -> tuple[int, list[str]]:
     """Put the grades of a sheet on record.
 
-    Args:
-        path: the sheet.
-        dataset: where the record is.
-        review: how it is reviewed.
-        items: all of its items.
-        annotator: who graded; by the sheet's own names when None.
+    `dataset`: where the record is.
+    `annotator`: who graded; by the sheet's own names when None.
 
     Returns:
         How many grades were taken, and why others, or corrections, were not.

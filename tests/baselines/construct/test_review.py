@@ -1,4 +1,4 @@
-"""People grade what was made: what is on record whatever happens, what two people come to, what a correction must hold."""
+"""People grade what was made: what is on record, what two people come to, what a correction must hold."""
 
 from __future__ import annotations
 
