@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 from small_servers import serving
 
-from quadrag import cli
+from quadrag.baselines.certify.draw import Judged, take_back
+from quadrag.baselines.certify.grades import find_graded
 from quadrag.baselines.construct.review.grades import list_annotators, read_grades
 from quadrag.baselines.construct.review.items import load
-from quadrag.baselines.construct.review.server import open_server
+from quadrag.baselines.construct.review.server import LabelPage, Page, ReviewPage, open_server
+from quadrag.sheet import write_sheet
 
 WORD = re.compile("[A-Za-z]{2,}")
+GRADED = find_graded("truthfulness")
 EVIL = '<img src=x onerror="window.hit=1"><script>window.hit=1</script>'
 
 
@@ -34,6 +37,18 @@ def dataset(made: Callable[[str], Path]) -> Path:
     return folder
 
 
+ITEMS = [Judged(name, f"What is {name}?{EVIL}", "gold", f"=It is {name}.{EVIL}", 1.0) for name in "abcd"]
+
+
+@pytest.fixture
+def sheet(tmp_path: Path) -> Path:
+    """A sheet of hostile texts to label."""
+    path = tmp_path / "sheet.csv"
+    rows = [[item.id, item.question, "", item.gold, item.answer, "", "1"] for item in ITEMS]
+    write_sheet(path, [["id", "question", "passages", "gold", "answer", "label", "probability"], *rows])
+    return path
+
+
 @pytest.fixture
 def labels() -> str:
     """The language of the page."""
@@ -41,9 +56,14 @@ def labels() -> str:
 
 
 @pytest.fixture
-def port(dataset: Path, labels: str) -> Iterator[int]:
-    """The port of a server of that dataset."""
-    server = open_server(dataset, *load(dataset, labels), labels=labels)
+def port(request: pytest.FixtureRequest, labels: str) -> Iterator[int]:
+    """The port of a server of that dataset, or of the sheet where a test has it."""
+    if "sheet" in request.fixturenames:
+        page: Page = LabelPage(request.getfixturevalue("sheet"), GRADED)
+    else:
+        dataset = request.getfixturevalue("dataset")
+        page = ReviewPage(dataset, *load(dataset, labels), labels)
+    server = open_server(page)
     with serving(server):
         yield server.server_port
 
@@ -129,22 +149,6 @@ def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, datas
     assert read_grades(dataset, "anna") == {items[0].id: (4, {}), items[1].id: (1, {})}
 
 
-def test_two_annotators_are_compared(opened: Any, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    items = list(load(dataset)[1])
-    for name, grades in (("anna", "452"), ("bob", "441")):
-        page = opened()
-        begin(page, name)
-        for place, given in enumerate(grades):
-            at(page, items[place])
-            page.keyboard.press(given)
-        at(page, items[3])
-    assert list_annotators(dataset) == ["anna", "bob"]
-    assert cli.main(["construct", "review", str(dataset), "--summary"]) == 0
-    said = capsys.readouterr().out
-    assert "anna and bob: 3 graded by both; same decision 100.0% (kappa 1.00), same grade 33.3%" in said
-    assert "passed by all who graded: 2 of 3" in said
-
-
 def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset: Path) -> None:
     item = next(iter(load(dataset)[1].values()))
     page = opened("#anna")
@@ -161,29 +165,26 @@ def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset:
 
 
 @pytest.mark.parametrize("labels", ["zh"])
-def test_the_page_speaks_chinese(opened: Any, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    items = load(dataset)[1]
-    page = opened()
-    page.fill("#annotator", "../an")
-    page.press("#annotator", "Enter")
-    page.locator("#fault", has_text="评审人 '../an' 不可用；名字最多").wait_for()
-    begin(page, "安娜")
-    page.keyboard.press("ArrowRight")
-    at(page, list(items)[1])
-    page.keyboard.press("3")
-    page.locator("[name=answer]").fill("不在文中的答案")
-    page.click("#save")
-    page.locator("#fault", has_text="答案不在片段中").wait_for()
-    assert page.inner_text("#progress") == f"安娜：第 2 题，共 {len(items)} 题，已评 1 题"
-    assert "答案 （每行一个）" in page.inner_text("#fields")
+def test_the_page_speaks_chinese(opened: Any, dataset: Path) -> None:
+    page = opened("#anna")
+    at(page, next(iter(load(dataset)[1])))
     ours = page.locator("header, #fields, #grades, nav, details, h2").all_inner_texts()
     ours += page.eval_on_selector_all("[title], [aria-label]", "all => all.map((one) => one.title || one.ariaLabel)")
-    assert set(WORD.findall(" ".join(ours))) == {"rgb", "quadrag", "Ctrl", "Enter"}
-    assert cli.main(["construct", "review", str(dataset), "--summary", "--labels", "zh"]) == 0
-    assert capsys.readouterr().out.splitlines()[:2] == [
-        "安娜：评了 1 题（1 分 0 题，2 分 0 题，3 分 1 题，4 分 0 题，5 分 0 题）；接受 0/1，0.0% [0.0%, 79.3%]",
-        "安娜：1 题评了 3 分但没有修改；这些不通过",
-    ]
+    assert set(WORD.findall(" ".join(ours))) == {"rgb", "quadrag", "Ctrl", "Enter", "anna"}
+
+
+def test_a_sheet_is_labelled_by_keys_and_holds_every_label_at_once(opened: Any, sheet: Path) -> None:
+    page = opened()
+    for name, key in zip("abc", ("1", "2", "ArrowRight"), strict=True):
+        at(page, name)
+        page.keyboard.press(key)
+    at(page, "d")
+    assert page.input_value("[name=question]") == f"What is d?{EVIL}" and page.evaluate("window.hit") is None
+    page.keyboard.press("1")
+    page.locator("#grades [aria-pressed=true]").wait_for()
+    assert take_back(sheet, ITEMS, GRADED).values == {"a": 1.0, "b": 0.0, "d": 1.0}
+    page.reload()
+    at(page, "c")
 
 
 def test_what_does_not_come_from_the_page_is_refused(port: int, dataset: Path) -> None:
