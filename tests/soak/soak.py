@@ -56,7 +56,7 @@ _SAME = "the same command ends with the same files; no answer is lost, no call p
 _KEPT = "the same numbers, or one line; to do what it says brings them back"
 RECORDS = {
     **{name: Record(attack, _ALL, _SAME) for name, attack in attacks.ATTACKS.items()},
-    "kept files": Record(hostile.kept, [job for job in _ALL if not job.hub and job.command[0] != "prepare"], _KEPT),
+    "kept files": Record(hostile.kept, [job for job in _ALL if job.command[0] != "prepare"], _KEPT),
     "prepared files": Record(hostile.kept, [job for job in _ALL if job.command[0] == "prepare"], _KEPT),
     "given files": Record(hostile.given, [job for job in _ALL if job.data], "read, or one line; no pickle is read"),
     "answers": Record(hostile.answers, [job for job in _ALL if job.before], "scored, or one line"),
