@@ -42,7 +42,7 @@ def near_duplicates(
     names = list(articles)
     weights = np.random.default_rng(0).integers(1, 2**63, size, dtype=np.uint64) * 2 + 1
     own = [np.unique(_shingles(_bare(text), weights)) for text in articles.values()]
-    totals = np.array([len(shingles) for shingles in own])
+    totals = np.array([len(shingles) for shingles in own], np.int64)
     known, places = np.unique(np.concatenate([np.empty(0, np.uint64), *own]), return_inverse=True)
     owners = np.repeat(np.arange(len(own)), totals)[np.argsort(places, kind="stable")]
     begins = np.append(0, np.cumsum(np.bincount(places, minlength=len(known))))  # of each shingle's owners
