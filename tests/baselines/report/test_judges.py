@@ -12,7 +12,7 @@ import pytest
 from chat_server import ChatServer
 
 import quadrag
-from quadrag.baselines.certify.beside import lay_beside
+from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.comparison import compare_runs
