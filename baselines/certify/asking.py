@@ -58,10 +58,7 @@ def check_askable(labels: LabelSet) -> None:
 def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
     """Ask a judge for a verdict on every item that no rule of the metric decides.
 
-    Args:
-        labels: the items.
-        judge: a chat model.
-        repeats: how often each is asked; the first is the verdict, the others show whether it says the same again.
+    `repeats`: how often each is asked; the first is the verdict, the others show whether it says the same again.
 
     Raises:
         QuadragError: the server is dead, or the budget is reached.

@@ -31,32 +31,20 @@ _LITTLE = 0.05  # of the labels: what a judge must be better by
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of a judge.
+    """What is known of a judge."""
 
-    Attributes:
-        form: the form of the file.
-        quadrag: the version that made it.
-        labels: the label set: name, source, sha256 of each file, how many labels, notes.
-        metric: the evaluate module.
-        key: its value that was graded.
-        judge: the model, or what else judged.
-        service: where it was asked.
-        prompts: the digests of the metric's prompt; none of a judge that no prompt was sent to.
-        profile: how its replies were read.
-        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own
-            verdicts; under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how
-            far these and the judge together agree with people, which is what the values of a run rest on.
-    """
-
-    form: str
-    quadrag: str
-    labels: dict[str, Any]
-    metric: str
-    key: str
-    judge: str
-    service: str
-    prompts: list[str]
-    profile: str
+    form: str  # the form of the file
+    quadrag: str  # the version that made it
+    labels: dict[str, Any]  # the label set: name, source, sha256 of each file, how many labels, notes
+    metric: str  # the evaluate module
+    key: str  # its value that was graded
+    judge: str  # the model, or what else judged
+    service: str  # where it was asked
+    prompts: list[str]  # the digests of the metric's prompt; none of a judge that no prompt was sent to
+    profile: str  # how its replies were read
+    # agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own verdicts;
+    # under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how far these and
+    # the judge together agree with people, which is what the values of a run rest on
     figures: dict[str, Any]
 
     def write(self, path: Path) -> None:
@@ -128,7 +116,6 @@ class Certificate:
 
     @property
     def _beside_free(self) -> str:
-        """Say how often people agree with what costs nothing, and whether the judge is worth its price, or worse."""
         if not (free := self.figures.get("free")):
             return ""
         if self.is_worse:
@@ -190,7 +177,6 @@ def certify(found: Figures) -> Certificate:
 
 
 def _agreed(found: Agreement, intervals: Intervals) -> dict[str, Any]:
-    """Return agreement, kappa and AC1 with their intervals, and of how many items, by the names that they have here."""
     kinds = ("agreement", "kappa", "ac1")
     values = dict(zip(kinds, (found.accuracy, found.kappa, found.ac1), strict=True))
     return {"n": found.n, **values, **{f"{kind}_interval": both for kind, both in zip(kinds, intervals, strict=True)}}

@@ -108,7 +108,6 @@ def _intervals(found: Sequence[Figures]) -> str:
 
 
 def _about(one: Figures) -> list[str]:
-    """Say of a judge what could not be read, whether it says the same again, and what it took."""
     name = keep_name(one.verdicts.judge)
     notes: list[str] = []
     if one.said.is_alike:

@@ -23,31 +23,21 @@ _REASONS = ("", "api_error", "raised", "unparsable", "truncated", "unreadable")
 
 @dataclass(slots=True)
 class Verdicts:
-    """What a judge said.
+    """What a judge said."""
 
-    Attributes:
-        judge: what it is called.
-        given: a grade for each id, or a number of a ranked set; None where none could be read. The judge's own alone:
-            nothing stands here of what a rule decides.
-        reasons: why not, by id.
-        repeats: further verdicts of the same judge on the same items.
-        prompts: the digests under which a run's signatures name the prompt; none of what no prompt was sent to.
-        service: where it was asked, as the ledger calls it.
-        usage: calls, tokens and cost, of a live judge.
-        seconds: that it took.
-        unread: one of its replies in which there was no verdict to read; "" where that is not known.
-        by_rule: the grades of items that the metric's rules decide, so that the judge is not asked, by id.
-    """
-
-    judge: str
+    judge: str  # what it is called
+    # a grade for each id, or a number of a ranked set; None where none could be read. The judge's own alone: nothing
+    # stands here of what a rule decides
     given: Mapping[str, str | None]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    repeats: Sequence[Mapping[str, str | None]] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)  # why not, by id
+    repeats: Sequence[Mapping[str, str | None]] = ()  # further verdicts of the same judge on the same items
+    # the digests under which a run's signatures name the prompt; none of what no prompt was sent to
     prompts: Sequence[str] = ()
-    service: str = ""
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-    unread: str = ""
+    service: str = ""  # where it was asked, as the ledger calls it
+    usage: Mapping[str, Any] = field(default_factory=dict)  # calls, tokens and cost, of a live judge
+    seconds: float = 0.0  # that it took
+    unread: str = ""  # one of its replies in which there was no verdict to read; "" where that is not known
+    # the grades of items that the metric's rules decide, so that the judge is not asked, by id
     by_rule: Mapping[str, str] = field(default_factory=dict)
 
     def explain_unread(self, graded: Graded) -> str:
@@ -156,10 +146,6 @@ def _read_file(labels: LabelSet, items: Mapping[str, Item], path: Path) -> list[
 
 
 def _reader(labels: LabelSet, texts: Sequence[str]) -> Callable[[str], str | None]:
-    """Return what reads the verdicts of a file, of which these are all.
-
-    Of single answers they are grades as people write them, or a judge's replies as they are.
-    """
     if labels.ranked or labels.pairs:
         return _number if labels.ranked else _pair
     found = {text: labels.graded.read(text) for text in texts if text not in _REASONS}
@@ -169,7 +155,6 @@ def _reader(labels: LabelSet, texts: Sequence[str]) -> Callable[[str], str | Non
 
 
 def _differ(place: str, name: str, column: str, found: str, shown: str) -> str:
-    """Say that two files show different texts for one id."""
     chinese = [any("\u4e00" <= sign <= "\u9fff" for sign in text) for text in (found, shown)]
     why = "the files are in different languages" if chinese[0] != chinese[1] else "the files are of different data"
     return f"{place}: the {column} of {name!r} is {_cut(found)!r}, people saw {_cut(shown)!r}; {why}"
@@ -188,7 +173,6 @@ def _number(text: str) -> str | None:
 
 
 def _pair(text: str) -> str | None:
-    """Return the sign of a difference."""
     number = _number(text.replace(",", "."))  # as half of Europe writes it
     return None if number is None else str((float(number) > 0) - (float(number) < 0))
 

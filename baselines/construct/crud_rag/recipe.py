@@ -31,7 +31,6 @@ def steps(given: Given) -> Sequence[Step]:
 
 
 def _deal(rows: list[Row], given: Given) -> list[Row]:
-    """Give each document a task, as many documents to each."""
     order = list(range(len(rows)))
     given.draw("tasks").shuffle(order)
     tasks = {at: TASKS[place % len(TASKS)] for place, at in enumerate(order)}
@@ -39,7 +38,6 @@ def _deal(rows: list[Row], given: Given) -> list[Row]:
 
 
 def _related(row: Row, corpus: Corpus) -> list[Row]:
-    """Find the other documents of a question over several: the next reports on the same, most alike first."""
     wanted = {"qa_2doc": 1, "qa_3doc": 2}.get(row["task"], 0)
     if not wanted:
         return [row]

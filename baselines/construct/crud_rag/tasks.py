@@ -113,7 +113,6 @@ def _several_documents(row: Row) -> Work:
 
 
 def _hallucination(row: Row) -> Work:
-    """Have a fact of the sentence behind the beginning made false."""
     parts = _first_sentence(row)
     slots = {"beginning": parts["beginning"], "sentence": parts["sentence"]}
 
@@ -134,11 +133,6 @@ def _first_sentence(row: Row) -> Row:
 
 
 def _erred(row: Row, made: Row) -> Row:
-    """Put an error into a sentence.
-
-    Raises:
-        Drop: the place is not in the sentence once, or nothing was changed.
-    """
     sentence = row["sentence"]
     if sentence.count(made["from"]) != 1 or made["from"] == made["to"]:
         raise Drop("the error has no place of its own in the sentence")

@@ -87,7 +87,6 @@ def _node(name: str) -> str:
 
 
 def _line(row: Row) -> Any:
-    """Return a row as upstream's file has it: a question, or the list of a conversation's rounds."""
     rounds = [
         {
             "thought_process": one["thought_process"],
@@ -105,13 +104,11 @@ def _line(row: Row) -> Any:
 
 
 def _head(rows: list[Row], given: Given) -> list[Row]:
-    """Have the first row bring the beginnings from which the topics are laid out."""
     shown = topics.show(rows, given)
     return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
 
 
 def _lay_out(row: Row, names: list[str]) -> Work:
-    """Have the topics laid out, by the one row that shows what there is."""
     if "shown" in row:
         prompt = _PROMPTS["tree"][row["language"]]
         names += yield from ask(prompt, {"documents": row.pop("shown")}, topics.leaves)
@@ -145,7 +142,6 @@ def _prune(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
 
 
 def _related(row: Row, corpus: Corpus) -> list[Row]:
-    """Pair a document with the nearest other one, for the tasks that may need both."""
     documents = [(row["id"], row["text"])]
     if row["task"] in _SEVERAL:
         found = corpus.find(row["text"][:300], 3)
@@ -203,7 +199,6 @@ def held(row: Row) -> list[Row]:
 
 
 def _inspect(row: Row) -> Work:
-    """Have a question inspected: dropped, mended or kept."""
     slots = {**_slots(row), "made": json.dumps(row["made"], ensure_ascii=False)}
 
     def read(found: Any) -> tuple[int, list[Row]]:
