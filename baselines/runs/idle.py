@@ -97,7 +97,7 @@ def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
 def _refuse_idle_kept(request: RunRequest, calls: CallRequest, own: bool) -> None:
     """Refuse to say which replies count where none are asked for, or where those of the ledger are all there is."""
     kept = calls.kept
-    flags = {"--reuse-unnamed": kept.unnamed, "--fresh": kept.fresh, "--retry": bool(kept.retry)}
+    flags = {"--fresh": kept.fresh, "--retry": bool(kept.retry)}
     asked = calls.all_judges or request.service or request.entity_llm or request.llm not in (None, EXTRACTIVE)
     for flag in (flag for flag, given in flags.items() if given):
         if calls.calling.replay:

@@ -114,13 +114,11 @@ class Kept:
     """Which replies of the ledger count.
 
     Attributes:
-        unnamed: also those of which no service is known, as an older version kept them.
         fresh: none from before the command.
         retry: not those that are of these kinds, of `quadrag.chat.reply.RETRIED`.
         began: Unix time of the command's beginning.
     """
 
-    unnamed: bool = False
     fresh: bool = False
     retry: Sequence[str] = ()
     began: float = field(default_factory=time.time)

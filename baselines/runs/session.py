@@ -8,8 +8,7 @@ from typing import Any
 
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.faults import DeadServer
-from quadrag.chat.ledger import Ledger
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Ledger, Reuse
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
@@ -54,7 +53,7 @@ def open_session(
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
+    reuse = Reuse(frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     make = partial(

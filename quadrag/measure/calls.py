@@ -16,7 +16,7 @@ _FORMATS = ("text", "json", "schema")
 # What is called so, and the field of the record that holds it.
 _REQUEST = {name: name for name in ("judge_format", "judge_max_tokens", "bertscore", "ledger", "max_failed")}
 _CALLING = {name: name for name in ("timeout", "max_reply_bytes", "allow_redirect")}
-_KEPT = {"reuse_unnamed": "unnamed", "fresh": "fresh", "retry": "retry"}
+_KEPT = {"fresh": "fresh", "retry": "retry"}
 _ALIAS = ("judge_service", "judge_served_as")
 CALLS = (*_REQUEST, *_CALLING, *_KEPT, *_ALIAS)
 _ADDRESS = "http://127.0.0.1:8081/v1#MODEL"

@@ -80,7 +80,7 @@ def evaluate(
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
             ``judge_format``, ``judge_max_tokens``, ``judge_service``, ``judge_served_as``, ``timeout``,
             ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``
-            (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``. Of a finished run
+            (of the system too) and ``retry``; ``bertscore``, and ``max_failed``. Of a finished run
             ``retry="unreadable"`` asks the judge alone again, and ``retry="failed"`` the system about the questions
             alone on which it failed.
 

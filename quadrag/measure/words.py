@@ -19,7 +19,7 @@ from quadrag.measure.calls import CALLS
 from quadrag.paths import cache_setting
 from quadrag.printing import clean
 
-_SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
+_SWITCHES = ("fresh", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
 _VALUE = rf"json|sample|NAME|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
 _OPTION = re.compile(rf"`quadrag [^`]*`|--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")

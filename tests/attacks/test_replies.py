@@ -16,12 +16,10 @@ from quadrag.baselines.core.prompts import load_service_prompts
 from quadrag.baselines.systems.rag.service import RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.faults import Fault
+from quadrag.chat.http import Bounds, Transport, Wire
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.network.wire import Wire
 from quadrag.chat.reply import Failure, Reply
-from quadrag.chat.server import Bounds
 from quadrag.chat.spec import parse_spec
-from quadrag.chat.transport import Transport
 from quadrag.errors import one_line
 from quadrag.records import Question
 

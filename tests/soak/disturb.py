@@ -89,6 +89,6 @@ time.time, time.time_ns = lambda: now() + leap(), lambda: now_ns() + leap() * 10
 
 # Waits between two tries are of seconds, and here of no interest.
 SOON = """
-from quadrag.chat.network import dispatch
-dispatch.backoff = lambda attempt: 0.01
+from quadrag.chat import calls
+calls.backoff = lambda attempt: 0.01
 """

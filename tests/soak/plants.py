@@ -8,12 +8,12 @@ def put_many(self, rows, *more, **named):
 ledger.Ledger.put_many = put_many
 """
 DOUBLE_CALL = """
-from quadrag.chat.network import wire
-ask = wire.Wire.ask
+from quadrag.chat import http
+ask = http.Wire.ask
 async def twice(self, *given, **named):
     await ask(self, *given, **named)
     return await ask(self, *given, **named)
-wire.Wire.ask = twice
+http.Wire.ask = twice
 """
 # In place of a move, a part of the file, and a hundred moments later the rest.
 TORN_FILE = """

@@ -24,7 +24,7 @@ from warm import LARGE, Run, Warm
 TOKEN = "hf_" + "secret" * 5
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
-from quadrag.chat.network import engine
+from quadrag.chat import calls
 from quadrag.baselines.certify import asking
 from quadrag.baselines.construct import construct
 from quadrag.baselines.runs import campaign, pipeline

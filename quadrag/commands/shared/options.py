@@ -147,9 +147,6 @@ def _asking(group: Any) -> None:
         help="ask again for kept replies that could not be read, were cut, or are empty, or for calls that failed (as "
         "every run does that goes on): unreadable,cut,empty,failed",
     )
-    group.add_argument(
-        "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"
-    )
 
 
 def place(group: Any) -> None:

@@ -85,7 +85,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
-        kept=Kept(arguments.reuse_unnamed, arguments.fresh, arguments.retry),
+        kept=Kept(arguments.fresh, arguments.retry),
         judge_aliases=[
             Alias(service, served_as, "judge-")
             for service, served_as in zip_longest(given.get("judge_service", ()), given.get("judge_served_as", ()))

@@ -41,7 +41,6 @@ def paris(question):
         ("3 items, see --unscored", "3 items, see unscored=True"),
         ("--retry cut,empty asks again", 'retry=["cut", "empty"] asks again'),
         ("--retry unreadable asks, --max-failed 1 asks on", 'retry="unreadable" asks, max_failed=1 asks on'),
-        ("no service (2; --reuse-unnamed)", "no service (2; reuse_unnamed=True)"),
         ("of others (3; --judge-service 'http://a:1/v1')", "of others (3; judge_service='http://a:1/v1')"),
         ("has them with --option gold=full", "has them with gold=full"),
         ("one of `quadrag certify-judge --out`", "one of `quadrag certify-judge --out`"),
@@ -57,7 +56,7 @@ def test_every_argument_that_a_message_may_name_is_taken(server):
     assert shown == {"unscored", "wrong", "verbose"}
     values = {"judge_format": "json", "judge_max_tokens": 64, "judge_service": "here", "judge_served_as": "j"}
     values |= {"max_failed": 1.0, "timeout": 9.5, "max_reply_bytes": 10_000, "allow_redirect": "example.com"}
-    values |= {"ledger": "L", "retry": "empty", "reuse_unnamed": True, "fresh": True, "bertscore": None}
+    values |= {"ledger": "L", "retry": "empty", "fresh": True, "bertscore": None}
     given = set(inspect.signature(quadrag.evaluate).parameters) | values.keys()
     assert _ARGUMENTS - shown <= given
     judge = f"{server.url}#other"
@@ -79,7 +78,6 @@ def test_every_argument_that_a_message_may_name_is_taken(server):
         ({"judge_max_tokens": 0}, "judge_max_tokens is 0; expected a whole number from 1"),
         ({"max_failed": 2}, "max_failed is 2; expected a share from 0 to 1"),
         ({"retry": "emty"}, "unknown kind of reply in retry 'emty'; nearest: empty"),
-        ({"reuse_unnamed": True}, "^reuse_unnamed=True is of models that are asked, and there is none"),
         ({"judge_formt": "json"}, "unknown argument of evaluate 'judge_formt'; nearest: judge_format"),
     ],
 )
@@ -116,18 +114,6 @@ def test_a_verdict_that_cannot_be_read_names_the_argument_that_may_help(server, 
     assert "try judge_format=&quot;json&quot;" in result._repr_html_()
     quadrag.evaluate(*CRAG, paris, **PART).show()
     assert "(judge=)" in capsys.readouterr().out
-
-
-def test_that_replies_of_another_server_are_not_used_is_said_with_the_reason_and_no_option(server, capsys):
-    with (
-        ChatServer(models=["j"], text='{"score": 1}') as first,
-        ChatServer(models=["j"], text='{"score": 1}') as second,
-    ):
-        for place, one in enumerate((first, second)):
-            quadrag.evaluate(*CRAG, paris, judge=f"{one.url}#j", out=str(place), **PART)
-        said = " ".join(capsys.readouterr().err.split())
-        assert "are of another server and not used, since this one may reply otherwise" in said
-        assert "judge_service" not in said and "--judge-service" not in said
 
 
 def test_questions_without_a_value_are_shown(capsys):

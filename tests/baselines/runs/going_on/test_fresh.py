@@ -23,7 +23,6 @@ from quadrag.run_record import read_run
         (("--judge-service", "x"), "are of judges in their order, and none is named"),
         (("--fresh",), "--fresh is of models that are asked, and there is none"),
         (("--retry", "cut"), "--retry is of models that are asked, and there is none"),
-        (("--reuse-unnamed",), "--reuse-unnamed is of models that are asked, and there is none"),
         (("--timeout", "2"), "--timeout is of models that are asked, and there is none; leave it out"),
         (("--rag", "http://127.0.0.1:9/rag", "--timeout", "2"), "there is none; --rag-timeout is the service's"),
         (("--retry", "odd"), "'odd' is none of unreadable, cut, empty"),
