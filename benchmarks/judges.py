@@ -6,9 +6,7 @@ rates of other judged labels, `all alike` by rates of labels that rules decided 
 themselves, `strata` with rules and judge apart. Then, with the real label files, recorded GPT-4 on OpenQA-eval: 200
 labels drawn with replacement, the unlabelled part redrawn at its full size. Goal: 93 to 97%. A cell passes where the
 interval of its own counting error meets that band. `drawn` is the draw of `quadrag label`, stratum by stratum, of as
-many labels. On the real files also two cascades that end in GPT-4: how often each agrees with people, and the share of
-GPT-4's calls that it saves, as chosen on all labels and on labels that it was not chosen on; `quadrag certify-judge
-openqa-eval` prints the same.
+many labels.
 
     python benchmarks/judges.py
     python benchmarks/judges.py REAL/real_labels
@@ -25,7 +23,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from quadrag.baselines.certify.choose import choose_cascade
 from quadrag.baselines.certify.draw import share_out
 from quadrag.baselines.certify.known import open_labels
 from quadrag.baselines.certify.verdicts import known_verdicts
@@ -122,18 +119,6 @@ def genuine(folder: Path, sets: int, n: int = 200) -> Iterator[Cell]:
         yield name, float(truth.mean()), intervals
 
 
-def cascades(folder: Path) -> None:
-    labels = open_labels("openqa-eval", None, folder)
-    for before, keeps in ((["rule:bounded", "rule:exact"], None), (["recorded:bem"], 0.85)):
-        judges = [known_verdicts(labels, name) for name in (*before, "recorded:gpt-4")]
-        found = choose_cascade(labels, judges, keeps)
-        said = found.verdicts.given
-        honest = sum(said[item.id] == item.label for item in found.labels.items) / len(found.labels.items)
-        print(found.cascade.name)
-        print(f"  chosen on all   agreement {found.best.agreement:.4f}  calls saved {found.best.saved:.1%}")
-        print(f"  cross-validated agreement {honest:.4f}  calls saved {found.saved:.1%}")
-
-
 def show(what: str, cells: Iterator[Cell]) -> None:
     for name, rate, intervals in cells:
         held = sum(low <= rate <= high for low, high in intervals)
@@ -151,7 +136,6 @@ def main() -> None:
     arguments = parser.parse_args()
     started = time.perf_counter()
     if arguments.folder:
-        cascades(arguments.folder)
         show("OpenQA-eval, 200", genuine(arguments.folder, arguments.sets))
     else:
         for n in (50, 300, 3000):

@@ -1,9 +1,11 @@
-"""What a user could type once and can no longer, each with what to do instead; asked by the command line and by Python."""
+"""What a user could type once and can no longer, each with what to do instead; asked by commands and by Python."""
 
 GONE: dict[str, str] = {
-    "--reuse-unnamed": "every kept reply is of a server; --service NAME takes those of another address",
     "--on torchrun": "processes of this machine do the same: --on 2; several GPUs: serve the model with vLLM or TGI",
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
+    "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
+    "--judge-large": "name one judge with --judge",
+    "--keep-agreement": "certify each judge alone",
 }
 
 

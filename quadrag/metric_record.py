@@ -35,7 +35,6 @@ class KeyRecord:
         folded: whether its corrected value, of an item 0 or 1, rests on texts compared as folded.
         grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
         asks: what a person who grades an answer is asked, with what the grades say where they are numbers.
-        by_rule: what a rule says in place of a judge's reply, by grade.
         among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
         none: why, then, no item has it.
         phrase: by language, what an answer holds of which the value is 1, as its prompt asks for; {} of other keys.
@@ -56,7 +55,6 @@ class KeyRecord:
     folded: bool = False
     grades: Mapping[str, float | None] = field(default_factory=dict)
     asks: str = ""
-    by_rule: Mapping[str, str] = field(default_factory=dict)
     among: str = ""
     none: str = ""
     phrase: Mapping[str, str] = field(default_factory=dict)

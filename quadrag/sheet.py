@@ -23,14 +23,13 @@ ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of sever
 COMPUTED = r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]"
 
 _COMPUTED = re.compile(COMPUTED)
-_NAMES = "id label verdict confidence question answer gold passages group system split sample rating classes grade"
+_NAMES = "id label verdict question answer gold passages group system split sample rating classes grade"
 _CALLED = {
     **{name: name for name in (*_NAMES.split(), ANNOTATOR)},
     "编号": "id",
     "标签": "label",
     "标注": "label",
     "判断": "verdict",
-    "置信度": "confidence",
     "问题": "question",
     "回答": "answer",
     "标准答案": "gold",

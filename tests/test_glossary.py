@@ -67,7 +67,6 @@ def test_every_line_about_numbers_is_explained(tmp_path: Path, monkeypatch: Any,
             ("show", "plain", "--wrong"),
             ("show", "plain", "asked", "--worse"),
             ("certify-judge", "labels.csv", "--verdicts", "verdicts.csv"),
-            ("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv"),
         ]
         printed = []
         for command in commands:

@@ -14,11 +14,10 @@ from quadrag.records import dumps
 
 from ..core.benchmark import known, load
 from ..core.settings import Conditions
-from ..scoring.cascade import read_grade
 from ..systems.system import Completer
 from .grades import Graded
 from .labels import Item, LabelSet
-from .replies import is_by_passages, judge_items
+from .replies import is_by_passages, judge_items, read_grade
 from .verdicts import Verdicts
 
 _SHOWN = 120  # characters of a reply

@@ -18,10 +18,8 @@ from quadrag.records import write_text
 from quadrag.stats.agreement import Agreement
 from quadrag.stats.ppi import Rates
 
-from ..scoring.cascade import Cascade, Stage
 from ..tables.cells import write_number
 from .asking import read_signature
-from .choose import Choice
 from .figures import Figures, Intervals
 from .free import find_free
 from .replies import PROFILE
@@ -140,14 +138,6 @@ class Certificate:
         return f"; {free['name']} agrees {write_percent(free['agreement'])}%{then}"
 
     @property
-    def cascade(self) -> Cascade | None:
-        """The cascade that it is of; None of a single judge."""
-        if "cascade" not in self.figures:
-            return None
-        stages = tuple(Stage(one["judge"], one["decides"]) for one in self.figures["cascade"]["stages"])
-        return Cascade(self.metric, self.key, stages)
-
-    @property
     def rates(self) -> Rates | None:
         """What the judge says of items that people give 1 and 0; None where there are other values."""
         values, counts = self.figures.get("values"), self.figures.get("confusion")
@@ -160,8 +150,8 @@ class Certificate:
         return Rates(counts[one][one] / ones, ones, counts[zero][zero] / zeros, zeros)
 
 
-def certify(found: Figures, choice: Choice | None = None) -> Certificate:
-    """Make the certificate of what was measured; of a cascade, with what its judges decide."""
+def certify(found: Figures) -> Certificate:
+    """Make the certificate of what was measured."""
     labels, verdicts = found.labels, found.verdicts
     about = {
         "name": labels.name,
@@ -184,12 +174,6 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
         figures["free"] = find_free(labels, verdicts)._asdict()
     figures["ceiling"] = found.ceiling._asdict() if found.ceiling else None
     figures["consistency"] = found.consistency
-    if choice is not None:
-        figures["cascade"] = {
-            "stages": [asdict(stage) for stage in choice.cascade.stages],
-            "saved": choice.saved,
-            "keeps": choice.keeps,
-        }
     figures |= {"usage": dict(verdicts.usage), "seconds": round(verdicts.seconds, 3)}
     return Certificate(
         _FORM,

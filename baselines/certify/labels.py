@@ -62,7 +62,6 @@ class LabelSet:
         source: where it comes from and under which licence; "" of a file of the user's own.
         notes: what a reader of its figures must know.
         recorded: verdicts that the source has of judges, by judge and id; None where one cannot be read.
-        confidence: how sure a recorded judge is of its verdict, from 0 to 1, by judge and id; of some judges.
         pairs: an item is two answers, and its label the better one.
         ranked: labels are numbers, and agreement is a correlation of ranks.
         split: what people said of items that were left out since no answer has the most.
@@ -77,7 +76,6 @@ class LabelSet:
     source: str = ""
     notes: list[str] = field(default_factory=list)
     recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
-    confidence: dict[str, dict[str, float]] = field(default_factory=dict)
     pairs: bool = False
     ranked: bool = False
     split: list[tuple[str | None, ...]] = field(default_factory=list)

@@ -84,7 +84,6 @@ def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
         yield Alarm(line) if chance or worse else line
         for one in found:
             yield from _note_corrected(one, result.items, find_certificate(certificates, one["signature"]), name)
-    yield from _note_cascade(result)
 
 
 def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
@@ -152,16 +151,6 @@ def _note_unused(results: Sequence[Result]) -> Iterator[str]:
             why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
             why = "it is of another metric or prompt" if one.judge in judges else why
             yield f"The certificate of {keep_name(one.judge)} ({show_key(one.metric, one.key)}) is not used: {why}."
-
-
-def _note_cascade(result: Result) -> Iterator[str]:
-    """Yield how many verdicts each judge of a cascade gave, and what the last was spared."""
-    for place, counts in result.run.cascade.items():
-        total, last = sum(counts.values()), list(counts)[-1]
-        if total:
-            given = ", ".join(f"{keep_name(judge)} {count}" for judge, count in counts.items())
-            spared = f"{total - counts[last]} of {total} verdicts ({1 - counts[last] / total:.0%})"
-            yield f"Cascade, {show_key(*place.split('.'))}: verdicts of {given}; {keep_name(last)} was spared {spared}."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:

@@ -7,12 +7,10 @@ from pathlib import Path
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
-from quadrag.run_record import read_run
 
-from ..certify.beside import lay_beside
 from ..certify.notes import note_judges, tabulate_judges
 from ..core.result import PROFILES, Result, own_profile
-from ..report.all import merge_all, tabulate_all
+from ..report.all import merge_all
 from ..report.compared.glance.leader import find_leading, glance_several
 from ..report.compared.glance.two import glance_pair
 from ..report.compared.names import name_columns, name_fully, tell_apart
@@ -20,8 +18,6 @@ from ..report.compared.several import is_of_some
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
-from ..runs.finished import read_result, run_folders
-from ..runs.live import Live
 from ..scoring.validity import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
@@ -169,20 +165,6 @@ def _glance(runs: Runs, profile: str) -> Grid | None:
     if name_columns(names) != names:
         grid.notes.insert(0, f"Runs: {'; '.join(name_fully(names))}.")
     return grid
-
-
-def write_live(path: Path, folder: Path, live: Live, labels: str = "en", ended: bool = False) -> None:
-    """Write the page of a run at work, or of several: how far it is, what it cost so far, the tables of what is done.
-
-    It asks the browser to read it again and again, unless what was at work has `ended` without being finished.
-    """
-    records = [(part, read_run(part)) for part in run_folders(folder)]
-    done = [read_result(part, run) for part, run in records if run.state == "finished"]
-    lay_beside(done)
-    known = [Result(run, [], []) for _, run in records]
-    grids = tabulate_all([(folder.name, done)], labels=labels) if done else []
-    title = ("NOT FINISHED: " if ended else "RUNNING: ") + name_runs([(folder.name, known)])
-    write_text(path, render_page(title, list_facts(known), grids, labels=labels, live=live, again=not ended))
 
 
 def name_runs(runs: Runs) -> str:

@@ -22,7 +22,6 @@ from .finished import run_folders
 from .folder import find_fresh
 from .idle import refuse_idle_entity_llm
 from .lacking import find_lacking, list_without_files, tell_lacking
-from .live import publish
 from .pipeline import Session
 from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
 from .request import CallRequest, RunRequest, make_task
@@ -118,16 +117,15 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
         tasks.append((folder, task_among(request, config, retriever, options)))
     if session.fresh:
         session.fresh_since = fresh_since or find_fresh(folder for folder, _ in tasks)
-    with publish(out, session.spent):
-        for folder, task in tasks:
-            try:
-                result = session.run(task, folder, alone=False)
-            except OtherRun as error:
-                free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
-                raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
-            campaign.runs.append((folder, result))
-            if result.stopped:
-                break
+    for folder, task in tasks:
+        try:
+            result = session.run(task, folder, alone=False)
+        except OtherRun as error:
+            free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
+            raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
+        campaign.runs.append((folder, result))
+        if result.stopped:
+            break
     if not campaign.runs:
         raise QuadragError(tell_lacking(request, campaign.lacking))
     return campaign
@@ -152,23 +150,22 @@ def run_sweep(
     settings = dict(zip(recipes, select_settings(request, recipes), strict=True))
     settings = {recipe: asked for recipe, asked in settings.items() if recipe not in campaign.left_out}
     _check_served(settings, request.llm, calls)
-    with publish(out, dict):
-        for recipe, asked in settings.items():
-            try:
-                one, runs = plan_runs(asked)
-                with open_session(one, calls, budget) as session:
-                    found = run_all(session, one, runs or [], out / recipe, fresh_since)
-            except NotReady as error:
-                campaign.left_out[recipe] = str(error)
-                continue
-            except QuadragError as error:
-                done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
-                raise QuadragError(f"{recipe}: {error}{done}") from error
-            campaign.runs += found.runs
-            campaign.lacking |= found.lacking
-            campaign.left_out |= found.left_out
-            if found.results[-1].stopped:
-                break
+    for recipe, asked in settings.items():
+        try:
+            one, runs = plan_runs(asked)
+            with open_session(one, calls, budget) as session:
+                found = run_all(session, one, runs or [], out / recipe, fresh_since)
+        except NotReady as error:
+            campaign.left_out[recipe] = str(error)
+            continue
+        except QuadragError as error:
+            done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
+            raise QuadragError(f"{recipe}: {error}{done}") from error
+        campaign.runs += found.runs
+        campaign.lacking |= found.lacking
+        campaign.left_out |= found.left_out
+        if found.results[-1].stopped:
+            break
     if not campaign.runs:
         recipe, why = next(iter(campaign.left_out.items()))
         raise QuadragError(f"{recipe}: {why}")

@@ -35,7 +35,7 @@ def refuse_idle_options(request: RunRequest, calls: CallRequest, own: bool = Fal
     known = load(request.named_benchmark()).options
     given |= {f"--option {name}": name for name in request.options if known.get(name, OptionSpec()).judged}
     for flag, value in given.items():
-        if value is not None and not calls.all_judges:
+        if value is not None and not calls.judges:
             raise QuadragError(f"{flag} is for a judge, and there is none; name one with --judge, or leave it out")
     _refuse_idle_aliases(request, calls)
     _check_api(request)
@@ -68,7 +68,7 @@ def _refuse_idle_prompts(request: RunRequest, calls: CallRequest) -> None:
     """Refuse prompts of the user's own where neither a chat model that answers nor a judge is told any of them."""
     if request.prompts is None or request.entity_llm or (not request.service and takes_sampling(request.llm)):
         return
-    told = load_prompts(request.named_benchmark(), request.prompts) if calls.all_judges else {}
+    told = load_prompts(request.named_benchmark(), request.prompts) if calls.judges else {}
     if JUDGE not in told:
         what = "a RAG service" if request.service else request.llm or "the extractive baseline"
         raise QuadragError(
@@ -82,7 +82,7 @@ def _refuse_idle_aliases(request: RunRequest, calls: CallRequest) -> None:
     if request.service and calls.calling.alias.served_as is not None:
         raise QuadragError("--served-as is of a chat model, and a RAG service names its own; leave it out")
     answering = request.service.url if request.service else request.llm or EXTRACTIVE
-    judges = [judge_spec(named)[0] for named in calls.all_judges]
+    judges = [judge_spec(named)[0] for named in calls.judges]
     if len(calls.judge_aliases) > len(judges):
         raise QuadragError(
             f"--judge-service and --judge-served-as are of judges in their order, and {len(judges) or 'none'} is named"
@@ -98,7 +98,7 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest, own: bool) -> Non
     """Refuse to say which replies count where none are asked for, or where those of the ledger are all there is."""
     kept = calls.kept
     flags = {"--fresh": kept.fresh, "--retry": bool(kept.retry)}
-    asked = calls.all_judges or request.service or request.entity_llm or request.llm not in (None, EXTRACTIVE)
+    asked = calls.judges or request.service or request.entity_llm or request.llm not in (None, EXTRACTIVE)
     for flag in (flag for flag, given in flags.items() if given):
         if calls.calling.replay:
             raise QuadragError(f"{flag} is of replies that are asked for, and --replay asks for none; leave one out")
@@ -110,7 +110,7 @@ def _refuse_idle_kept(request: RunRequest, calls: CallRequest, own: bool) -> Non
 def _refuse_idle_timeout(request: RunRequest, calls: CallRequest) -> None:
     """Refuse to bound the calls of models where none is asked; a RAG service has a bound of its own."""
     answers = not request.service and request.llm not in (None, EXTRACTIVE)
-    if calls.calling.timeout is not None and not (answers or request.entity_llm or calls.all_judges):
+    if calls.calling.timeout is not None and not (answers or request.entity_llm or calls.judges):
         cure = "--rag-timeout is the service's" if request.service else "leave it out"
         raise QuadragError(f"--timeout is of models that are asked, and there is none; {cure}")
 

@@ -1,7 +1,6 @@
 """The retrieve stage: which passages are shown with each question.
 
-RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none. A file of
-the same form, made elsewhere, may stand in for this stage.
+RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none.
 """
 
 import hashlib

@@ -20,7 +20,6 @@ from ..systems.models import Embedding, check_roles, judge_spec, open_completer,
 from ..systems.rag.service import RagService
 from ..systems.rag.system import Rag
 from ..systems.system import Completer, System
-from .cascaded import find_cascades, refuse_idle_cascade
 from .idle import refuse_idle_options
 from .inputs import ENTITY, name_judge
 from .pipeline import Session
@@ -49,7 +48,6 @@ def open_session(
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
     refuse_idle_options(request, calls, own=system is not None)
-    refuse_idle_cascade(calls)
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
@@ -66,7 +64,7 @@ def open_session(
         reuse=reuse,
         fresh=calls.kept.fresh,
     )
-    if system is not None and not calls.all_judges and request.entity_llm is None:
+    if system is not None and not calls.judges and request.entity_llm is None:
         yield make(system)
         return
     aliases = {
@@ -82,11 +80,10 @@ def open_session(
         stack.callback(system.close)
         judges = []
         check_roles(calls.judges)
-        for role, named in enumerate(calls.all_judges):
+        for role, named in enumerate(calls.judges):
             judge = _open_judge(request, calls, calling, role, named)
             stack.callback(judge.close)
             judges.append(judge)
-        cascades = find_cascades(calls, request, judges) if calls.judge_large is not None else ()
         entity_llm = None
         if request.entity_llm is not None:
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
@@ -98,7 +95,6 @@ def open_session(
             budget=budget,
             entity_llm=entity_llm,
             estimate=calls.calling.estimate,
-            cascades=cascades,
         )
 
 
@@ -142,9 +138,7 @@ def answer_parameters(request: RunRequest) -> dict[str, Any]:
 
 
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
-    # In a cascade every judge is asked about all metrics.
-    asked = role if calls.judge_large is None else 0
-    shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", asked)
+    shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", role)
     spec, preset = judge_spec(named)
     _refuse_as_asked("--judge", spec, "judges nothing")
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))

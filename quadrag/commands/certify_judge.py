@@ -29,7 +29,6 @@ EXAMPLES = (
     "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
     "quadrag certify-judge labels.csv --verdicts verdicts.csv --out judge.json",
     "quadrag certify-judge openqa-eval --judge recorded:gpt-4 --against recorded:bem",
-    "quadrag certify-judge openqa-eval --judge rule:bounded --judge-large recorded:gpt-4",
     "quadrag certify-judge --injections --judge http://HOST/v1",
 )
 
@@ -54,17 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
     options.calls(parser)
-    parser.add_argument(
-        "--judge-large",
-        metavar="JUDGE",
-        help="a cascade: rules and --judge in their order, then this spec or file where they are unsure or err",
-    )
-    parser.add_argument(
-        "--keep-agreement",
-        metavar="S",
-        type=options.number(0, 1),
-        help="of the cascade with people, while as many calls as can be are saved (default: the large judge's own)",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,8 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
     if arguments.out and (few := tell_few(count_groups(labels.items))):
         raise QuadragError(f"{few}, or leave out --out")
-    if arguments.judge_large is not None:
-        return _certify_cascade(arguments, labels)
     judges = list(_verdicts(arguments, labels))
     if not judges:
         judges = [known_verdicts(labels, name) for name in list_judges(labels)]
@@ -149,7 +135,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.run_record import MOST_FAILED
 
-    others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "judge_large", "keep_agreement")
+    others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, [], False)]
     given += ["LABELS"] * bool(arguments.people) + ["--repeats"] * (arguments.repeats > 1)
     if given:
@@ -164,32 +150,6 @@ def _inject(arguments: argparse.Namespace) -> int:
         return 3
     print_grids(speak_grids(tabulate(judge.model, told), arguments.labels))
     return 0
-
-
-def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
-    """Choose what each judge of a cascade decides, and print how far the whole agrees with people."""
-    from quadrag.baselines.certify.certificate import certify
-    from quadrag.baselines.certify.choose import choose_cascade
-    from quadrag.baselines.certify.figures import measure
-    from quadrag.baselines.certify.tables import CASCADE, describe_labels, tabulate, tabulate_cascade
-    from quadrag.baselines.certify.verdicts import leave_to_rules
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
-
-    judges = leave_to_rules(list(_verdicts(arguments, labels)))
-    if _is_invalid(arguments, labels, judges):
-        return 3
-    choice = choose_cascade(labels, judges, arguments.keep_agreement)
-    found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
-    certificate = certify(found[-1], choice)
-    if arguments.out:
-        certificate.write(Path(arguments.out))
-    write(certificate.judge)
-    _tell_worth(arguments, "", certificate)
-    tell(arguments, describe_labels(choice.labels))
-    found[-1].verdicts.judge = CASCADE
-    print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
-    return _end(arguments)
 
 
 def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool:
@@ -230,16 +190,9 @@ def _end(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Refuse what would do nothing."""
-    cascade = arguments.judge_large is not None
-    if cascade and not (arguments.judge or arguments.verdicts):
-        raise QuadragError("--judge-large is asked last; name what comes before it with --judge or --verdicts")
-    if cascade and (arguments.against or arguments.repeats > 1):
-        raise QuadragError("--judge-large takes neither --against nor --repeats; leave them out")
-    if arguments.keep_agreement is not None and not cascade:
-        raise QuadragError("--keep-agreement is of a cascade; name its last judge with --judge-large")
-    if len(arguments.judge) > 1 and not cascade:
+    if len(arguments.judge) > 1:
         raise QuadragError("--judge names several; one is certified at a time, test another with --against")
-    if arguments.judge and arguments.verdicts and not cascade:
+    if arguments.judge and arguments.verdicts:
         raise QuadragError("--judge and --verdicts are two ways to name one judge; give one, the other as --against")
     if arguments.against and not (arguments.judge or arguments.verdicts):
         raise QuadragError("--against tests two judges; name the first with --judge or --verdicts")
@@ -256,7 +209,7 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    """Yield the verdicts of the judges in their order: the last is the one that is tested against, or asked last."""
+    """Yield the verdicts of the judges in their order: the last is the one that is tested against."""
     from quadrag.baselines.certify.verdicts import is_known, read_verdicts
 
     asked = 0
@@ -265,7 +218,7 @@ def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
         asked += not is_known(spec)
     if arguments.verdicts:
         yield read_verdicts(labels, [Path(name) for name in arguments.verdicts])
-    if last := arguments.against or arguments.judge_large:
+    if last := arguments.against:
         file = Path(last)
         is_file = file.is_file() or (file.suffix in (".csv", ".tsv") and "://" not in last)
         yield read_verdicts(labels, [file]) if is_file else _ask(arguments, labels, last, asked)
@@ -293,7 +246,7 @@ def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: st
     from quadrag.commands.shared.session import call_request
 
     own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
-    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec], "judge_large": None}))
+    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec]}))
     benchmark, config = find_benchmark(find_graded(metric))
     with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
         if session.fresh:

@@ -215,7 +215,7 @@ def _score_files(
     calls = replace(calls, profile=profile or calls.profile)
     tasks = {request.config: make_task(request) for request in requests}
     idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
-    unasked = idle if calls.all_judges and len(idle) < len(tasks) else []
+    unasked = idle if calls.judges and len(idle) < len(tasks) else []
     if unasked:
         tell(arguments, f"No metric of {fold_names(unasked, [*tasks])} asks a judge: scored without")
     for named in filter(None, folders):
@@ -224,7 +224,7 @@ def _score_files(
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:
             if request.config in unasked:
-                session = replace(session, judges=(), cascades=())
+                session = replace(session, judges=())
             result = score_file(session if dead is None else replace(session, dead_judge=dead), request, file, folder)
         scored.append((file, result))
         dead = result.stopped if result.run.dead_judge else dead

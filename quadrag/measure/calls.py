@@ -29,7 +29,6 @@ def take_calls(
     judge: str | Sequence[str] | None,
     concurrency: int,
     options: dict[str, Any],
-    judge_large: str | None = None,
     certificates: Sequence[Certificate] = (),
 ) -> CallRequest:
     """Take what is of the judges out of the options, and make the request of it.
@@ -49,8 +48,6 @@ def take_calls(
     aliases = zip_longest(*(given.get(name, ()) for name in _ALIAS))
     return CallRequest(
         judges=_read_judges(judge, benchmark, config),
-        judge_large=judge_large,
-        cascades=[one.cascade for one in certificates if one.cascade],
         certificates=[one.row for one in certificates],
         calling=Calling(concurrency=concurrency, **fields(_CALLING)),
         kept=Kept(**fields(_KEPT)),

@@ -40,7 +40,6 @@ def evaluate(
     split: str | None = None,
     data_dir: str | None = None,
     judge: str | Sequence[str] | None = None,
-    judge_large: str | None = None,
     certificate: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,
     name: str | None = None,
@@ -63,7 +62,6 @@ def evaluate(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
-        judge_large: what judges where `judge` is unsure or known to err, as a certificate of both says.
         certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         limit: the first questions of every split alone.
         name: what to call the system; the function's own name when None, or ``lambda``.
@@ -95,7 +93,7 @@ def evaluate(
     certificates = read_certificates([str(one) for one in named])
     check_names(benchmark=benchmark, config=config, split=split, **({} if name is None else {"name": name}))
     check_profile(profile)
-    taken = take_calls(benchmark, config, judge, concurrency, options, judge_large, certificates)
+    taken = take_calls(benchmark, config, judge, concurrency, options, certificates)
     calls = replace(taken, profile=profile)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_count("batch_size", batch_size, may_lack=True)

@@ -42,7 +42,7 @@ _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
 
 class Answered(NamedTuple):
-    """What a file holds: answers, and the passages that were found for them, where a line has any.
+    """What a file holds: answers in the order of the questions, and the passages that lines have.
 
     `unread` are the keys of the other lines that look as if they held some, and those of passages that look as if they
     held their texts. `by_ids`: no line says what was asked, and ids that count may as well be those of other data.
@@ -108,6 +108,8 @@ def read(
             f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
             'write {"id": ..., "answer": null} for a call that failed'
         )
+    order = {key: place for place, key in enumerate(questions)}
+    answers.sort(key=lambda answer: (order[answer.key], answer.sample))
     return Answered(answers, passages, sorted(unread), by_ids)
 
 

@@ -73,10 +73,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     made = _read_maker(path)
     _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
-    order = {question.key: place for place, question in enumerate(asked)}
     sample = source.provenance is Provenance.SAMPLE
     read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, sample=sample)
-    answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
+    answers = read.answers
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
     maker = find_maker(path)
@@ -90,12 +89,12 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     if read.passages and searched:
         work = take_served(benchmark, one)
         one, parameters = work.task, {"contract": "file"}
-        check_judges(work.benchmark, one, session.parties)
+        check_judges(work.benchmark, one, session.judges)
         refuse_idle_metrics(session, [(work.benchmark, one)])
         passages = {question.key: read.passages.get(question.key, ()) for question in questions}
         scored, evidence = score_service(session, benchmark, questions, answers, one, passages)
     else:
-        check_judges(benchmark, one, session.parties)
+        check_judges(benchmark, one, session.judges)
         refuse_idle_metrics(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
     inputs = Inputs(

@@ -65,7 +65,6 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
         told = "Nothing is asked: all that this needs is there already, or no model is named."
         write(speak(told, arguments.labels), file=stdout)
     else:
-        cascade = arguments.judge_large is not None
         currency = prices.currency if prices else None
-        grid = tabulate_estimate(estimate, currency, arguments.budget, cascade)
+        grid = tabulate_estimate(estimate, currency, arguments.budget)
         print_grids(speak_grids([grid], arguments.labels), file=stdout)

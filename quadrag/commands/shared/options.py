@@ -185,15 +185,6 @@ def certificates(parser: Any) -> None:
     )
 
 
-def cascade(parser: Any) -> None:
-    """Say which judge is asked last of several."""
-    parser.add_argument(
-        "--judge-large",
-        metavar="SPEC",
-        help="asked only where rules and --judge are unsure or known to err, as a --certificate of both says",
-    )
-
-
 def form(parser: argparse.ArgumentParser) -> None:
     """Add the options of the form in which results are printed."""
     parser.add_argument(
@@ -217,7 +208,6 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--profile", choices=(*_PROFILES, "both"), default="both", help="(default: both)")
     form(parser)
     labels(parser)
-    cascade(parser)
     certificates(parser)
     verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)

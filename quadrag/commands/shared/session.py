@@ -75,8 +75,6 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     called = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=given.get("judge", ()),
-        judge_large=given.get("judge_large"),
-        cascades=[one.cascade for one in certificates if one.cascade],
         certificates=[one.row for one in certificates],
         judge_format=given.get("judge_format"),
         judge_max_tokens=given.get("judge_max_tokens"),

@@ -46,7 +46,6 @@ def write_notes(
     parts.append(f"asked{name}{_list_settings(run.sent, ' with ')}, samples {inputs.samples}")
     parts += [f"options{_list_settings(inputs.options, ' ')}"] if inputs.options else []
     parts += [f"prompts sha256 {inputs.prompts}"] if inputs.prompts else []
-    parts += [f"by hand: {', '.join(run.given)}"] if run.given else []
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
     besides = [row for row in rows if row["profile"] == "official" and row["value"] is not None]

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from altered_runs import alter
 from chat_server import ChatServer, asked_of
 from exported import copy_as_authors
 
@@ -273,10 +274,7 @@ def test_lines_stand_under_what_their_labels_begin_with():
 def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, tmp_path):
     for name in ("a", "b"):
         shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
-    info = json.loads((tmp_path / "b" / "run.json").read_text())
-    del info["sum"]  # as of a version that kept none
-    info["inputs"]["llm"] = "other-model"
-    (tmp_path / "b" / "run.json").write_text(json.dumps(info))
+    alter(tmp_path / "b", lambda info: info["inputs"].update(llm="other-model"))
     shown = cli("report", "a", "b", "--html", "deep/compare.html", "--labels", "zh")
     assert shown.code == 0
     page = Path("deep/compare.html").read_text(encoding="utf-8")
@@ -317,10 +315,7 @@ def test_more_than_a_page_holds_is_told(campaign):
 
 def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_path):
     shutil.copytree(campaign / "noise_robustness_en", tmp_path / "a")
-    info = json.loads((tmp_path / "a" / "run.json").read_text())
-    del info["sum"]
-    info["data_dir"] = str(tmp_path / "gone")
-    (tmp_path / "a" / "run.json").write_text(json.dumps(info))
+    alter(tmp_path / "a", lambda info: info.update(data_dir=str(tmp_path / "gone")))
     assert cli("report", "a", "--html", "page.html").code == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "Single answers are not shown: " in page and "<table" in page and 'id="index"' not in page

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas
 import pytest
 
+from quadrag.baselines.runs.files import answers
 from quadrag.baselines.runs.files.answers import read_place
 from quadrag.baselines.runs.files.lines import lines
-from quadrag.baselines.runs.stages import read_answers
 from quadrag.baselines.tables.language import speak_line
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
@@ -33,7 +33,7 @@ def read(tmp_path):
         path = tmp_path / "mine.jsonl"
         lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
         path.write_text("\n".join(lines), encoding="utf-8")
-        return read_answers(path, questions or asked(), defaults)
+        return answers.read(path, questions or asked(), defaults).answers
 
     return one
 
@@ -83,7 +83,7 @@ def test_blank_lines_and_a_byte_order_mark_do_no_harm(read, tmp_path):
     assert len(read(["", *plain(), " "])) == 3
     path = tmp_path / "bom.jsonl"
     path.write_text("".join(json.dumps(row) + "\r\n" for row in plain()), encoding="utf-8-sig", newline="")
-    assert len(read_answers(path, asked())) == 3
+    assert len(answers.read(path, asked(), {}).answers) == 3
 
 
 def test_our_own_file_comes_back_as_it_was(read):
@@ -274,11 +274,11 @@ def test_ids_of_other_data_are_told_with_the_data_that_are_here(cli):
 def test_a_file_that_is_not_there_or_not_text(tmp_path):
     for path, word in ((tmp_path / "none.jsonl", "cannot read"), (tmp_path, "cannot read")):
         with pytest.raises(QuadragError, match=word):
-            read_answers(path, asked())
+            answers.read(path, asked(), {})
     path = tmp_path / "bytes.jsonl"
     path.write_bytes('{"id": 0, "answer": "中"}'.encode("gb18030"))
     with pytest.raises(QuadragError, match="UTF-8"):
-        read_answers(path, asked())
+        answers.read(path, asked(), {})
 
 
 @pytest.mark.parametrize(

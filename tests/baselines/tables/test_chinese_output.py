@@ -197,7 +197,6 @@ def test_what_is_said_of_judges_held_against_people_is_in_chinese(said):
     Path("verdicts.csv").write_text("\n".join(["id,verdict", *rows]), encoding="utf-8")
     lines = said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--out", "c.json")
     lines += said("certify-judge", "labels.csv", "--verdicts", "verdicts.csv", "--against", "rule:exact")
-    lines += said("certify-judge", "labels.csv", "--judge", "rule:exact", "--judge-large", "verdicts.csv")
     help_lines = [line for name in ("certify-judge", "label") for line in said(name, "--help")]
     assert not [line for line in help_lines if "quadrag " not in line and re.search(r"([a-z]{2,} ){2}[a-z]{2,}", line)]
     listed = said("certify-judge", "--list")

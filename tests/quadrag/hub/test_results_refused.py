@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 
 import pytest
+from altered_runs import alter
 from result_runs import MODEL, ORG, change_inputs, plan
 
 from quadrag.cli import main
@@ -41,18 +41,12 @@ def change(**entries):
         (change(state="stopped", stopped="the budget is spent"), "is not finished (the budget is spent); run the same"),
         (change(state="running"), "is not finished (running); run the same command again"),
         (change(provenance="sample"), "bundled sample, whose questions are made up; run on real data"),
-        (change(given=["answers.jsonl"]), "answers.jsonl of"),
-        (change(inputs=3), "run.json is damaged"),
-        (change(files=[]), "run.json is damaged"),
+        (change(inputs=3), "run.json is of another version"),
+        (change(more=3), "run.json is of another version"),
         (
             change(files={"retrieved.jsonl": "0" * 64}),
             "scores.json is not as the run wrote it; remove it and run again",
         ),
-        (change(given=5), "run.json is damaged"),
-        (change(started=5), "run.json is damaged"),
-        (change_inputs(options=[1]), "run.json is damaged"),
-        (change_inputs(retrieval="bm25"), "run.json is damaged"),
-        (change_inputs(parameters=[1]), "run.json is damaged"),
         (change_inputs(benchmark="rgp"), "unknown benchmark 'rgp'; nearest: rgb"),
         (change_inputs(config="noise_robustness"), "unknown config of rgb 'noise_robustness'; nearest: noise_"),
         (change_inputs(config="negative_rejection_en"), "unknown split in"),
@@ -65,20 +59,12 @@ def test_a_run_that_is_not_whole_is_refused_in_one_line(copied, changed, said):
     assert "\n" not in str(error.value)
 
 
-NO_VALUE = '[{"slice": "all", "metric": "m", "split": "s", "key": "k", "profile": "p", "value": "high", "n_total": 1,\
- "signature": ""}]'
-
-
-@pytest.mark.parametrize("text", ["", "[", "{}", "[1]", '[{"slice": "all"}]', "null", NO_VALUE])
+@pytest.mark.parametrize("text", ["", "[", "{}", "[1]", "null"])
 def test_broken_scores_are_refused(copied, text):
     folder = copied()
     (folder / "scores.json").write_text(text)
-    with pytest.raises(QuadragError, match=r"has no readable scores.json|is not as the run wrote it"):
+    with pytest.raises(QuadragError, match=r"is not as the run wrote it"):
         plan(folder)
-    if text == NO_VALUE:  # also where no sum would tell
-        (folder / "run.json").write_text(json.dumps({**json.loads((folder / "run.json").read_text()), "files": {}}))
-        with pytest.raises(QuadragError, match=r"has no readable scores.json"):
-            plan(folder)
     (folder / "run.json").write_text(text)
     with pytest.raises(QuadragError, match=r"run.json is damaged"):
         plan(folder)
@@ -90,9 +76,8 @@ def test_scores_edited_by_hand_and_unknown_metrics_are_refused(copied):
     path.write_text(path.read_text(encoding="utf-8").replace('"rgb_accuracy"', '"rgb_accurate"'), encoding="utf-8")
     with pytest.raises(QuadragError, match=r"scores.json is not as the run wrote it; remove it and run again"):
         plan(folder)
-    info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-    info["files"]["scores.json"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    (folder / "run.json").write_text(json.dumps(info), encoding="utf-8")
+    known = hashlib.sha256(path.read_bytes()).hexdigest()
+    alter(folder, lambda info: info["files"].update({"scores.json": known}))
     with pytest.raises(QuadragError, match=r"unknown metric in .* 'rgb_accurate'; nearest: rgb_accuracy"):
         plan(folder)
 
