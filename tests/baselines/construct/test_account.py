@@ -60,7 +60,7 @@ def test_calls_that_follow_a_kept_reply_are_seen_and_others_are_counted_at_most(
         ChatClient(f"{server.url}#m", ledger=ledger) as client,
     ):
         client.complete([[{"role": "user", "content": "aaaa"}]])
-        forecast(steps, rows, Estimator(estimate, "m", {}, client.shelf))
+        forecast(steps, rows, Estimator(estimate, "m", {}, client.shelf, service=client.service))
     first, then = estimate.stages
     # Of b one call is known and one may follow; of a the reply is kept, so its row has gone on to the last step.
     assert (first.name, len(first.sizes), len(first.calls), first.prompt_tokens) == ("first", 2, 3, 2 * 407)
