@@ -6,6 +6,7 @@ GONE: dict[str, str] = {
     "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
     "--judge-large": "name one judge with --judge",
     "--keep-agreement": "certify each judge alone",
+    "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
 }
 
 

@@ -34,7 +34,6 @@ FLOORS = (
     "baselines/tables",
     "baselines/charts",
     "baselines/audit",
-    "baselines/statistics",
     "baselines/NAME",
     "baselines/runs",
     "baselines/certify",

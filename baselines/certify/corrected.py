@@ -2,7 +2,7 @@
 
 What is corrected is the run's value, of rules and judge together: the value of each item, whoever gave it, stands on
 both sides, so what rules get wrong is corrected as what the judge does. (Strata of the two are hardly narrower, and
-hold the truth less often where labels are few: `benchmarks/judges.py`.) A certificate, which knows nothing of the
+hold the truth less often where labels are few.) A certificate, which knows nothing of the
 rules' errors, takes what they decide as it is. How often labels agree with the judge is told of its own verdicts alone.
 """
 

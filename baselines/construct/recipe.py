@@ -14,7 +14,7 @@ from typing import cast
 
 from quadrag.errors import unknown_name
 
-from .steps import Maker, Row, Step
+from .steps import Row, Step
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,6 @@ class Given:
     Attributes:
         corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``. None of them is
             there yet for `Recipe.begin`.
-        maker: what is asked; `Maker.by_rule` where it is no model.
         seed: of every draw.
         topics: the user's own topics, of a recipe that has topics.
         table: of a recipe that reads a table.
@@ -32,7 +31,6 @@ class Given:
     """
 
     corpus: Sequence[Row]
-    maker: Maker
     seed: int = 2333
     topics: Path | None = None
     table: Path | None = None
@@ -57,7 +55,7 @@ class Recipe:
             each config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
         begin: the first rows, of a recipe that does not begin with documents.
         takes: which of `Given`'s further files it takes: ``topics``, ``table``, ``templates``.
-        by_rule: what its questions are where no model makes them, for the account and the card.
+        by_rule: of a recipe that asks no model, how its questions are made, for the account and the card.
     """
 
     languages: Sequence[str]
@@ -67,7 +65,7 @@ class Recipe:
     write: Callable[[Sequence[Row], Given, Path], dict[str, int]]
     begin: Callable[[Given], Sequence[Row]] | None = None
     takes: Sequence[str] = ()
-    by_rule: str = "a gap in a sentence of the source: enough to try the whole path, not for measuring"
+    by_rule: str = ""
 
 
 def known() -> list[str]:

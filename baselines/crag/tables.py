@@ -6,7 +6,7 @@ Table 5 has the two models that the paper discusses, Table 11 all eight: it is s
 from collections.abc import Iterable, Sequence
 
 from ..core.result import Result
-from ..tables.cells import Row, break_heading
+from ..tables.cells import break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
@@ -93,17 +93,10 @@ def _note_entities(results: Sequence[Result]) -> list[str]:
     )
 
 
-def _note_unscored(rows: Sequence[Row]) -> str:
-    unrated = all(set(row["unscored"]) == {"unrated"} for row in rows)  # what people left open is no failure
-    excluded = unrated or any("failures:excluded" in row["signature"] for row in rows)
-    official = "leaves unscored items out" if excluded else "counts unscored items as hallucinations"
-    return f"Truthfulness: official {official}, corrected keeps them as a share of their own."
-
-
 TABLES = PaperTables(
     tabulate=tabulate,
     systems=tabulate_systems,
     blocks=_TASKS,
     service="CRAG names no gold documents, so the service's retrieval is not measured.",
-    unscored={"truthfulness": _note_unscored},
+    own_unscored=("truthfulness",),
 )

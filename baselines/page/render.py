@@ -71,7 +71,6 @@ def render_page(
         "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }
-    given["single"] = _find_single(given["grids"], given["lead"]) if len(called) > 2 else ()
     heads = [speak(name, labels) for name in called]
     words = {name: _name_in(entry[labels], heads) for name, entry in _words().items()}
     drawn = [_drop_published(grid) for grid in given["grids"]] if made_up else given["grids"]
@@ -161,12 +160,6 @@ def _group_lines(grid: Grid) -> Grid:
         return grid
     heads = [Line(head, [Cell("")] * len(grid.columns), rule=at > 0) for at, head in enumerate(groups)]
     return replace(grid, lines=[one for head in heads for one in (head, *groups[head.label])])
-
-
-def _find_single(grids: Sequence[Grid], lead: Sequence[str]) -> list[int]:
-    """Return for every alarm on single runs, which does not stand above all, the number of its table."""
-    found = ((at, note) for at, grid in enumerate(grids, 1) for note in grid.notes if isinstance(note, Alarm))
-    return [at for at, note in found if note not in lead]
 
 
 def _cut_middle(text: str) -> str:

@@ -10,10 +10,7 @@ import re
 from bisect import bisect_left
 from typing import Any
 
-from .scales import (
-    FIELD,
-    NAMES,
-)
+from .scales import FIELD, NAMES
 
 
 def official(reply: str, key: str) -> int | None:

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.runs.campaign import run_demo
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
-    from quadrag.hub.export.card import read_card
+    from quadrag.hub.card import read_card
 
     out = Path(arguments.out)
     results: list[Any] = []

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     if arguments.action == "serve":
-        from quadrag.kg.server.serve import serve
+        from quadrag.kg.server import serve
 
         def ready(address: str) -> None:
             tell(arguments, f"serving {arguments.graph} at {address}, until Ctrl-C")

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.compared.several import refuse_same
+    from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.runs.files.makers import find_foreign
     from quadrag.baselines.runs.files.sifted import sift_logs
 
@@ -87,11 +87,11 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import head_benchmark, tabulate_all
+    from quadrag.baselines.report.compared.comparison import tabulate_several
     from quadrag.baselines.report.compared.merged import merge_runs
     from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
-    from quadrag.baselines.report.systems import gather_systems, tell_again
+    from quadrag.baselines.report.systems import gather_systems
     from quadrag.baselines.report.tasks import show_tasks
     from quadrag.baselines.runs.files.makers import find_maker
     from quadrag.baselines.runs.files.score import name_systems
@@ -108,7 +108,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         for benchmark in benchmarks:
             parts = [(name, part) for name, part in named if part.run.inputs.benchmark == benchmark]
             systems = gather_systems(parts)
-            tell(arguments, *tell_again(parts))
             if len(systems) > 1:
                 merged = [(name, merge_runs(results)) for name, results in systems]
                 shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
@@ -203,8 +202,8 @@ def _score_files(
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.scoring.faults import shorten_list
     from quadrag.baselines.scoring.judging import asks_judge
-    from quadrag.baselines.tables.folded import fold_names
 
     files, copies = drop_copies(files)
     tell(arguments, *copies)
@@ -217,7 +216,7 @@ def _score_files(
     idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
     unasked = idle if calls.judges and len(idle) < len(tasks) else []
     if unasked:
-        tell(arguments, f"No metric of {fold_names(unasked, [*tasks])} asks a judge: scored without")
+        tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
     for named in filter(None, folders):
         refuse_full(named, calls.command)
     budget = open_budget(calls)

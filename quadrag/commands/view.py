@@ -54,7 +54,7 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
-    from quadrag.baselines.report.compared.several import refuse_same
+    from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.runs.finished import read_runs
 
     refuse_same(arguments.runs)

@@ -6,21 +6,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
 from quadrag.baselines.certify.beside import lay_beside
-from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs, compare_two
+from quadrag.baselines.report.compared.comparison import compare_two, refuse_same
 from quadrag.baselines.report.compared.names import Place, lift_place, name_columns
-from quadrag.baselines.report.compared.paired.counts import Changes, count_changes
-from quadrag.baselines.report.compared.paired.overall import pool_splits
-from quadrag.baselines.report.compared.paired.pairs import compare_each, pick_places
-from quadrag.baselines.report.compared.paired.shared import is_same
-from quadrag.baselines.report.compared.said.words import say_missing
-from quadrag.baselines.report.compared.several import refuse_same
+from quadrag.baselines.report.compared.pairs import (
+    Changes,
+    compare_each,
+    count_changes,
+    is_same,
+    pick_places,
+    pool_splits,
+)
+from quadrag.baselines.report.compared.said import say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.tables.draw import print_grids, spread_subs
-from quadrag.baselines.tables.grid import Alarm, Grid
+from quadrag.baselines.tables.grid import Grid
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES
@@ -156,7 +158,7 @@ class Comparison(Sides, Named[Difference]):
             write(fit("\n".join(write_changes(runs, which, manner))))
             return
         refuse_metric(metric, "worse=True", "better=True")
-        grid = lift_place(compare_runs(self._runs, self.profile, verbose))
+        grid = lift_place(compare_two(self._runs, self.profile, verbose, counted=not verbose))
         print_grids([self._mark(grid)], verbose=verbose)
 
     @entrance
@@ -225,14 +227,11 @@ class Comparison(Sides, Named[Difference]):
         both = (self.before, self.after)
         return [next((one.scores[known] for known, at in one.places.items() if at == place), None) for one in both]
 
-    def _tabulate(self, room: int) -> list[Grid]:
-        ran = (self.before.result, self.after.result)
-        two = compare_two(self._runs, self.profile, room=room)
+    def _tabulate(self, html: bool) -> list[Grid]:
+        two = compare_two(self._runs, self.profile)
         raised = any(line.cells[-1].sub.startswith("Holm") for line in two.lines)
         names = {"difference": "95% interval", "verdict": "p (Holm)" if raised else "p"}
-        grid = lift_place(spread_subs(two, names))
-        warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
-        return [self._mark(replace(grid, notes=[*warned, *grid.notes]))]
+        return [self._mark(lift_place(spread_subs(two, names)))]
 
 
 def _lay_beside(runs: Sequence[Evaluation]) -> list[Evaluation]:

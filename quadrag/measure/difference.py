@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, fields
 
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.said.verdict import find_verdict, write_pair
+from quadrag.baselines.report.compared.said import find_verdict, write_pair
 from quadrag.baselines.tables.cells import ALIKE
 from quadrag.labels import LANGUAGES
 from quadrag.measure.number import Number

@@ -19,7 +19,6 @@ from quadrag.baselines.tables.draw import print_grids, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.baselines.tables.names import keep_name, number_of
 from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run
-from quadrag.baselines.tables.paper import load_tables
 from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.measure.arguments import check_count, check_one, entrance, refuse_metric
@@ -129,11 +128,10 @@ class Evaluation(Scores):
         grid = headline_grid(self.result, self.profile)
         rows = pick_headlines(self.result.scores, self.profile)
         pooled = pool_lines(self.result, rows, self.profile)
-        tables = load_tables(self.result.run.inputs.benchmark)
         notes = [
             f"{name_units(rows)}.",
             *grid.notes,
-            *note_not_run(tables, self._rows),
+            *note_not_run(self._rows),
             *note_judges([self.result], self.profile),
         ]
         notes += note_directions((row["metric"], row["key"]) for row in rows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.paired.pairs import place_of
+from quadrag.baselines.report.compared.pairs import place_of
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines

@@ -3,10 +3,9 @@
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from quadrag.baselines.report.compared.glance.lined import find_sides
-from quadrag.baselines.report.compared.names import PAGE, Place, lift_place, tell_under
-from quadrag.baselines.report.compared.said.verdict import find_verdict
-from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
+from quadrag.baselines.report.compared.comparison import find_sides, refuse_apart, refuse_same, tabulate_several
+from quadrag.baselines.report.compared.names import Place, lift_place, tell_under
+from quadrag.baselines.report.compared.said import find_verdict
 from quadrag.baselines.tables.cells import NOTHING, join_bounds, write_number
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Cell, Grid
@@ -120,10 +119,10 @@ class Comparisons(Sides):
         """Return the names of scores by their places."""
         return {place: name for one in reversed(self.runs) for name, place in one.places.items()}
 
-    def _tabulate(self, room: int) -> list[Grid]:
+    def _tabulate(self, html: bool) -> list[Grid]:
         first, *others = tabulate_several(self._runs, self.profile, every=False)
         first = replace(first, notes=[note for note in first.notes if note not in tell_under(first)])
-        first = _show_intervals(first) if room == PAGE else first
+        first = _show_intervals(first) if html else first
         return [self._mark(first), *map(spell_notes, others)]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.compared.names import PAGE, PLAIN, name_columns
-from quadrag.baselines.report.compared.several import tabulate_several
+from quadrag.baselines.report.compared.comparison import tabulate_several
+from quadrag.baselines.report.compared.names import name_columns
 from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.draw import write_plainly
 from quadrag.baselines.tables.grid import Alarm, Grid
@@ -77,18 +77,18 @@ class Sides(ABC):
         return spell_notes(replace(grid, notes=[*kept, *grid.notes]))
 
     @abstractmethod
-    def _tabulate(self, room: int) -> list[Grid]:
-        """Make the tables that are printed, with as many columns for labels and names; and for a cell of a notebook."""
+    def _tabulate(self, html: bool) -> list[Grid]:
+        """Make the tables that are printed, or those for a cell of a notebook."""
 
     @entrance
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines, a line each."""
-        return clean("\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(PLAIN)))
+        return clean("\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(False)))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
-        return "".join(map(table_html, self._tabulate(PAGE)))
+        return "".join(map(table_html, self._tabulate(True)))
 
 
 def tell_invalid(name: str, one: Evaluation) -> list[str]:

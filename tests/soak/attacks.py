@@ -18,7 +18,7 @@ from random import Random
 import yaml
 from hostile_server import GOOD, HostileServer, fill
 from jobs import CONCURRENCY, Job
-from world import WATCH, World, env_of, hub_of
+from world import WATCH, World
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
@@ -78,14 +78,14 @@ def find_torn(place: Path) -> Iterator[str]:
             yield f"{inside} is half-written: {error}"
 
 
-def goes_on(world: World, job: Job, place: Path, hub: object = None, calls: int = 0) -> Iterator[str]:
+def goes_on(world: World, job: Job, place: Path, calls: int = 0) -> Iterator[str]:
     """Run the command again, to its end; of what was asked, `calls` may have been lost in flight."""
     whole = world.whole(job)
-    code, said = world.run(place, job, **env_of(hub))
+    code, said = world.run(place, job)
     if code:
         yield f"the same command does not go on: code {code}, {said[-500:]}"
         return
-    found = world.result(place, job, hub)
+    found = world.result(place, job)
     for name in sorted(found.keys() | whole.files.keys()):
         if found.get(name) != whole.files.get(name):
             yield f"{name} is {'another' if name in found else 'gone'}"
@@ -108,30 +108,28 @@ def kill(world: World, job: Job, draw: Random) -> Iterator[str]:
     """Kill -9, one to three times: where a file changes, in the middle of a write, or at any time."""
     whole, place, kills = world.whole(job), world.place(job), 0
     world.server.bodies.clear()
-    with hub_of(job) as hub:
-        for _ in range(draw.randint(1, 3)):
-            moment, how = 1 + int(draw.random() * whole.moments), draw.choice(["moment", "write", "time"])
-            at = f"def _at(number, opens):\n    if number == {moment}: os.kill(os.getpid(), signal.SIGKILL)\n"
-            if how == "write":
-                at = TEAR.format(moment, draw.choice([1, 100, 5000, 40_000]))
-            process = world.start(place, job, before="" if how == "time" else at + WATCH, **env_of(hub))
-            code, said = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
-            kills += code < 0
-            if code > 0:
-                yield from find_bad_end(code, said)
-            yield from find_torn(place)
-        yield from goes_on(world, job, place, hub, kills * CONCURRENCY)
+    for _ in range(draw.randint(1, 3)):
+        moment, how = 1 + int(draw.random() * whole.moments), draw.choice(["moment", "write", "time"])
+        at = f"def _at(number, opens):\n    if number == {moment}: os.kill(os.getpid(), signal.SIGKILL)\n"
+        if how == "write":
+            at = TEAR.format(moment, draw.choice([1, 100, 5000, 40_000]))
+        process = world.start(place, job, before="" if how == "time" else at + WATCH)
+        code, said = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
+        kills += code < 0
+        if code > 0:
+            yield from find_bad_end(code, said)
+        yield from find_torn(place)
+    yield from goes_on(world, job, place, kills * CONCURRENCY)
 
 
 def _starve(world: World, job: Job, before: str, place: Path | None = None) -> Iterator[str]:
     """Run a job that lacks something, then whole."""
     place = place or world.place(job)
     world.server.bodies.clear()
-    with hub_of(job) as hub:
-        code, said = world.run(place, job, before=before, **env_of(hub))
-        yield from find_bad_end(code, said)
-        yield from find_torn(place)
-        yield from goes_on(world, job, place, hub, CONCURRENCY if code else 0)
+    code, said = world.run(place, job, before=before)
+    yield from find_bad_end(code, said)
+    yield from find_torn(place)
+    yield from goes_on(world, job, place, CONCURRENCY if code else 0)
 
 
 def few_files(world: World, job: Job, draw: Random) -> Iterator[str]:
@@ -158,12 +156,11 @@ def twice(world: World, job: Job, draw: Random) -> Iterator[str]:
     """Two at once on one folder, ledger and cache; they may ask the same while both are in flight."""
     place = world.place(job)
     world.server.bodies.clear()
-    with hub_of(job) as hub:
-        first = world.start(place, job, **env_of(hub))
-        time.sleep(draw.uniform(0, world.whole(job).seconds))
-        for process in (world.start(place, job, second=True, **env_of(hub)), first):
-            yield from find_bad_end(*process.end())
-        yield from goes_on(world, job, place, hub, world.whole(job).asked.total())
+    first = world.start(place, job)
+    time.sleep(draw.uniform(0, world.whole(job).seconds))
+    for process in (world.start(place, job, second=True), first):
+        yield from find_bad_end(*process.end())
+    yield from goes_on(world, job, place, world.whole(job).asked.total())
 
 
 class _Pickled:

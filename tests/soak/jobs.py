@@ -35,7 +35,6 @@ class Job:
         then: a command that reads what was made, where that is in caches.
         made: globs of the files that are the same however it was disturbed.
         fresh: it reads the environment at import, as what writes the caches of Hugging Face does.
-        hub: it writes to a Hub.
         data: the benchmark whose sample is copied to the folder `data`.
     """
 
@@ -45,7 +44,6 @@ class Job:
     then: tuple[str, ...] = ()
     made: tuple[str, ...] = STAGES
     fresh: bool = False
-    hub: bool = False
     data: str = ""
 
     @property
@@ -61,7 +59,6 @@ _RUNS = {
     "omnieval": ("omnieval", "all", "--limit", "3"),
 }
 _WHOLE = ("out/**/*",)
-_PUSH = ("push", "quadrag-test", "--benchmark", "rgb", *SAMPLE, "--accept-licence", "--yes")
 
 
 def _list() -> list[Job]:
@@ -85,7 +82,6 @@ def _list() -> list[Job]:
         *found,
         Job("kg build", ("kg", "build", "data", "out/kg.sqlite"), made=_WHOLE, data="crag"),
         Job("export", export, made=_WHOLE, fresh=True),
-        Job("push", _PUSH, made=(), fresh=True, hub=True),
     ]
 
 

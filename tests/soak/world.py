@@ -16,11 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from chat_server import ChatServer
-from hub_server import HubServer
 from jobs import Job, reply
 from warm import LARGE, Run, Warm
 
-TOKEN = "hf_" + "secret" * 5
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls
@@ -114,7 +112,7 @@ class World:
         self.server.stop()
 
     def start(
-        self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False, **env: str
+        self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False
     ) -> Process:
         """Start a process in a folder; `second` may work beside another."""
         kind = f"{'large' if job.fresh else 'quadrag'} {second}"
@@ -122,17 +120,15 @@ class World:
             folder = self.root / "parents" / kind
             folder.mkdir(parents=True)
             self._parents[kind] = Warm(LARGE if job.fresh else QUADRAG, RUN, folder, os.environ)
-        env = {"QUADRAG_CACHE": str(place / "cache"), "HF_HOME": str(place / "hf"), "COLUMNS": "80", **env}
+        env = {"QUADRAG_CACHE": str(place / "cache"), "HF_HOME": str(place / "hf"), "COLUMNS": "80"}
         said = self.root / "said" / str(next(self._numbers))
         models = {"llm": f"{self.server.url}#m", "maker": f"{self.server.url}#maker"}
         words = [word.format_map(models) for word in command or job.command]
         return Process(self._parents[kind].start(str(place), env, self.plant + before, words, str(said)), said)
 
-    def run(
-        self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", **env: str
-    ) -> tuple[int, str]:
+    def run(self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "") -> tuple[int, str]:
         """Run a process to its end; see `Process.end`."""
-        return self.start(place, job, command, before, **env).end()
+        return self.start(place, job, command, before).end()
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
@@ -151,17 +147,17 @@ class World:
         """Return what a job comes to undisturbed; it is run once."""
         if job.name not in self._whole:
             place = self.root / "whole" / job.name
-            with self.undisturbed(), hub_of(job) as hub:
+            with self.undisturbed():
                 self._prepare(place, job)
                 done = place.with_name(f"{job.name} done")
                 shutil.copytree(place, done)
                 self.server.bodies.clear()
                 started = time.perf_counter()
-                code, said = self.run(done, job, before=_COUNT, **env_of(hub))
+                code, said = self.run(done, job, before=_COUNT)
                 seconds = time.perf_counter() - started
                 assert code == 0, f"{job.name}: {said}"
                 asked, moments = self.asked(), int((done / "events.txt").read_text())
-                self._whole[job.name] = Whole(self.result(done, job, hub), asked, moments, seconds, done)
+                self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds, done)
             assert self._whole[job.name].files, f"{job.name} makes nothing"
         return self._whole[job.name]
 
@@ -189,8 +185,8 @@ class World:
             code, said = self.run(place, job, job.before)
             assert code == 0, f"{job.name}: {said}"
 
-    def result(self, place: Path, job: Job, hub: HubServer | None = None) -> dict[str, str]:
-        """Return the sha256 of each file that a job has made, and of what is on the Hub."""
+    def result(self, place: Path, job: Job) -> dict[str, str]:
+        """Return the sha256 of each file that a job has made."""
         if job.then:
             shutil.rmtree(place / "out", ignore_errors=True)
             with self.undisturbed():
@@ -198,28 +194,7 @@ class World:
             if code:
                 return {"what reads it": said}
         paths = [path for pattern in job.made for path in place.glob(pattern) if path.is_file()]
-        found = {path.relative_to(place).as_posix(): sha256(path.read_bytes()) for path in paths if path.name[0] != "."}
-        for (_, name), repo in hub.repos.items() if hub else ():
-            found |= {f"{name}/{path}": sha256(content) for path, content in repo.files.items()}
-        return found
-
-
-@contextmanager
-def hub_of(job: Job) -> Iterator[HubServer | None]:
-    """Yield a Hub for a job that writes to one."""
-    if not job.hub:
-        yield None
-        return
-    with HubServer({TOKEN: {"name": "ann", "orgs": {"quadrag-test": "write"}}}) as hub:
-        yield hub
-
-
-def env_of(hub: HubServer | None) -> dict[str, str]:
-    """Return the environment that leads to a Hub."""
-    if hub is None:
-        return {}
-    told = {name: value or "" for name, value in hub.environment(TOKEN).items()}
-    return {**told, "HF_HUB_OFFLINE": "0", "HF_EVALUATE_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0"}
+        return {path.relative_to(place).as_posix(): sha256(path.read_bytes()) for path in paths if path.name[0] != "."}
 
 
 def sha256(content: Any) -> str:

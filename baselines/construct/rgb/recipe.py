@@ -16,7 +16,6 @@ from typing import Any
 from quadrag.records import write_jsonl
 
 from ..asking import ask, load_prompts, text_of, texts_of
-from ..cloze import clozes
 from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
@@ -32,17 +31,14 @@ KINDS = {"base": ("", "_refine"), "int": ("_int",), "fact": ("_fact",)}
 def steps(given: Given) -> Sequence[Step]:
     """Return the steps; see the module."""
     corpus = Corpus(given.corpus, CHUNK)
-    by_rule = given.maker.by_rule
-    made: list[Step] = [
-        Each("question", _question_by_rule if by_rule else _question, asks=2),
+    return [
+        Each("question", _question, asks=2),
         Each("passages", lambda row: _passages(row, corpus)),
         Whole("duplicates", _without_duplicates),
-        Each("integration", _integration_by_rule if by_rule else _integration, asks=2, makes=2),
+        Each("integration", _integration, asks=2, makes=2),
         Each("integration-passages", lambda row: _second_passages(row, corpus)),
+        Each("counterfactual", _counterfactual, asks=4),
     ]
-    if by_rule:
-        return [*made, Whole("counterfactual", _counterfactual_by_rule)]
-    return [*made, Each("counterfactual", _counterfactual, asks=4)]
 
 
 def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
@@ -91,13 +87,6 @@ def _question(row: Row) -> Work:
     if made is None:
         raise Drop("no event")
     return [_held(row, made)]
-
-
-def _question_by_rule(row: Row) -> list[Row]:
-    for one in clozes(row["text"], row["language"]):
-        made = {"event": row["title"], "question": one.question, "answer": [one.answer], "passage": one.sentence}
-        return [_held(row, made)]
-    raise Drop("no sentence to ask about")
 
 
 def _held(row: Row, made: Row) -> Row:
@@ -155,16 +144,6 @@ def _integration(row: Row) -> Work:
     return [row, _widened(row, made)]
 
 
-def _integration_by_rule(row: Row) -> list[Row]:
-    for one in clozes(row["text"], row["language"]):
-        if one.sentence in row["passage"] or stands_in(one.answer, row["answer"][0]):
-            continue
-        joined = f"{row['question']} {one.question.partition('：' if row['language'] == 'zh' else ': ')[2]}"
-        made = {"question": joined, "second_passage": one.sentence, "second_answer": [one.answer]}
-        return [row, _widened(row, made)]
-    return [row, {"id": row["id"], "dropped": "integration: no second sentence to ask about"}]
-
-
 def _widened(row: Row, made: Row) -> Row:
     answers = [answer for answer in made["second_answer"] if stands_in(answer, made["second_passage"])]
     both = [*row["answer"], *answers]
@@ -207,27 +186,6 @@ def _counterfactual(row: Row) -> Work:
         return [row, falsify(row, fake)]
     except Drop as why:
         return [row, {"id": row["id"], "dropped": f"counterfactual: {why}"}]
-
-
-def _counterfactual_by_rule(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    """Take the answer of another question as the false one; nobody is asked whether the true one is known."""
-    base = [row for row in rows if row["kind"] == "base"]
-    kept, dropped = list(rows), []
-    for at, row in enumerate(base):
-        others = (other["answer"][0] for other in base[at + 1 :] + base[:at] if other["language"] == row["language"])
-        fake = next((one for one in others if _form(one) == _form(row["answer"][0]) and one not in row["answer"]), None)
-        try:
-            if fake is None:
-                raise Drop("no other answer of its form")
-            kept.append(falsify(row, fake))
-        except Drop as why:
-            dropped.append((row, f"counterfactual: {why}"))
-    return kept, dropped
-
-
-def _form(answer: str) -> str:
-    """Return what is alike in answers of one form: digits as one sign, letters as another, other marks as they are."""
-    return re.sub(r"a+", "a", re.sub(r"[^\W\d_]", "a", re.sub(r"\d+(?:[.,]\d+)*", "0", answer)))
 
 
 def falsify(row: Row, fake: str) -> Row:

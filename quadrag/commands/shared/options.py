@@ -189,7 +189,7 @@ def form(parser: argparse.ArgumentParser) -> None:
     """Add the options of the form in which results are printed."""
     parser.add_argument(
         "--format",
-        choices=("table", "line", "json"),
+        choices=("table", "json"),
         default="table",
         help="line: for logs, a line a metric with value, interval, n and signature, alike in all languages "
         "(default: table)",

@@ -107,7 +107,7 @@ def print_results(
     arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
 ) -> None:
     """Print what runs came to in the form that was asked for; as JSON those of several benchmarks are a list."""
-    from quadrag.baselines.report.plain import describe_results, list_lines, list_warnings
+    from quadrag.baselines.report.plain import describe_results
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
     from quadrag.records import dumps
@@ -115,17 +115,13 @@ def print_results(
     profiles = options.profiles(arguments)
     if arguments.format == "table":
         print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
-    elif arguments.format == "json":
+    else:
         groups = [
             [result for result in results if result.run.inputs.benchmark == name]
             for name in dict.fromkeys(result.run.inputs.benchmark for result in results)
         ]
         described = [describe_results(group, profiles, folder) for group in groups]
         write(dumps(described if len(described) > 1 else described[0]), file=stdout)
-    else:
-        write(*list_lines(results, profiles[0]), file=stdout)
-        for line in list_warnings(results, profiles[0]):
-            tell(arguments, one_line(line), to=sys.stderr)
 
 
 def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) -> None:

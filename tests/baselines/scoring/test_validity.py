@@ -283,7 +283,7 @@ def test_code_2_wins(tmp_path, capsys):
 
 def test_an_invalid_run_is_no_result_on_the_hub(tmp_path):
     from quadrag.errors import QuadragError
-    from quadrag.hub.results.plan import plan_results
+    from quadrag.hub.results import plan_results
 
     with ChatServer(models=["o/m"], text="") as model:
         assert run(tmp_path, REJECTION, "--llm", f"{model.url}#o/m") == 3

@@ -43,8 +43,6 @@ def test_what_is_there_is_read(command: Any, tmp_path: Path) -> None:
     scores = [(tmp_path / name / "scores.json").read_bytes() for name in ("prepared", "a folder", "the sample")]
     assert scores[0] == scores[1] == scores[2]
     assert (tmp_path / "w" / "scores.json").read_bytes() == (tmp_path / "an index" / "scores.json").read_bytes()
-    counted = command("list", "rgb", "--statistics")
-    assert counted.returncode == 0 and "en_refine.json" in counted.stdout
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ import shutil
 import pytest
 from altered_runs import alter
 from chat_server import ChatServer
-from result_runs import MODEL
 
 from quadrag import catalogue
 from quadrag.cli import main
 from quadrag.data import builders
 from quadrag.data.files import sample_dir
-from quadrag.hub.export.repository import Exported, export
+from quadrag.hub.export import Exported, export
+
+MODEL = "ann/model"
 
 
 @pytest.fixture(scope="session")
