@@ -20,7 +20,7 @@ from ..scoring.judging import refuse_idle_models
 from ..systems.rag.system import RAG
 from .finished import run_folders
 from .folder import find_fresh
-from .pipeline import Session
+from .pipeline import Session, require_entity_llm
 from .recipe import Runs, note_options, plan_runs, read_recipe, select_settings
 from .request import CallRequest, RunRequest, make_task
 from .session import check_served, open_session
@@ -247,6 +247,7 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> tuple[Runs,
                 finder = benchmark.finder(one)
                 if finder is not None:
                     finder.close()
+            require_entity_llm(session.entity_llm, session.system.completer, one)
             ready.append(run)
         except NotReady as error:
             without.setdefault(str(error), []).append(f"{one.config} {one.retriever}")
@@ -270,13 +271,13 @@ def run_demo(name: str, out: Path) -> list[tuple[Path, Result]]:
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
     """
-    session = Session(command=["quadrag", "demo"])
     benchmark = load(name)
+    session = Session(command=["quadrag", "demo"], entity_llm=benchmark.scripted() if benchmark.scripted else None)
     options = {"gold": "test"} if benchmark.corpus and "gold" in benchmark.corpus.options else {}
     results = []
     for config, named in benchmark.campaign(False):
         retriever = named or benchmark.default_retriever
         folder = out / name / name_config_folder(config, retriever, benchmark)
         one = Task(name, config, None, SAMPLE, retriever, benchmark.retrieval, options)
-        results.append((folder, session.run(one, folder)))
+        results.append((folder, session.run(one, folder, alone=False)))
     return results

@@ -17,10 +17,10 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.chat.estimate import Estimate
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Reuse
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
-from quadrag.errors import QuadragError
+from quadrag.errors import NotReady, QuadragError
 from quadrag.provenance import join
 from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
@@ -44,6 +44,19 @@ from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
+
+
+def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, task: Task) -> None:
+    """Refuse a task that asks a model for the entities of its questions where there is none to ask.
+
+    Raises:
+        NotReady: there is none.
+    """
+    if load(task.benchmark).asks_entities(task) and entity_llm is None and answering is None:
+        raise NotReady(
+            f"--retriever {task.retriever} has a model name the entities of the questions, and none is asked here; "
+            "give --entity-llm SPEC, or a retriever without the graph"
+        )
 
 
 @dataclass(slots=True)
@@ -90,6 +103,7 @@ class Session:
             finder = work.benchmark.finder(work.task)
             if finder is not None:
                 stack.callback(finder.close)
+            require_entity_llm(self.entity_llm, self.system.completer, work.task)
             return self._run(work, finder, out)
 
     def _run(self, work: Assignment, finder: Finder | None, out: Path) -> Result:

@@ -122,7 +122,7 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
     """
     from quadrag.baselines.runs.files.logs import find_maker, name_task
     from quadrag.data.files import SAMPLE
-    from quadrag.data.prepared import find_prepared
+    from quadrag.data.prepare import find_prepared
 
     if (maker := find_maker(file)) is None:
         return None
