@@ -10,7 +10,6 @@ Hub script is published as one; hence its length.
 import ast
 import bz2
 import contextlib
-import functools
 import hashlib
 import io
 import itertools
@@ -146,14 +145,7 @@ class CragConfig(datasets.BuilderConfig):
         self.private_file = private_file
 
     def validate(self):
-        """Check name and options; `load_dataset` sets them on a copy, past the constructor.
-
-        Raises:
-            ValueError: the name or the release is unknown, or there is no such private file.
-        """
-        known = [config.name for config in Crag.BUILDER_CONFIGS]
-        if self.name not in known:
-            raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
+        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
         if self.release not in _PAGES_5:
             raise ValueError(f"release is {self.release!r}; expected 'v5' or 'v4'")
         for path in self.given.values():
@@ -183,32 +175,21 @@ class CragConfig(datasets.BuilderConfig):
         return list(_PAGES_50[self.release]) if self.name == "task_3" else [_PAGES_5[self.release]]
 
     def lacking(self, split, found):
-        """Say what keeps a split from being built.
-
-        Args:
-            split: its name.
-            found: the files there are, name to path.
-
-        Returns:
-            list of str: missing files, that the split is withheld, or that the files hold no row of it; empty when it
-            can be built.
-
-        Raises:
-            ValueError: a file that must be looked into is broken.
-        """
+        """Say what keeps a split from being built, given the files there are by name; ValueError names a broken one."""
         names = self.files_of(split)
         if not names:
             return [f"the split {split} (withheld by the authors: name a file of yours by the option {_PRIVATE})"]
         missing = [name for name in names if name not in found]
         if missing or split == "private":
             return missing
-        states = [(str(found[name]), Path(found[name]).stat()) for name in names]
-        if [state.st_size for _, state in states] == [_FILES[name][0] for name in names]:
+        if [Path(found[name]).stat().st_size for name in names] == [_FILES[name][0] for name in names]:
             return []
-        held = _splits_of(tuple((path, state.st_size, state.st_mtime_ns) for path, state in states), _SPLITS[split])
-        if split in held:
-            return []
-        return [f"rows of {split} in {Path(found[names[0]]).name} (it holds {', '.join(sorted(held))})"]
+        met = set()
+        for where, record in _records(list(dict.fromkeys(str(found[name]) for name in names))):
+            met.add(_split_of(record, where))
+            if split in met:
+                return []
+        return [f"rows of {split} in {Path(found[names[0]]).name} (it holds {', '.join(sorted(met))})"]
 
 
 class Crag(datasets.GeneratorBasedBuilder):
@@ -436,17 +417,6 @@ def _object(line, where):
     if not isinstance(record, dict):
         raise ValueError(f"{where} is a {type(record).__name__}; expected an object")
     return record
-
-
-@functools.lru_cache(maxsize=64)
-def _splits_of(states, number):
-    """Names of the splits met up to the first row of the wanted one: (path, size, time) of the files, its number."""
-    met = set()
-    for where, record in _records(list(dict.fromkeys(path for path, _, _ in states))):
-        met.add(_split_of(record, where))
-        if record.get("split") == number:
-            break
-    return frozenset(met)
 
 
 # --- from records to rows --------------------------------------------------------------------------------------------

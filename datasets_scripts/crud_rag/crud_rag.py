@@ -207,14 +207,7 @@ class CrudRagConfig(datasets.BuilderConfig):
         self.whole = whole
 
     def validate(self):
-        """Check name and options; `load_dataset` sets them on a copy, past the constructor.
-
-        Raises:
-            ValueError: the name is unknown, an option is none of its values, or is given to another config.
-        """
-        known = [config.name for config in CrudRag.BUILDER_CONFIGS]
-        if self.name not in known:
-            raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
+        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
         if self.gold not in (None, *_MERGED):
             raise ValueError(f"gold is {self.gold!r}; expected None, 'test' or 'full'")
         if self.gold is not None and self.name != "corpus":
@@ -250,18 +243,7 @@ class CrudRagConfig(datasets.BuilderConfig):
         return [_TASKS[split].questions]
 
     def lacking(self, split, found):
-        """Say what keeps a split from being built.
-
-        Args:
-            split: its name.
-            found: the files there are, name to path.
-
-        Returns:
-            list of str: missing files, and a task's key missing in its file; empty when the split can be built.
-
-        Raises:
-            ValueError: a file that must be looked into is broken.
-        """
+        """Say what keeps a split from being built, given the files there are by name; ValueError names a broken one."""
         missing = [name for name in self.files_of(split) if name not in found]
         if self.partial:
             first, *_, last = _CORPUS
