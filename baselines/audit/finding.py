@@ -1,12 +1,37 @@
 """A finding: a fault in the data of one question, found by a rule, with its evidence and what a person says of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.records import Key, read_jsonl
+
+_LONGEST = 60  # characters of a text that is shown
+
+
+@lru_cache(maxsize=4096)
+def clean(text: str) -> str:
+    """Return a text in one width, each run of white space as one space."""
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def shorten(text: str, around: str = "") -> str:
+    """Return a text on one line, a long one cut around what is to be seen in it, else behind its beginning."""
+    line = clean(text)
+    at = max(line.lower().find(clean(around).lower()) - _LONGEST // 3, 0) if around else 0
+    cut = line[at : at + _LONGEST]
+    return f"{'…' * (at > 0)}{cut}{'…' * (at + len(cut) < len(line))}"
+
+
+def count_off(places: Sequence[str], total: int | None = None) -> str:
+    """Return which of how many: ``negative[2], negative[5] of 12``; the first three, and how many more."""
+    more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+    return f"{', '.join(places[:3])}{more}" + ("" if total is None else f" of {total}")
+
 
 # What each check finds, as docs/audit.md has it.
 CHECKS = {
@@ -24,48 +49,28 @@ CHECKS = {
 
 
 class Fault(NamedTuple):
-    """What a check found at one place.
+    """What a check found at one place."""
 
-    Attributes:
-        config: of the question.
-        split: of the question.
-        id: the question's.
-        check: the name of the check.
-        evidence: what was found and where, for a person to look at.
-    """
-
-    config: str
-    split: str
-    id: str
-    check: str
-    evidence: str
+    config: str  # of the question
+    split: str  # of the question
+    id: str  # the question's
+    check: str  # the name of the check
+    evidence: str  # what was found and where, for a person to look at
 
 
 @dataclass(slots=True)
 class Finding:
-    """A line of findings.
+    """A line of findings."""
 
-    Attributes:
-        benchmark: its name.
-        config: where it was found first.
-        split: where it was found first.
-        id: the question's.
-        check: the name of the check.
-        question: its beginning; empty where no split that is there has it.
-        evidence: what was found and where.
-        also: further ``config/split`` that hold the question with the same fault.
-        confirmed: what a person says: true, false, or null for nothing yet.
-    """
-
-    benchmark: str
-    config: str
-    split: str
-    id: str
-    check: str
-    question: str
-    evidence: str
-    also: list[str] = field(default_factory=list)
-    confirmed: bool | None = None
+    benchmark: str  # its name
+    config: str  # where it was found first
+    split: str  # where it was found first
+    id: str  # the question's
+    check: str  # the name of the check
+    question: str  # its beginning; empty where no split that is there has it
+    evidence: str  # what was found and where
+    also: list[str] = field(default_factory=list)  # further ``config/split`` that hold the question with the same fault
+    confirmed: bool | None = None  # what a person says: true, false, or null for nothing yet
 
     def as_row(self) -> dict[str, Any]:
         """Return the finding as one line of the file holds it."""
@@ -79,13 +84,7 @@ class Finding:
 
 
 def merge_faults(benchmark: str, faults: Iterable[Fault], asked: Mapping[Key, str]) -> list[Finding]:
-    """Make findings of faults; the same of the same question in several configs or splits is one.
-
-    Args:
-        benchmark: its name.
-        faults: of the benchmark.
-        asked: what is shown of the questions that are there.
-    """
+    """Make findings of faults; the same of the same question in several configs or splits is one."""
     found: dict[tuple[str, ...], Finding] = {}
     for fault in faults:
         config, split, name, check, evidence = fault

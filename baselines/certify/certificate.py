@@ -8,21 +8,24 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
+from quadrag.metric_record import find_verdict
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.stats.agreement import Agreement
 from quadrag.stats.ppi import Rates
 
+from ..core.result import Result
+from ..scoring.validity import discredit
 from ..tables.cells import write_number
 from .asking import read_signature
-from .figures import Figures, Intervals
-from .free import find_free
-from .replies import PROFILE
+from .figures import Figures, Intervals, find_free
+from .verdicts import PROFILE
 
 _FORM = "quadrag certificate 1"
 _NO_KAPPA = 0.1  # as by chance, where it may be 0
@@ -31,32 +34,20 @@ _LITTLE = 0.05  # of the labels: what a judge must be better by
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of a judge.
+    """What is known of a judge."""
 
-    Attributes:
-        form: the form of the file.
-        quadrag: the version that made it.
-        labels: the label set: name, source, sha256 of each file, how many labels, notes.
-        metric: the evaluate module.
-        key: its value that was graded.
-        judge: the model, or what else judged.
-        service: where it was asked.
-        prompts: the digests of the metric's prompt; none of a judge that no prompt was sent to.
-        profile: how its replies were read.
-        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own
-            verdicts; under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how
-            far these and the judge together agree with people, which is what the values of a run rest on.
-    """
-
-    form: str
-    quadrag: str
-    labels: dict[str, Any]
-    metric: str
-    key: str
-    judge: str
-    service: str
-    prompts: list[str]
-    profile: str
+    form: str  # the form of the file
+    quadrag: str  # the version that made it
+    labels: dict[str, Any]  # the label set: name, source, sha256 of each file, how many labels, notes
+    metric: str  # the evaluate module
+    key: str  # its value that was graded
+    judge: str  # the model, or what else judged
+    service: str  # where it was asked
+    prompts: list[str]  # the digests of the metric's prompt; none of a judge that no prompt was sent to
+    profile: str  # how its replies were read
+    # agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own verdicts;
+    # under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how far these and
+    # the judge together agree with people, which is what the values of a run rest on
     figures: dict[str, Any]
 
     def write(self, path: Path) -> None:
@@ -128,7 +119,6 @@ class Certificate:
 
     @property
     def _beside_free(self) -> str:
-        """Say how often people agree with what costs nothing, and whether the judge is worth its price, or worse."""
         if not (free := self.figures.get("free")):
             return ""
         if self.is_worse:
@@ -190,7 +180,6 @@ def certify(found: Figures) -> Certificate:
 
 
 def _agreed(found: Agreement, intervals: Intervals) -> dict[str, Any]:
-    """Return agreement, kappa and AC1 with their intervals, and of how many items, by the names that they have here."""
     kinds = ("agreement", "kappa", "ac1")
     values = dict(zip(kinds, (found.accuracy, found.kappa, found.ac1), strict=True))
     return {"n": found.n, **values, **{f"{kind}_interval": both for kind, both in zip(kinds, intervals, strict=True)}}
@@ -239,3 +228,42 @@ def write_percent(value: float) -> str:
 
 def _sum(row: Any) -> str:
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
+def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> None:
+    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
+
+    Where a judge's verdicts in one of them are far from what words say, what rests on the same of it in others is
+    marked too: beside each other none is worth more.
+
+    `given`: by the user now; they go before those that are kept with a run.
+    """
+    results = list(results)
+    doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}
+    for result in results:
+        place = f"the certificate kept in {result.folder}"
+        kept = [Certificate.from_row(row, place) for row in result.run.certificates]
+        result.certificates = unique([*given, *kept])
+        for row in result.scores:
+            verdict = find_verdict(row["metric"], row["key"])
+            if is_by_chance(result, verdict):
+                discredit(row)
+            elif (_name_judge(result), verdict) in doubtful:
+                discredit(row, beside=verdict not in chain(*result.run.doubtful_verdicts.values()))
+
+
+def _name_judge(result: Result) -> tuple[Any, ...]:
+    """Name the judge of a run, with where it was asked, what answered to its name, and the prompt of its own."""
+    inputs = result.run.inputs
+    known = (inputs.services, inputs.served_as)
+    asked = [[(role, name) for role, name in sorted(one.items()) if role.startswith("judge")] for one in known]
+    return inputs.judge, *map(tuple, asked), str((inputs.judging or {}).get("prompt", ""))
+
+
+def is_by_chance(result: Result, verdict: str) -> bool:
+    """Whether a run's certificates say that verdicts, as ``truthfulness.accuracy``, agree as by chance with people."""
+    if not (verdict and result.certificates):
+        return False
+    signed = {row["signature"] for row in result.scores if f"{row['metric']}.{row['key']}" == verdict}
+    found = (find_certificate(result.certificates, one) for one in signed)
+    return any(one is not None and one.is_chance for one in found)

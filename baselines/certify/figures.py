@@ -25,11 +25,12 @@ from quadrag.stats.agreement import (
 )
 
 from ..core.benchmark import MetricUse
+from ..scoring.rules import RULE
 from ..scoring.verdicts import Said
 from ..tables.cells import FEW
 from ..tables.names import keep_name
 from .labels import Item, LabelSet
-from .verdicts import Verdicts, list_judged
+from .verdicts import Verdicts, known_verdicts, list_judged, list_judges
 
 _FEWEST = 10  # items of a slice that is shown
 _CORRELATION_DRAWS = 2000
@@ -60,37 +61,23 @@ class Correlation(NamedTuple):
 
 @dataclass(slots=True)
 class Figures:
-    """All that is known of a judge on a label set.
+    """All that is known of a judge on a label set."""
 
-    Attributes:
-        labels: the set.
-        verdicts: of the judge.
-        agreement: over the items with a verdict; None of a ranked set.
-        intervals: of it.
-        pipeline: agreement of rules and judge together, and its intervals; None where no rule decides.
-        table: counts, labels by verdicts.
-        classes: the figures of each class.
-        bias: by slice, length of the answer and, of pairs, position.
-        unreadable: items without a verdict by reason.
-        consistency: the share of items on which all repeats say the same, and of how many; None without repeats.
-        ceiling: how people agree with each other; None where that is not known.
-        correlation: of a ranked set.
-        groups: how many groups the items are of.
-    """
-
-    labels: LabelSet
-    verdicts: Verdicts
-    agreement: Agreement | None = None
-    intervals: Intervals = (None, None, None)
+    labels: LabelSet  # the set
+    verdicts: Verdicts  # of the judge
+    agreement: Agreement | None = None  # over the items with a verdict; None of a ranked set
+    intervals: Intervals = (None, None, None)  # of it
+    # agreement of rules and judge together, and its intervals; None where no rule decides
     pipeline: tuple[Agreement, Intervals] | None = None
-    table: list[list[int]] = field(default_factory=list)
-    classes: list[ClassFigures] = field(default_factory=list)
-    bias: list[Bias] = field(default_factory=list)
-    unreadable: dict[str, int] = field(default_factory=dict)
+    table: list[list[int]] = field(default_factory=list)  # counts, labels by verdicts
+    classes: list[ClassFigures] = field(default_factory=list)  # the figures of each class
+    bias: list[Bias] = field(default_factory=list)  # by slice, length of the answer and, of pairs, position
+    unreadable: dict[str, int] = field(default_factory=dict)  # items without a verdict by reason
+    # the share of items on which all repeats say the same, and of how many; None without repeats
     consistency: tuple[float, int] | None = None
-    ceiling: Agreement | None = None
-    correlation: Correlation | None = None
-    groups: int = 0
+    ceiling: Agreement | None = None  # how people agree with each other; None where that is not known
+    correlation: Correlation | None = None  # of a ranked set
+    groups: int = 0  # how many groups the items are of
 
     @property
     def said(self) -> Said:
@@ -143,7 +130,6 @@ def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
 
 
 def _agree(labels: LabelSet, items: Sequence[Item], said: Sequence[str]) -> tuple[Agreement, Intervals]:
-    """Return how far what was said of items agrees with their labels."""
     given, groups = [item.label for item in items], [item.group or item.id for item in items]
     table = count_pairs(given, said, labels.classes)
     if (n := count_groups(items)) < FEW:
@@ -211,7 +197,6 @@ def _consistency(verdicts: Verdicts) -> tuple[float, int] | None:
 
 
 def _biases(labels: LabelSet, judged: Sequence[Item], said: Sequence[str]) -> list[Bias]:
-    """Measure how far the judge is off in parts of the items; grades without a value are left out."""
     values = labels.grades
     rows = [
         (item, verdict)
@@ -264,3 +249,31 @@ def _correlate(people: list[float], judge: list[float], groups: Sequence[str]) -
     rho, tau = spearmanr(people, judge).statistic, kendalltau(people, judge).statistic
     between = Interval(float(low), float(high)) if len(places) >= FEW else None
     return Correlation(len(people), float(rho), float(tau), between)
+
+
+_CHANCE = 0.05  # mid-p of a paired test
+
+
+class Free(NamedTuple):
+    """The best of what costs nothing."""
+
+    name: str  # in a sentence
+    agreement: float  # how often it is right
+    beaten: bool  # whether the judge is right more often
+    better: bool  # whether it is a rule that is right more often than the judge
+
+
+def find_free(labels: LabelSet, judge: Verdicts) -> Free:
+    """Find what costs nothing and agrees with people most often, on the items on which a judge has a verdict."""
+    items = [item for item in labels.items if judge.given.get(item.id) is not None]
+    ((commonest, count),) = Counter(item.label for item in items).most_common(1)
+    best = f"always saying {commonest}", count, Verdicts("", dict.fromkeys((item.id for item in items), commonest))
+    for name in () if judge.judge.startswith(RULE) else list_judges(labels):
+        if name.startswith(RULE):
+            said = known_verdicts(labels, name)
+            count = sum(said.given[item.id] == item.label for item in items)
+            best = max(best, (f"the free rule {name.removeprefix(RULE)}", count, said), key=lambda one: one[1])
+    against = compare(labels, judge, best[2])
+    apart, gain = against.test.mid_p < _CHANCE, against.first_only - against.second_only
+    is_rule = best[2].judge.startswith(RULE)
+    return Free(best[0], best[1] / len(items), apart and gain > 0, apart and gain < 0 and is_rule)

@@ -11,11 +11,88 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from quadrag.errors import QuadragError
+from quadrag import catalogue
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.metric_record import metric_record
 from quadrag.reading import parse_json
 from quadrag.sheet import ANNOTATOR, Line, Sheet, join_people, read_sheet, write_sheet
 
-from .grades import PAIRS, Graded
+PAIRS = {"-1": -1.0, "0": 0.0, "1": 1.0}  # which of two answers is better: the first, neither, the second
+# How people write grades that are words; what says only that an answer is good is no answer to another question.
+_SPELLED = {
+    "yes": "y true 1 是",
+    "no": "n false 0 否 不是",
+    "right": "yes y true 1 correct 对 正确 是",
+    "wrong": "no n false 0 incorrect 错 错误 不对 否 不是",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """A value that is graded."""
+
+    metric: str  # the evaluate module
+    key: str  # of its result
+    grades: Mapping[str, float | None]  # what may be said of an answer, with its value
+
+    @property
+    def name(self) -> str:
+        """What `--metric` calls it: the metric alone where it has one such key."""
+        return self.metric if len(_keys(self.metric)) == 1 else f"{self.metric}.{self.key}"
+
+    @property
+    def asks(self) -> str:
+        """What a person who grades an answer is asked."""
+        return metric_record(self.metric).key(self.key).asks
+
+    @property
+    def spelled(self) -> str:
+        """What a person may write, as a message says it: right or wrong (对 or 错)."""
+        chinese = [next(filter(_is_chinese, _SPELLED.get(one, "").split()), "") for one in self.grades]
+        return " or ".join(self.grades) + (f" ({' or '.join(chinese)})" if all(chinese) else "")
+
+    def read(self, text: str) -> str | None:
+        """Return the grade that a text is, in any of its spellings and letter cases; None where it is none."""
+        said = text.strip().casefold()
+        return next((one for one in self.grades if said in (one.casefold(), *_SPELLED.get(one, "").split())), None)
+
+
+def find_graded(name: str) -> Graded:
+    """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for.
+
+    Raises:
+        QuadragError: no metric has the name, or nobody grades it, or several of its values are graded.
+    """
+    module, _, key = name.partition(".")
+    module = catalogue.metric_name(module)
+    keys = _keys(module)
+    if not keys:
+        raise QuadragError(f"{module} asks no judge for a grade; expected one of {', '.join(_names())}")
+    if not key and len(keys) > 1:
+        raise QuadragError(f"{module} has several graded values; expected {' or '.join(f'{module}.{k}' for k in keys)}")
+    if key and key not in keys:
+        raise unknown_name(f"graded value of {module}", key, keys)
+    key = key or next(iter(keys))
+    return Graded(module, key, dict(keys[key]))
+
+
+def _is_chinese(word: str) -> bool:
+    return not word.isascii()
+
+
+def _keys(module: str) -> dict[str, Mapping[str, float | None]]:
+    return {name: key.grades for name, key in metric_record(module).keys.items() if key.grades}
+
+
+def _names() -> list[str]:
+    found = {name: _keys(name) for name in catalogue.metrics()}
+    return [name if len(keys) == 1 else f"{name}.{key}" for name, keys in found.items() for key in keys]
+
+
+def graded_keys() -> list[str]:
+    """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
+    return [f"{name}.{key}" for name in catalogue.metrics() for key in _keys(name)]
+
 
 _SEED = "certify-judge"
 _PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
@@ -23,64 +100,39 @@ _PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer that people labelled.
+    """An answer that people labelled."""
 
-    Attributes:
-        id: unique in its set.
-        label: the grade that people gave, or a number where the set is ranked.
-        question: what was asked.
-        answer: what was answered.
-        other: a second answer, where the label says which of the two is better.
-        golds: accepted answers.
-        passages: what the answer was to be made from.
-        group: items of one group are drawn together for an interval.
-        slices: groups that the judge may treat unlike, by what groups them: ``system``.
-        votes: what each of several people said, None where one said nothing.
-    """
-
-    id: str
-    label: str
-    question: str = ""
-    answer: str = ""
-    other: str | None = None
-    golds: tuple[str, ...] = ()
-    passages: tuple[str, ...] = ()
-    group: str = ""
+    id: str  # unique in its set
+    label: str  # the grade that people gave, or a number where the set is ranked
+    question: str = ""  # what was asked
+    answer: str = ""  # what was answered
+    other: str | None = None  # a second answer, where the label says which of the two is better
+    golds: tuple[str, ...] = ()  # accepted answers
+    passages: tuple[str, ...] = ()  # what the answer was to be made from
+    group: str = ""  # items of one group are drawn together for an interval
+    # groups that the judge may treat unlike, by what groups them: ``system``
     slices: Mapping[str, str] = field(default_factory=dict)
-    votes: tuple[str | None, ...] = ()
+    votes: tuple[str | None, ...] = ()  # what each of several people said, None where one said nothing
 
 
 @dataclass(slots=True)
 class LabelSet:
-    """Items of one source.
+    """Items of one source."""
 
-    Attributes:
-        name: what it is called.
-        graded: what people graded.
-        items: in the order of the source.
-        files: the sha256 of each file by its name.
-        source: where it comes from and under which licence; "" of a file of the user's own.
-        notes: what a reader of its figures must know.
-        recorded: verdicts that the source has of judges, by judge and id; None where one cannot be read.
-        pairs: an item is two answers, and its label the better one.
-        ranked: labels are numbers, and agreement is a correlation of ranks.
-        split: what people said of items that were left out since no answer has the most.
-        groups: what a group is, as ``question``.
-        left: the ids of items that are not looked at, of a first look.
-    """
-
-    name: str
-    graded: Graded
-    items: list[Item]
-    files: dict[str, str]
-    source: str = ""
-    notes: list[str] = field(default_factory=list)
+    name: str  # what it is called
+    graded: Graded  # what people graded
+    items: list[Item]  # in the order of the source
+    files: dict[str, str]  # the sha256 of each file by its name
+    source: str = ""  # where it comes from and under which licence; "" of a file of the user's own
+    notes: list[str] = field(default_factory=list)  # what a reader of its figures must know
+    # verdicts that the source has of judges, by judge and id; None where one cannot be read
     recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
-    pairs: bool = False
-    ranked: bool = False
+    pairs: bool = False  # an item is two answers, and its label the better one
+    ranked: bool = False  # labels are numbers, and agreement is a correlation of ranks
+    # what people said of items that were left out since no answer has the most
     split: list[tuple[str | None, ...]] = field(default_factory=list)
-    groups: str = "group"
-    left: frozenset[str] = frozenset()
+    groups: str = "group"  # what a group is, as ``question``
+    left: frozenset[str] = frozenset()  # the ids of items that are not looked at, of a first look
 
     def draw(self, n: int) -> "LabelSet":
         """Return n of the items, drawn by a fixed seed, in their order; those of a larger n hold those of a smaller."""
@@ -205,11 +257,6 @@ def _item(line: Line, name: str, label: str, votes: tuple[str | None, ...]) -> I
 
 
 def _grade(line: Line, column: str, graded: Graded) -> str:
-    """Read a grade.
-
-    Raises:
-        QuadragError: the cell holds none.
-    """
     text = line.row.get(column, "")
     found = graded.read(text)
     if found is None:
@@ -219,13 +266,11 @@ def _grade(line: Line, column: str, graded: Graded) -> str:
 
 
 def _most(votes: Sequence[str | None]) -> str | None:
-    """Return what most people said; None where no answer has the most."""
     counts = Counter(vote for vote in votes if vote).most_common(2)
     return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
 
 
 def _name_groups(labels: LabelSet, sheet: Sheet) -> None:
-    """Group items by the column, else by their question where questions repeat."""
     if "group" in sheet.columns:
         return
     questions = Counter(item.question for item in labels.items if item.question.strip())

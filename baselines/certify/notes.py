@@ -49,7 +49,6 @@ def _list_given(results: Sequence[Result]) -> list[Certificate]:
 
 
 def _judge_lines(one: Certificate) -> Iterator[Line]:
-    """Yield the line of a judge and, where rules decide some items, that of rules and judge together."""
     name = f"{keep_name(one.judge)}, {one.labels['name']}"
     yield Line(name, _judge_cells(one.figures))
     if pipeline := one.figures.get("pipeline"):
@@ -87,7 +86,6 @@ def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
 
 
 def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield of each judge without a certificate, of all its runs at once, what it judged and how to begin with it."""
     found: dict[str, tuple[dict[str, None], list[Result]]] = {}
     for result in results:
         for row in _find_judged(result, profile):
@@ -131,7 +129,6 @@ def _select_judged(result: Result, profile: str) -> list[dict[str, Any]]:
 
 
 def _tell_unchecked(results: Sequence[Result], profile: str) -> str:
-    """Say of which runs words alone cannot check a judge, as they find so few answers right; "" where they can."""
     counts = []
     for result in results:
         named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in _find_judged(result, profile))
@@ -143,7 +140,6 @@ def _tell_unchecked(results: Sequence[Result], profile: str) -> str:
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:
-    """Yield of each certificate that stands for no judge of these runs why it is not used."""
     signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
     judges = dict.fromkeys(read_signature(one)["judge"] for one in signatures)
     for one in _list_given(results):

@@ -14,8 +14,7 @@ from ..tables.cells import ALIKE, FEW, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name
 from .certificate import round_two
-from .corrected import Corrected
-from .draw import Sheet
+from .corrected import Corrected, Sheet
 from .figures import Against, Figures, Intervals
 from .labels import LabelSet
 from .notes import IN_PERCENT
@@ -108,7 +107,6 @@ def _intervals(found: Sequence[Figures]) -> str:
 
 
 def _about(one: Figures) -> list[str]:
-    """Say of a judge what could not be read, whether it says the same again, and what it took."""
     name = keep_name(one.verdicts.judge)
     notes: list[str] = []
     if one.said.is_alike:

@@ -59,10 +59,8 @@ def tell_calls(spent: Mapping[str, Any] | None, currency: str, by_rule: str) -> 
 def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
     """Return the README of a dataset.
 
-    Args:
-        record: what ``construct.json`` says.
-        languages: of its documents.
-        by_rule: what its questions are where no model made them.
+    `record`: what ``construct.json`` says.
+    `by_rule`: what its questions are where no model made them.
     """
     recipe, model, licence = record["recipe"], record["model"], record["licence"]
     most = max(record["splits"].values())

@@ -34,27 +34,18 @@ STAGES = "stages"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be made of what.
+    """What is to be made of what."""
 
-    Attributes:
-        recipe: a benchmark's name.
-        documents: folder of one's own documents.
-        out: folder of the dataset.
-        model: what makes it, as the card names it.
-        limit: how many documents questions are made from, drawn by the seed; all of them when None.
-        licence: of the documents, for the card.
-    """
-
-    recipe: str
-    documents: Path
-    out: Path
-    model: str
-    limit: int | None = None
+    recipe: str  # a benchmark's name
+    documents: Path  # folder of one's own documents
+    out: Path  # folder of the dataset
+    model: str  # what makes it, as the card names it
+    limit: int | None = None  # how many documents questions are made from, drawn by the seed; all of them when None
     seed: int = 2333
     topics: Path | None = None
     table: Path | None = None
     templates: Path | None = None
-    licence: str | None = None
+    licence: str | None = None  # of the documents, for the card
 
 
 @dataclass
@@ -137,7 +128,6 @@ def clean(recipe: Recipe) -> list[Step]:
 
 
 def _draw(given: Given, limit: int | None) -> list[Row]:
-    """Return the documents that questions are made from, in the corpus's order."""
     if limit is None or limit >= len(given.corpus):
         return list(given.corpus)
     return [given.corpus[at] for at in sorted(given.draw("documents").sample(range(len(given.corpus)), limit))]
@@ -149,7 +139,6 @@ def _describe(request: Request) -> dict[str, Any]:
 
 
 def _name(path: Path) -> dict[str, str]:
-    """Name a file by what it holds: in another place it is the same."""
     try:
         return {"file": path.name, "sha256": sha256(path)}
     except OSError as error:
@@ -164,7 +153,6 @@ def _sum(documents: Sequence[Row]) -> str:
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
-    """Take a folder that is empty, or that the same request began."""
     record = out / OWN_RECORD
     if record.is_file():
         before = parse_json(record.read_bytes(), record)

@@ -149,12 +149,9 @@ def run_steps(
 ) -> tuple[list[Row], list[Stage]]:
     """Run steps one after the other.
 
-    Args:
-        steps: in their order.
-        rows: what the first begins with; each has an ``id``.
-        maker: what they ask.
-        folder: where the file of each step goes, as ``01-NAME.jsonl``: its rows, and with ``dropped`` those let go.
-        first: the number of the first step's file.
+    `steps`: in their order.
+    `rows`: what the first begins with; each has an ``id``.
+    `folder`: where the file of each step goes, as ``01-NAME.jsonl``: its rows, and with ``dropped`` those let go.
 
     Returns:
         The rows of the last step, and what became of the rows of each.

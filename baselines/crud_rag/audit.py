@@ -8,9 +8,8 @@ from quadrag.records import Question
 
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions
-from ..audit.finding import Fault
+from ..audit.finding import Fault, count_off
 from ..audit.overlap import near_duplicates
-from ..audit.text import count_off
 
 
 class _News(NamedTuple):
@@ -37,7 +36,6 @@ def _golds(question: Question) -> Golds:
 
 
 def _near_duplicates(audited: Audited) -> Iterator[Fault]:
-    """Yield the questions of whose gold articles other reports stand in the corpus, which no one counts as relevant."""
     articles: dict[str, str] = {}
     for part in audited.parts:
         for row in audited.rows(part.config, part.split):

@@ -8,8 +8,7 @@ from quadrag.records import Question
 
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions, held
-from ..audit.finding import Fault
-from ..audit.text import count_off, shorten
+from ..audit.finding import Fault, count_off, shorten
 
 SHORT = 2  # characters, of which substring matching finds some anywhere
 NAME = "rgb"
@@ -52,7 +51,6 @@ def _faults(row: Mapping[str, Any], language: str) -> Iterator[tuple[str, str]]:
 
 
 def _short_answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the questions with a short accepted answer, and among how many others' negatives it stands by chance."""
     noise = ["\n".join(row["negative"]).lower() for row in rows]
     for at, row in enumerate(rows):
         found = []
@@ -65,7 +63,6 @@ def _short_answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
 
 
 def _positives(positive: Sequence[Any]) -> Iterator[tuple[str, str]]:
-    """Yield place and text of the positives; of information integration they stand in a list for each aspect."""
     for at, texts in enumerate(positive):
         if isinstance(texts, str):
             yield f"positive[{at}]", texts

@@ -86,13 +86,11 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
 
 
 def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> str:
-    """Say which of our metrics the paper's heads stand for."""
     ours = [f"{place[-1]} without documents" if place[2] == NONE else place[-1] for place in places]
     return f"Columns: {'; '.join(f'{head} = {name}' for head, name in zip(heads, ours, strict=True))}."
 
 
 def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
-    """Find the places of one model's scores in the paper's tables, by profile and place."""
     scores: dict[tuple[str, Place], Row] = {}
     for result in results:
         for row in result.scores:
@@ -129,7 +127,6 @@ def _our_lines(
     rows: dict[str, list[Place]],
     profiles: Sequence[str],
 ) -> list[tuple[str, list[Line]]]:
-    """Make one model's lines of each language's row, or of both, beside the label of the printed one that is theirs."""
     by_phrase, lacking = find_by_phrase(ours), {"not_run": "no judge", "interval": None}
     shown = [{**row, **lacking} if place_of(row) in by_phrase else row for row in ours]
     found = []

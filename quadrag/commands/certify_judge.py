@@ -2,10 +2,9 @@
 
 LABELS is a known label set (quadrag certify-judge --list), fetched from its
 authors and verified, or a CSV file with `id` and `label`, and where there are
-any `question`, `answer`, `gold`, `passages`, `group`, `system`. Exports of
-Label Studio and Argilla are read too. The judge is a model, or a CSV file of
-its verdicts with `id` and `verdict`. Without a judge those are measured that
-need no model: recorded ones, and rules.
+any `question`, `answer`, `gold`, `passages`, `group`, `system`. The judge is a
+model, or a CSV file of its verdicts with `id` and `verdict`. Without a judge
+those are measured that need no model: recorded ones, and rules.
 
 With --injections a live judge is shown a hundred hostile texts in ten families,
 and the share of them that turn its verdict is printed, by family and by prompt.
@@ -111,7 +110,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> None:
-    """Print whether a judge is worth asking, or that nobody knows."""
     from quadrag.baselines.certify.figures import tell_few
 
     few = tell_few(certificate.figures["groups"])
@@ -119,7 +117,6 @@ def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> No
 
 
 def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
-    """Print a sentence in lines that the window holds."""
     from quadrag.baselines.tables.language import speak
     from quadrag.wrapping import wrap
 
@@ -128,7 +125,6 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
 
 
 def _inject(arguments: argparse.Namespace) -> int:
-    """Show a judge the hostile texts, and print how many of them turn its verdict."""
     from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
     from quadrag.baselines.certify.verdicts import is_known
     from quadrag.baselines.tables.draw import print_grids
@@ -153,11 +149,6 @@ def _inject(arguments: argparse.Namespace) -> int:
 
 
 def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool:
-    """Say of a judge that it said too little that can be read, or of too few questions: figures would say nothing.
-
-    Raises:
-        QuadragError: what a judge said is of labels of one class alone.
-    """
     from quadrag.baselines.certify.figures import count_groups, tell_few
     from quadrag.baselines.certify.labels import check_classes
     from quadrag.baselines.certify.verdicts import list_judged
@@ -182,14 +173,12 @@ def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool
 
 
 def _end(arguments: argparse.Namespace) -> int:
-    """Say where the certificate is."""
     if arguments.out:
         write(arguments.out)
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what would do nothing."""
     if len(arguments.judge) > 1:
         raise QuadragError("--judge names several; one is certified at a time, test another with --against")
     if arguments.judge and arguments.verdicts:
@@ -209,7 +198,6 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    """Yield the verdicts of the judges in their order: the last is the one that is tested against."""
     from quadrag.baselines.certify.verdicts import is_known, read_verdicts
 
     asked = 0
@@ -225,7 +213,6 @@ def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
 
 
 def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> Any:
-    """Return the verdicts of a judge by its spec, and its place among those that are asked."""
     from quadrag.baselines.certify.asking import ask_judge, check_askable
     from quadrag.baselines.certify.verdicts import is_known, known_verdicts
 
@@ -238,9 +225,8 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> A
 
 @contextmanager
 def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
-    """Open a live judge as a run of a benchmark with the metric opens it."""
     from quadrag.baselines.certify.asking import find_benchmark
-    from quadrag.baselines.certify.grades import find_graded
+    from quadrag.baselines.certify.labels import find_graded
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.commands.shared.session import call_request

@@ -63,7 +63,6 @@ def steps(given: Given) -> Sequence[Step]:
 
 
 def _questions(row: Row, given: Given) -> list[Row]:
-    """Fill a template in, as often from each bucket, and say why not with what else was drawn."""
     template, sheet = row["template"], row["sheet"]
     found: dict[str, list[Row]] = {bucket: [] for bucket in BUCKETS}
     dropped: list[Row] = []
@@ -120,7 +119,6 @@ def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str
 
 
 def _pages(row: Row, corpus: Corpus, given: Given) -> list[Row]:
-    """Search the pages of a question, each with the sentence of it that is most like the question."""
     pages = []
     for document, passage in corpus.find(row["query"], PAGES):
         shown = best_sentence(row["query"], [Passage("", "", passage.text)], "en")

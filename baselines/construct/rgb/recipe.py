@@ -75,7 +75,6 @@ def _line(at: int, row: Row) -> dict[str, Any]:
 
 
 def _question(row: Row) -> Work:
-    """Have a question asked of an article; it is dropped where it has no event, or what was made does not hold."""
 
     def read(found: Any) -> dict[str, Any] | None:
         if found["event"] is None:
@@ -90,7 +89,6 @@ def _question(row: Row) -> Work:
 
 
 def _held(row: Row, made: Row) -> Row:
-    """Return a question as a row, every form of its answer that the article has not left out."""
     answers = [answer for answer in dict.fromkeys(made["answer"]) if stands_in(answer, row["text"])]
     if not answers or not any(stands_in(answer, made["passage"]) for answer in answers):
         raise Drop("answer is not in the source")
@@ -104,7 +102,6 @@ def _held(row: Row, made: Row) -> Row:
 
 
 def _passages(row: Row, corpus: Corpus) -> list[Row]:
-    """Part what is found with the question into passages with the answer and without."""
     positive, negative = _parted(row["question"], row["answer"], corpus)
     if row["passage"] not in "\n".join(positive):
         positive = [row["passage"], *positive]
@@ -156,7 +153,6 @@ def _widened(row: Row, made: Row) -> Row:
 
 
 def _second_passages(row: Row, corpus: Corpus) -> list[Row]:
-    """Give a widened question passages for each aspect, and negatives that hold neither answer."""
     if row["kind"] != "int":
         return [row]
     first, _ = _parted(row["question"], row["answer"], corpus)
@@ -169,7 +165,6 @@ def _second_passages(row: Row, corpus: Corpus) -> list[Row]:
 
 
 def _counterfactual(row: Row) -> Work:
-    """Of a question that the model answers without documents, make passages with a false answer."""
     if row["kind"] != "base":
         return [row]
     language = row["language"]

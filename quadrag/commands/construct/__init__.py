@@ -103,7 +103,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _session(arguments: argparse.Namespace) -> Any:
-    """Return a context that opens what is asked; None of a recipe that asks no model."""
     import contextlib
 
     from quadrag.baselines.runs.request import RunRequest
@@ -118,7 +117,6 @@ def _session(arguments: argparse.Namespace) -> Any:
 
 
 def _estimate(arguments: argparse.Namespace, request: Any) -> None:
-    """Print how often a model will be asked at most."""
     from quadrag.baselines.construct.account import tell_steps
     from quadrag.baselines.construct.construct import estimate
     from quadrag.baselines.tables.draw import print_grids

@@ -32,7 +32,7 @@ from quadrag.records import Passage, Question
 )
 def test_the_address_says_the_contract(spec, contract, posted):
     service = RagService(spec, ledger=None)
-    assert (service.contract, service.spec.urls) == (contract, (posted,))
+    assert (service.contract, service.spec.url) == (contract, posted)
     assert service.parameters == {"contract": contract}
 
 
