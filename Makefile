@@ -56,7 +56,7 @@ test-datasets3: .venv-datasets3/.ready .venv/.demo wheel
 		$(addprefix tests/quadrag/hub/, test_cards.py test_push.py)
 	QUADRAG_EFFORT=ci QUADRAG_OTHER_PYTHON=$(CURDIR)/.venv/bin/python \
 		.venv-datasets3/bin/python $(PYTEST) $(AT_ONCE) -m "not pure" \
-		$(addprefix tests/quadrag/data/, test_prepare.py test_prepared.py test_load_by_name.py test_loading_routes.py) \
+		$(addprefix tests/quadrag/data/, test_prepare.py test_loading_routes.py) \
 		tests/baselines/construct/test_loaded.py
 
 # Models loaded here, dense retrieval with genuine weights, Milvus, faiss, numba, and `transformers serve`; installs torch.

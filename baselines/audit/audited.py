@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.data import files
 from quadrag.data.builders import SAMPLE
-from quadrag.data.prepared import find_prepared
+from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import room
 from quadrag.provenance import Source

@@ -85,9 +85,7 @@ def _note_entities(results: Sequence[Result]) -> list[str]:
     """Say of runs with facts of the graph that their entities were found by another model than the paper's."""
     asked = [result.run for result in results if result.run.found.get("entities")]
     found = ((run.inputs.entity or {"model": run.inputs.llm})["model"] for run in asked)
-    others = any("rules" in run.found["entities"] for run in asked) or not all(
-        _FINDS_ENTITIES in name.lower() for name in found
-    )
+    others = not all(_FINDS_ENTITIES in name.lower() for name in found)
     return (
         ["Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."] if others else []
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from quadrag.catalogue import configs
 
 from ..core.result import Result
-from ..runs.files.makers import Maker, find_maker
+from ..runs.files.logs import Maker, find_maker
 
 Scored = Sequence[tuple[Path, Result]]
 Systems = list[tuple[str, list[Result]]]

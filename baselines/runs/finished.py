@@ -17,7 +17,7 @@ from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.validity import mark_invalid
 from .asked import QUESTIONS, read_asked
-from .files.makers import find_logs
+from .files.logs import find_logs
 from .folder import ANSWERING, STAGES, is_as_written
 
 

@@ -20,7 +20,7 @@ from quadrag.chat.estimate import Estimate
 from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
-from quadrag.errors import QuadragError
+from quadrag.errors import NotReady, QuadragError
 from quadrag.provenance import join
 from quadrag.records import Answer, Key, Passage, jsonl_text
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
@@ -29,7 +29,7 @@ from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
-from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
+from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
@@ -40,11 +40,23 @@ from ..systems.system import Assignment, Completer, System
 from .asked import write_asked
 from .finished import read_result
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
-from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
+
+
+def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, task: Task) -> None:
+    """Refuse a task that asks a model for the entities of its questions where there is none to ask.
+
+    Raises:
+        NotReady: there is none.
+    """
+    if load(task.benchmark).asks_entities(task) and entity_llm is None and answering is None:
+        raise NotReady(
+            f"--retriever {task.retriever} has a model name the entities of the questions, and none is asked here; "
+            "give --entity-llm SPEC, or a retriever without the graph"
+        )
 
 
 @dataclass(slots=True)
@@ -86,12 +98,12 @@ class Session:
         work = self.system.take(load(task.benchmark), task)
         check_judges(work.benchmark, work.task, self.judges)
         if alone:
-            refuse_idle_metrics(self, [(work.benchmark, work.task)])
-            refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])
+            refuse_idle_models(self, [(work.benchmark, work.task)])
         with ExitStack() as stack:
             finder = work.benchmark.finder(work.task)
             if finder is not None:
                 stack.callback(finder.close)
+            require_entity_llm(self.entity_llm, self.system.completer, work.task)
             return self._run(work, finder, out)
 
     def _run(self, work: Assignment, finder: Finder | None, out: Path) -> Result:

@@ -83,8 +83,7 @@ def retrieve(
     if corpus is None:
         shown = task.retriever == load(task.benchmark).supplied
         return {question.key: question.passages if shown else () for question in questions}, {}
-    from ..retrieval.search import Search
-    from ..retrieval.standing import find_or_stand_in
+    from ..retrieval.search import Search, find_or_stand_in
 
     queries = list(dict.fromkeys(question.query for question in questions))
     if estimate is not None:

@@ -68,6 +68,7 @@ class Judging(Protocol):
     """
 
     judges: Sequence[Completer]
+    entity_llm: Completer | None
     dead_judge: str | None
     embed: Embed | None
     reuse: Reuse
@@ -243,18 +244,21 @@ def _list_metrics(measured: Sequence[tuple[Benchmark, Task]]) -> list[MetricUse]
     return [metric for benchmark, task in measured for metric in benchmark.metrics(task.config, task.conditions)]
 
 
-def refuse_idle_metrics(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
-    """Refuse judges, or a sentence embedding, that no metric of these tasks asks.
+def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
+    """Refuse judges, a sentence embedding or a model for entities that none of these tasks asks.
 
     Raises:
         QuadragError: none asks them.
     """
-    metrics = _list_metrics(measured)
+    embedded = any(metric.embedded for metric in _list_metrics(measured))
+    entities = any(benchmark.asks_entities(task) for benchmark, task in measured)
     what = f"{measured[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in measured))}"
     if session.judges and not asks_judge(measured):
         raise QuadragError(f"no metric of {what} asks a judge as it is run here; leave out --judge")
-    if session.embed is not None and not any(metric.embedded for metric in metrics):
+    if session.embed is not None and not embedded:
         raise QuadragError(f"no metric of {what} takes an embedding; leave out --bertscore")
+    if session.entity_llm is not None and not entities:
+        raise QuadragError(f"{what} asks for no entities as it is run here; leave out --entity-llm")
 
 
 def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:

@@ -19,8 +19,6 @@ from quadrag.errors import QuadragError, tell_extra
 from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
 
-from ..retrieval.loading import refuse_faults, watch_loading
-
 _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
 
@@ -115,15 +113,19 @@ class LocalModel(parallel.Travels):
             how: dict[str, Any] = {"trust_remote_code": pins is not None}
             how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
             try:
-                with watch_loading() as faults:
-                    tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-                    model = AutoModelForCausalLM.from_pretrained(self.model, device_map="auto", dtype="auto", **how)
+                tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
+                how |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
+                model, told = AutoModelForCausalLM.from_pretrained(self.model, **how)
             except (OSError, ValueError, ImportError) as error:
                 if pins is None and "trust_remote_code" in str(error):
                     raise refuse_code("model", self.model, folder) from None
                 first = " ".join(str(error).split())[:300]
                 raise QuadragError(f"cannot load local:{self.model} ({first})") from None
-            refuse_faults(f"local:{self.model}", faults)
+            if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
+                raise QuadragError(
+                    f"local:{self.model} was not loaded as it was saved ({', '.join(faults)}), so what it gives is of "
+                    "no use; its files are of another model, or need code of their own (--trust-remote-code)"
+                )
             self._loaded = tokenizer, model.eval()
         return self._loaded
 

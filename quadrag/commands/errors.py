@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.rgb.error_table import tabulate_errors
     from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people
     from quadrag.baselines.runs.finished import read_result
-    from quadrag.baselines.runs.idle import refuse_idle_options
+    from quadrag.baselines.runs.session import refuse_idle
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.language import speak_grids
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         testbed = replace(testbed, published={})
     arguments.benchmark = inputs.benchmark
     request, calls = run_request(arguments), call_request(arguments)
-    refuse_idle_options(request, calls)
+    refuse_idle(request, calls)
     reader = RunReader(folder, result, arguments.data_dir)
     wrong = _wrong_answers(reader, arguments.metric)
     if arguments.sheet:

@@ -67,8 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.report.compared.comparison import refuse_same
-    from quadrag.baselines.runs.files.makers import find_foreign
-    from quadrag.baselines.runs.files.sifted import sift_logs
+    from quadrag.baselines.runs.files.logs import find_foreign
+    from quadrag.baselines.runs.files.score import sift_logs
 
     refuse_same(arguments.answers)
     files, foreign, broken = sift_logs(_list_files(arguments))
@@ -93,7 +93,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.systems import gather_systems
     from quadrag.baselines.report.tasks import show_tasks
-    from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.runs.files.logs import find_maker
     from quadrag.baselines.runs.files.score import name_systems
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
@@ -146,7 +146,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
         QuadragError: a folder holds none, or ratings are given of several files.
     """
     from quadrag.baselines.runs.files.answers import read_place
-    from quadrag.baselines.runs.files.makers import list_logs
+    from quadrag.baselines.runs.files.logs import list_logs
     from quadrag.catalogue import benchmark_name
 
     named = {"config": arguments.config} if arguments.config else {}
@@ -198,15 +198,12 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.runs.files.makers import drop_copies
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.baselines.scoring.faults import shorten_list
     from quadrag.baselines.scoring.judging import asks_judge
 
-    files, copies = drop_copies(files)
-    tell(arguments, *copies)
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     requests = request_all(arguments, files)

@@ -242,7 +242,8 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
     lead = find_lead(told)
     if lead and any(is_alike(table[lead, ALL]) for table in found.tables if (lead, ALL) in table):
         headline += f" But the verdicts behind it are in doubt ({ALIKE})."
-    shared = {one.pair.n for one in compared.values()}
+    shared = sorted({one.pair.n for one in compared.values()})
+    span = " to ".join(dict.fromkeys(map(str, (*shared[:1], *shared[-1:]))))
     notes = [
         *map(Verdict, filter(None, [*ahead, headline])),
         *note_judges_apart(first, second),
@@ -252,7 +253,7 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
         *note_same_answers(columns, [first, second]),
         *(one for one in missing if one not in ahead),
         " ".join([f"{name_units(shown)}, {profile} profile.", *tell_rule(told.values())]),
-        *[f"Questions scored in both: {min(shared)}{f' to {max(shared)}' * (len(shared) > 1)}."] * bool(shared),
+        *[f"Questions scored in both: {span}."] * bool(shared),
         *note_directions(place[2:] for place, _ in found.places),
         *([] if counted else tell_changes(changes | {at: one.changes for at, one in pooled.items()}, columns)),
         *_note_phrases([first, second], found),

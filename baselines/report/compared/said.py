@@ -153,7 +153,7 @@ def note_profiles_apart(
         verdicts = [find_verdict(place, pair) for pair in (one.pair, other)]
         if verdicts[0] != verdicts[1] and {BETTER, WORSE} & {*verdicts}:
             said = f"{_tell_verdict(place, other, name)} on {labels[place]}: {_tell_difference(place, other)}"
-            notes.append(Alarm(f"{turned.capitalize()}, the other profile, says otherwise: {said}."))
+            notes.append(Alarm(f"The other profile, {turned}, says otherwise: {said}."))
     return notes
 
 

@@ -75,7 +75,7 @@ def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict
     """
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.settings import NONE
-    from quadrag.baselines.runs.files.lines import read_conditions
+    from quadrag.baselines.runs.files.answers import read_conditions
     from quadrag.records import dumps
 
     retriever, logged = read_conditions(file) or (None, {})
@@ -104,7 +104,7 @@ def tell_profiles(arguments: argparse.Namespace, files: Sequence[Path]) -> list[
 
 def _find_profiles(files: Sequence[Path]) -> dict[str | None, list[str]]:
     """Return models, or files that are no logs, by the profile of their tasks; None is of none, or of one not known."""
-    from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.runs.files.logs import find_maker
 
     found: dict[str | None, list[str]] = {}
     for file in files:
@@ -120,9 +120,9 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
     Raises:
         QuadragError: they are not there, or the log does not say them and the authors' would have to be fetched.
     """
-    from quadrag.baselines.runs.files.makers import find_maker, name_task
+    from quadrag.baselines.runs.files.logs import find_maker, name_task
     from quadrag.data.files import SAMPLE
-    from quadrag.data.prepared import find_prepared
+    from quadrag.data.prepare import find_prepared
 
     if (maker := find_maker(file)) is None:
         return None

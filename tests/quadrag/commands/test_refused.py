@@ -67,7 +67,7 @@ def plain(n=12):
         (("run", "--recipe", "none.yaml"), ("none.yaml",)),
         (("run", "--recipe", "rgb-table1-chatgpt"), ("gpt-3.5-turbo", "--llm")),
         (("run", "crag", "--recipe", "rgb-table1-chatgpt", "--llm", DEAD), ("rgb", "crag")),
-        ((*RUN, "--prompts", "none.yaml"), ("--prompts", "--llm")),
+        ((*RUN, "--prompts", "none.yaml"), ("--prompts",)),
         ((*RUN, "--limit", "0"), ("--limit", "'0'")),
         ((*RUN, "--limit", "-3"), ("--limit", "'-3'")),
         ((*RUN, "--samples", "1.5"), ("--samples", "'1.5'")),
@@ -94,12 +94,12 @@ def test_mistyped_names_and_options(refused, arguments, words):
 
 
 IDLE = [
-    (("--judge-format", "json"), "--judge-format is for a judge, and there is none; name one with --judge"),
+    (("--judge-format", "json"), "--judge-format is for a judge, and there is none"),
     (("--judge-max-tokens", "5"), "--judge-max-tokens is for a judge, and there is none"),
-    (("--temperature", "0"), "--temperature is for a chat model, and the extractive baseline is none; name one with"),
+    (("--temperature", "0"), "--temperature is for a chat model, and there is none"),
     (("--seed", "3"), "--seed is for a chat model"),
     (("--max-tokens", "5"), "--max-tokens is for a chat model"),
-    (("--top-p", "0.5", "--llm", "extractive"), "--top-p is for a chat model, and extractive is none"),
+    (("--top-p", "0.5", "--llm", "extractive"), "--top-p is for a chat model"),
 ]
 
 

@@ -143,5 +143,5 @@ def test_the_questions_on_which_a_function_failed_are_asked_alone_again(place):
 
 def test_only_what_failed_needs_no_judge():
     evaluate(System(), limit=1, out="r")
-    with pytest.raises(quadrag.QuadragError, match="retry= is of models that are asked, and there is none"):
+    with pytest.raises(quadrag.QuadragError, match="retry= is for models that are asked, and there is none"):
         evaluate(System(), limit=1, out="r", retry=["failed", "unreadable"])

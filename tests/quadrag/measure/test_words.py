@@ -74,7 +74,7 @@ def test_every_argument_that_a_message_may_name_is_taken(server):
     ("wrong", "message"),
     [
         ({"judge_format": "yaml"}, "unknown judge_format 'yaml'; known: text, json, schema"),
-        ({"judge_format": "json"}, "^judge_format= is for a judge, and there is none; name one with judge=, or"),
+        ({"judge_format": "json"}, "^judge_format= is for a judge, and there is none"),
         ({"judge_max_tokens": 0}, "judge_max_tokens is 0; expected a whole number from 1"),
         ({"max_failed": 2}, "max_failed is 2; expected a share from 0 to 1"),
         ({"retry": "emty"}, "unknown kind of reply in retry 'emty'; nearest: empty"),
