@@ -17,7 +17,7 @@ from typing import Any
 
 from quadrag import __version__
 from quadrag.chat.estimate import Estimate
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Reuse
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
 from quadrag.errors import NotReady, QuadragError

@@ -8,8 +8,7 @@ from typing import Any
 
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.faults import DeadServer
-from quadrag.chat.ledger import Ledger
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Ledger, Reuse
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.reply import FAILED
 from quadrag.chat.spec import parse_spec

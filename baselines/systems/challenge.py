@@ -17,8 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Ledger, call_key, canonical
-from quadrag.chat.ledger.shelf import Shelf
+from quadrag.chat.ledger import Ledger, Shelf, call_key, canonical
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_row
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.tally import split_reasoning, strings

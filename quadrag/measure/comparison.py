@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, overload
 
-from quadrag.baselines.certify.beside import lay_beside
+from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import compare_two, refuse_same

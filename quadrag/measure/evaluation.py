@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from quadrag.baselines.certify.beside import lay_beside
+from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page

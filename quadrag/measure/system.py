@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.beside import lay_beside
-from quadrag.baselines.certify.certificate import read_certificates
+from quadrag.baselines.certify.certificate import lay_beside, read_certificates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.settings import NONE
 from quadrag.baselines.core.task import known_options

@@ -14,7 +14,7 @@ from chat_server import ChatServer
 from graded_sheets import LABELS
 from small_servers import Quiet, serving
 
-from quadrag.baselines.certify.grades import find_graded
+from quadrag.baselines.certify.labels import find_graded
 
 
 @pytest.mark.parametrize(
