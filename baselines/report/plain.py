@@ -1,29 +1,20 @@
-"""Results for programs: one object of all that runs came to, and for logs a line for each metric."""
+"""Results for programs: one object of all that runs came to."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.metric_record import show_key
 from quadrag.provenance import join
 
 from ..core.result import Result
-from ..scoring.validity import find_by_phrase, is_invalid
+from ..scoring.validity import is_invalid
 from ..tables.cells import (
-    INVALID,
-    NOTHING,
     Row,
     count_all,
     count_both,
-    count_items,
-    format_value,
-    interval_cell,
-    unit_of,
 )
-from ..tables.failed import note_invalid
 from ..tables.folded import fold_notes
-from ..tables.grid import Alarm
-from ..tables.replicas import list_reasons, note_replicas
+from ..tables.replicas import list_reasons
 from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
@@ -69,38 +60,6 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     }
 
 
-def list_lines(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield a line for every metric that was computed: value, interval, n and signature.
-
-    Where a phrase is looked for in place of the judge whom the value rests on, that stands behind n. Config, split,
-    retriever, model and recipe stand before it; where runs share these, the folder too, or a number.
-    """
-    runs = [(result.run.inputs, result.run.row.get("recipe")) for result in results]
-    names = [(one.config, one.splits, one.retriever, one.llm, recipe) for one, recipe in runs]
-    for number, (result, name) in enumerate(zip(results, names, strict=True), 1):
-        which = str(result.folder or f"#{number}") if names.count(name) > 1 else None
-        by_phrase = {place[2:] for place in find_by_phrase(result.scores)}
-        for row in _select(result, [profile]):
-            if "not_run" in row:
-                continue
-            unit, n = unit_of(row), count_items(row) or 0
-            shown = INVALID if is_invalid(row) else format_value(row["value"], unit, n)
-            between = interval_cell(row["value"], row["interval"], n, unit).sub or NOTHING
-            place = " ".join(filter(None, (row["benchmark"], name[0], row["split"], *name[2:], which)))
-            rests = " by phrase" * ((row["metric"], row["key"]) in by_phrase)
-            key = show_key(row["metric"], row["key"])
-            yield f"{place}: {key} = {shown} ({between}) n={count_both(row)[0]}{rests} {row['signature']}"
-
-
-def list_warnings(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield what keeps the lines of the metrics from misleading: partial, odd or not replicated.
-
-    What is invalid the command's last line says.
-    """
-    yield from _note_each(results, _list_alarms)
-    yield from note_replicas(results, profile)
-
-
 def _note_each(results: Sequence[Result], tell: Callable[[Sequence[Result]], Sequence[str]]) -> list[str]:
     """List what is told of each of some runs, after the names of those that it is of, unless it is of all."""
     inputs = [result.run.inputs for result in results]
@@ -112,11 +71,6 @@ def _note_each(results: Sequence[Result], tell: Callable[[Sequence[Result]], Seq
     said_of = ((run, note) for run, result in zip(runs, results, strict=True) for note in tell([result]))
     told = fold_notes(said_of, numbers=False)
     return [note if {*of} == {*runs} else f"{', '.join(dict.fromkeys(of))}: {note}" for note, of in told]
-
-
-def _list_alarms(results: Sequence[Result]) -> list[str]:
-    invalid = note_invalid(results)
-    return [note for note in note_partial(results) if isinstance(note, Alarm) and note not in invalid]
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import one_line, unknown_name
-from quadrag.progress import remark, spell
+from quadrag.progress import remark
 from quadrag.records import Answer, Key, Passage, Question
 
 from ..core.benchmark import Benchmark
@@ -66,7 +66,7 @@ class OpenQuestion:
             AttributeError: always, as this is asked for such a name alone.
         """
         known = [field.name for field in fields(self)]
-        raise AttributeError(spell(str(unknown_name("attribute of a question", name, known))), name=name, obj=self)
+        raise AttributeError(str(unknown_name("attribute of a question", name, known)), name=name, obj=self)
 
     def __repr__(self) -> str:
         """Show its id, the beginning of its text and how many passages it has, in a line."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_bad, tell_next
+from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
+    options.labels(parser, "tables and of what is said of the judge")
     options.calls(parser)
     parser.add_argument(
         "--judge-large",
@@ -75,16 +76,14 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.labels import write_items
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.names import keep_name
 
     if arguments.injections:
         return _inject(arguments)
     if arguments.list or not arguments.people:
         write(*list_sets())
-        tell(arguments, tell_languages())
-        tell_next(arguments, "quadrag certify-judge LABELS --judge http://HOST/v1")
+        write(tell_languages())
+        write("next: quadrag certify-judge LABELS --judge http://HOST/v1")
         return 0
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
@@ -93,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.items:
         write_items(labels, Path(arguments.items))
         if not (arguments.judge or arguments.verdicts):
-            tell(arguments, f"{arguments.items}: {len(labels.items)} items")
+            write(f"{arguments.items}: {len(labels.items)} items")
             return 0
     if arguments.out and (few := tell_few(count_groups(labels.items))):
         raise QuadragError(f"{few}, or leave out --out")
@@ -117,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     tell(arguments, describe_labels(labels))
     grids = tabulate(found)
     grids += tabulate(found[:1])[len(grids) :] if arguments.against else []
-    print_grids(speak_grids(grids, arguments.labels))
+    print_tables(arguments, grids)
     if arguments.against:
         names = [keep_name(one.verdicts.judge) for one in found]
         _tell_wrapped(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
@@ -145,8 +144,6 @@ def _inject(arguments: argparse.Namespace) -> int:
     """Show a judge the hostile texts, and print how many of them turn its verdict."""
     from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
     from quadrag.baselines.certify.verdicts import is_known
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.run_record import MOST_FAILED
 
     others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "judge_large", "keep_agreement")
@@ -162,7 +159,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     if invalid := find_invalid(told, MOST_FAILED if arguments.max_failed is None else arguments.max_failed):
         tell_bad(f"INVALID, {invalid}")
         return 3
-    print_grids(speak_grids(tabulate(judge.model, told), arguments.labels))
+    print_tables(arguments, tabulate(judge.model, told))
     return 0
 
 
@@ -173,8 +170,6 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     from quadrag.baselines.certify.figures import measure
     from quadrag.baselines.certify.tables import CASCADE, describe_labels, tabulate, tabulate_cascade
     from quadrag.baselines.certify.verdicts import leave_to_rules
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
 
     judges = leave_to_rules(list(_verdicts(arguments, labels)))
     if _is_invalid(arguments, labels, judges):
@@ -188,7 +183,7 @@ def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
     _tell_worth(arguments, "", certificate)
     tell(arguments, describe_labels(choice.labels))
     found[-1].verdicts.judge = CASCADE
-    print_grids(speak_grids([*tabulate(found), tabulate_cascade(choice)], arguments.labels))
+    print_tables(arguments, [*tabulate(found), tabulate_cascade(choice)])
     return _end(arguments)
 
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_next
+from quadrag.commands.shared.session import print_tables, tell
 from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--people", metavar="FILE", help="a sheet with labels")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the first judged value of the run)")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
+    options.labels(parser, "the sheet and of tables")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
 
 
@@ -40,8 +42,6 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.draw import NOTHING, draw_sheet, take_back
     from quadrag.baselines.certify.tables import tabulate_corrected
     from quadrag.baselines.page.labelling import write_labelling
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.sheet import refuse_filled, write_sheet
 
     if bool(arguments.out) == bool(arguments.people):
@@ -63,18 +63,13 @@ def run(arguments: argparse.Namespace) -> None:
         else:
             write_sheet(out, rows)
         tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks, then)
-        tell_next(arguments, _take_back(arguments, out.with_suffix(".csv")))
+        again = ["quadrag", "label", arguments.folder, "--people", str(out.with_suffix(".csv"))]
+        again += ["--metric", arguments.metric] if arguments.metric else []
+        write(f"next: {shlex.join(again)}")
         return
     sheet = take_back(Path(arguments.people), items, graded)
     grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, sheet), sheet)
-    print_grids(speak_grids([grid], arguments.labels))
-
-
-def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
-    """Return the command that takes a sheet back."""
-    given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
-    options = [word for name, value in given.items() if value is not None for word in (name, value)]
-    return shlex.join(["quadrag", "label", arguments.folder, *options])
+    print_tables(arguments, [grid])
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:

@@ -15,10 +15,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import remark, spell
+from quadrag.progress import remark
 from quadrag.wrapping import wrap
 
 EXAMPLES = (
@@ -50,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="folder of the authors' files or of their repository, or `sample` (default: what is prepared)",
     )
     parser.add_argument("--json", action="store_true", help="with --recipe or --statistics: as one object for scripts")
-    options.labels(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -83,16 +81,16 @@ def run(arguments: argparse.Namespace) -> None:
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
     for benchmark in catalogue.benchmarks():
-        write(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
+        write(f"{benchmark}: configs and splits (more: quadrag list {benchmark})")
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
-    named = wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH)
-    write("", "\n  ".join(named), "\n  ".join([spell("recipes:"), *catalogue.recipes()]))
+    named = wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)
+    write("", "\n  ".join(named), "\n  ".join(["recipes:", *catalogue.recipes()]))
     from quadrag.baselines.systems.models import judge_presets
 
-    write(spell("judges, as --judge NAME=http://HOST/v1:"))
+    write("judges, as --judge NAME=http://HOST/v1:")
     for name, preset in judge_presets().items():
-        write(_hang(name, spell(preset.source)))
+        write(_hang(name, preset.source))
 
 
 def _refuse_recipe(named: str) -> None:
@@ -133,7 +131,6 @@ def _count(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.statistics.count import count
     from quadrag.baselines.statistics.table import as_object, tabulate
     from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
 
     if not arguments.benchmark:
         raise QuadragError("--statistics is of one benchmark; name it, as in `quadrag list rgb --statistics`")
@@ -141,7 +138,7 @@ def _count(arguments: argparse.Namespace) -> None:
     if arguments.json:
         write(json.dumps(as_object(counted), ensure_ascii=False))
     else:
-        print_grids(speak_grids(tabulate(counted), arguments.labels))
+        print_grids(tabulate(counted))
     for line in counted.data.tell("counted"):
         remark(line)
 
@@ -156,21 +153,21 @@ def _describe(benchmark: str) -> Iterator[str]:
 
     hub, record = hub_record(benchmark), load(benchmark)
     about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
-    yield from wrap(spell(" ".join(about.split())), _WIDTH)
-    yield spell(f"Paper: {record.paper}")
+    yield from wrap(" ".join(about.split()), _WIDTH)
+    yield f"Paper: {record.paper}"
     for name, config in catalogue.configs(benchmark).items():
         yield ""
-        yield from wrap(f"{name}{spell(': ')}{spell(config.description)}", _WIDTH)
-        yield from (f"  {line}" for line in wrap(spell(hub.sentences[name]), _WIDTH - 2))
+        yield from wrap(f"{name}: {config.description}", _WIDTH)
+        yield from (f"  {line}" for line in wrap(hub.sentences[name], _WIDTH - 2))
         asked = not record.corpus or name in record.configs
         facts = {
             "rows": _list_rows(hub.rows[name]),
             "language": getattr(config, "language", None) or ", ".join(hub.languages),
-            "metrics": _list_metrics(record, name) if asked else spell("none, it holds no questions to run"),
+            "metrics": _list_metrics(record, name) if asked else "none, it holds no questions to run",
         }
         for fact, text in facts.items():
             first, *more = wrap(text, _WIDTH - 12)
-            yield f"  {set_cell_size(spell(fact), 10)}{first}"
+            yield f"  {set_cell_size(fact, 10)}{first}"
             yield from (" " * 12 + line for line in more)
 
 
@@ -181,8 +178,8 @@ def _list_rows(rows: Any) -> str:
         unknown = f"unknown ({one.source})"
         number = unknown if one.number is None else f"{'about ' if one.about else ''}{one.number:,}"
         alike.setdefault(number, []).append(split)
-    return spell("; ").join(
-        ", ".join(splits) + spell(": ") + spell(number + " each" * (len(splits) > 1 and number[0].isdigit()))
+    return "; ".join(
+        ", ".join(splits) + ": " + number + " each" * (len(splits) > 1 and number[0].isdigit())
         for number, splits in alike.items()
     )
 
@@ -198,4 +195,4 @@ def _list_metrics(benchmark: Any, config: str) -> str:
         for key in metric.keys:
             needs = "with --judge: " if key in metric.judged else "with --bertscore: " if key in metric.embedded else ""
             found.setdefault(needs, []).append(show_key(metric.module, key))
-    return spell("; ").join(spell(needs + ", ".join(keys)) for needs, keys in sorted(found.items()))
+    return "; ".join(needs + ", ".join(keys) for needs, keys in sorted(found.items()))

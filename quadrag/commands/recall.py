@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_request, run_request
+from quadrag.commands.shared.session import call_request, print_tables, run_request
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--page-window", metavar="N", type=options.whole(1), help="characters of a page's text (default: 2000)"
     )
+    options.labels(parser)
     options.calls(parser)
 
 
@@ -52,8 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.crag.recall.table import PUBLISHED, run_recall
     from quadrag.baselines.crag.recall.words import WINDOW
     from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.progress import Progress, say
     from quadrag.provenance import Provenance
 
@@ -96,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
             window,
         )
     grid.notes += [PUBLISHED] * (source.provenance is not Provenance.OWN)
-    print_grids(speak_grids([grid], arguments.labels))
+    print_tables(arguments, [grid])
     if out:
         write(f"\n{out}")
     if stopped:

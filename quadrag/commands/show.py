@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import shell_path, tell, tell_next
+from quadrag.commands.shared.session import shell_path
 from quadrag.errors import QuadragError
 from quadrag.printing import is_terminal, write
+from quadrag.progress import remark
 from quadrag.wrapping import GLANCE, fit
 
 EXAMPLES = (
@@ -95,9 +96,7 @@ def run(arguments: argparse.Namespace) -> None:
     shown = _choose(_pair(*sides) if two else [(one,) for one in sides[0][1]], which, config)
     if len(shown) > 1 and not any(which) and not arguments.ids:
         told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
-        tell(arguments, told)
-        for one, *_ in shown:
-            tell_next(arguments, f"quadrag show {shell_path(one.folder)}", "  ")
+        write(told, *(f"  quadrag show {shell_path(one.folder)}" for one, *_ in shown))
         return
     few = None if arguments.ids else _FEW if len(shown) > 1 else _MOST
     longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
@@ -118,7 +117,8 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.ids:
             place = f"{results[0].run.inputs.config} " * (len(shown) > 1)
             write(end="".join(f"{place}{line}\n" for line in lines))
-            tell(arguments, *["There are no such questions."] * (not lines), to=sys.stderr)
+            if not lines:
+                remark("There are no such questions.")
         else:
             write(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
 

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--annotator", metavar="NAME", help="who filled in the file of --take (default: as it says)")
     parser.add_argument("--port", metavar="N", type=options.whole(0), default=0, help="of the page (default: any free)")
     parser.add_argument("--no-browser", action="store_true", help="print the page's address alone")
-    options.labels(parser, "of the page, of what is to be asked, and of what is printed")
+    options.labels(parser, "the page, of what is to be asked, and of the summary")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         for path in write_items(arguments.sheet, drawn, review, arguments.form):
             write(path)
-        tell(arguments, f"{len(drawn)} of {len(items)} questions")
+        write(f"{len(drawn)} of {len(items)} questions")
     elif arguments.take:
         return _take(arguments, review, items)
     elif arguments.summary or arguments.human:
@@ -60,7 +60,7 @@ def _take(arguments: argparse.Namespace, review: Any, items: Any) -> int:
     from quadrag.baselines.construct.review.sheets import take_items
 
     taken, faults = take_items(arguments.take, arguments.dataset, review, items, arguments.annotator)
-    tell(arguments, f"{taken} grades taken")
+    write(f"{taken} grades taken")
     for fault in faults:
         tell_bad(fault)
     return 2 if faults else 0
@@ -78,7 +78,7 @@ def _conclude(arguments: argparse.Namespace, review: Any, items: Any) -> None:
         return
     out, splits = write_human(arguments.dataset, review, grades, outcome)
     for name, n in splits.items():
-        tell(arguments, f"{name}: {n} questions")
+        write(f"{name}: {n} questions")
     write(f"\n{out}")
 
 
@@ -89,10 +89,10 @@ def _serve(arguments: argparse.Namespace, review: Any, items: Any) -> None:
 
     with open_server(arguments.dataset, review, items, arguments.port, arguments.labels) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        tell(arguments, f"{len(items)} questions at {address}, until Ctrl-C; every grade is kept at once")
+        write(f"{len(items)} questions at {address}, until Ctrl-C; every grade is kept at once")
         if not arguments.no_browser:
             webbrowser.open(address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            tell(arguments, "", "quadrag construct review DATASET --summary says what the grades come to")
+            write("", "quadrag construct review DATASET --summary says what the grades come to")

@@ -10,15 +10,11 @@ from chat_server import ChatServer
 from rag_server import RagServer
 
 import quadrag
-from quadrag.baselines.core.result import Result
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.report.compared.changes import offer_changes
 from quadrag.baselines.report.compared.comparison import compare_runs
 from quadrag.baselines.report.compared.names import head_two, join_labels, lift_place, name_columns, tell_apart
-from quadrag.baselines.report.items.chosen import has_wrong
 from quadrag.baselines.report.items.reader import RunReader
-from quadrag.baselines.report.items.scored import ScoredItems
 from quadrag.baselines.report.items.spelled import shorten_ids
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.draw import print_grids
@@ -156,53 +152,6 @@ def test_python_shows_the_same_questions(two, capsys):
     quadrag.compare("a", "b").show()
     out = capsys.readouterr().out
     assert "metric a b difference verdict" in " ".join(out.split()), "of one name, they are called by their folders"
-
-
-def test_a_comparison_ends_with_what_to_look_at_next(two, cli):
-    out = cli("report", "a", "b").out
-    assert " 2 better 1 better " in " ".join(out.split())
-    told = "Under each value: on how many questions that run is better; under the difference its 95% interval."
-    assert f"- {told}" in " ".join(out.split())
-    every = cli("report", "a", "b", "--verbose").out
-    assert "b against a, question by question: accuracy 1 better, 2 worse, 9 equal." in every
-    assert "Under each value stands its 95% interval." in every and " 1 better " not in " ".join(
-        every.split("\n")[8:20]
-    )
-    assert out.endswith("All answers side by side: --html FILE\nnext: quadrag show a b --worse\n")
-    out = cli("report", "a", "b", "--html", "page.html").out
-    assert out.endswith("\npage.html\nnext: quadrag show a b --worse\n")
-    out = cli("report", Path("a").resolve(), Path("b").resolve()).out
-    assert out.endswith("\nnext: quadrag show a b --worse\n"), "as short as it can be"
-    assert "information_integration_en, mine (a, b), " in Path("page.html").read_text(encoding="utf-8")
-    for name in "ab":
-        shutil.copy(f"{name}/answers.jsonl", f"{name}.jsonl")
-    scored = cli(
-        "score",
-        "a.jsonl",
-        "b.jsonl",
-        "--benchmark",
-        PLACE[0],
-        "--config",
-        PLACE[1],
-        "--data-dir",
-        "sample",
-        "--out",
-        "s",
-    )
-    assert scored.out.endswith("next: quadrag show s/a s/b --worse\n")
-    assert shown(cli("show", "s/a", "s/b", "--worse")) == ["0", "1"]
-
-
-def test_only_what_shows_something_is_offered_next(two):
-    first, second = (one.result for one in two)
-    rows = [row | {"rgb_accuracy.accuracy": {"official": 1.0, "corrected": 1.0}} for row in second.items]
-    best = Result(second.run, second.scores, rows, asked=second.asked)
-    assert [offer_changes(*pair, "official") for pair in ((first, best), (best, first), (best, best))] == [
-        ("--better", 9),
-        ("--worse", 9),
-        ("", 0),
-    ]
-    assert has_wrong(ScoredItems(first), "official") and not has_wrong(ScoredItems(best), "official")
 
 
 def test_answers_that_are_the_same_texts_are_counted(two, cli):

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-import quadrag
 from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.plain import describe_results, list_lines
+from quadrag.baselines.report.plain import describe_results
 from quadrag.baselines.report.run import tabulate_scores
 from quadrag.baselines.report.summary import pick_headlines, pool_lines, summarise_run
 from quadrag.run_record import Inputs, RunRecord
@@ -103,13 +102,3 @@ def test_all_tables_and_files_for_programs_hold_the_row_over_all_splits() -> Non
     pooled = [row for row in rows if row["split"] == "all 3 splits"]
     assert [row["profile"] for row in pooled] == ["official", "corrected"]
     assert all(row["value"] == pytest.approx(1 / 3) and row["n"] == row["n_total"] == 12 for row in pooled)
-    assert "noise_robustness_en all 3 splits bm25 m: accuracy = 33.3 (" in next(iter(list_lines([one], "official")))
-
-
-def test_a_line_for_logs_says_what_rests_on_a_phrase_for_want_of_a_judge():
-    found = quadrag.evaluate(
-        "rgb", "counterfactual_robustness_en", lambda question: "factual errors", data_dir="sample", name="m"
-    )
-    lines = {line.partition(": ")[2].partition(" = ")[0]: line for line in list_lines([found.result], "official")}
-    assert " n=12 by phrase error_detection|" in lines["error_correction"]
-    assert " n=12 error_detection|" in lines["error_detection"]
