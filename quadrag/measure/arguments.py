@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from quadrag.baselines.tables.grid import Grid
-from quadrag.baselines.tables.language import speak_grid
+from quadrag.baselines.tables.language import MARKS, speak_grid
 from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
 from quadrag.measure.calls import CALLS
@@ -18,6 +18,7 @@ from quadrag.printing import clean
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+_NO_MARKS = str.maketrans("", "", MARKS)
 _SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
 _VALUE = rf"json|sample|NAME|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
@@ -29,7 +30,8 @@ def in_python(text: str) -> str:
 
     As ``judge_format="json"`` for ``--judge-format json``.
     """
-    return _OPTION.sub(_name_argument, clean(text).replace("--option ", ""))
+    plain = clean(text).translate(_NO_MARKS).replace("--option ", "")
+    return _OPTION.sub(_name_argument, plain)
 
 
 def _name_argument(option: re.Match[str]) -> str:
