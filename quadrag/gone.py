@@ -1,6 +1,7 @@
 """What a user could type once and can no longer, and what to do instead; asked by the command line and by Python."""
 
 GONE: dict[str, str] = {
+    "--characters": "--verbose shows texts whole",
     "--format": "--json prints one object for scripts",
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
 }

@@ -74,9 +74,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table with the first headline of every run."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.settings import NONE
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
-    from quadrag.baselines.systems.extractive import NO_PASSAGES
     from quadrag.baselines.tables.cells import FEW, count_items
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.names import keep_name
@@ -91,19 +89,5 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]
-    without = [
-        f"{folder.name}: {row['n_total'] - row['n_scored']} of {row['n_total']} questions has no gold answer, as some "
-        "in the authors' data, and is not scored."
-        for (folder, _), row in zip(runs, rows, strict=True)
-        if row["n_scored"] < row["n_total"]
-    ]
-    zero = [result.run.inputs for (_, result), row in zip(runs, rows, strict=True) if row["value"] == 0]
-    bare = any(one.retriever == NONE for one in zero)
-    why = {
-        begin: reason
-        for begin, reason in load(name).beyond.items()
-        if any(one.retriever != NONE and one.config.startswith(begin) for one in zero)
-    } | ({"-none": NO_PASSAGES} if bare else {})
-    told = [f"0.0 of {begin}: {reason}." for begin, reason in why.items()]
-    told += [f"No interval for fewer than {FEW} questions."] * any((count_items(row) or 0) < FEW for row in rows)
-    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without, *told])
+    few = [f"No interval for fewer than {FEW} questions."] * any((count_items(row) or 0) < FEW for row in rows)
+    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *few])

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.answered import own_profile, request_all, tell_profiles
+from quadrag.commands.shared.answered import own_profile, request_all
 from quadrag.commands.shared.closing import print_next, report_failures
 from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, tell, tell_bad
 from quadrag.errors import QuadragError
@@ -101,7 +101,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         results = [result for _, result in scored]
         lay_beside(results)
         grids, pages = [], []
-        tell(arguments, *tell_profiles(arguments, files))
         named = [*zip(name_systems([file for file, _ in scored]), results, strict=True)]
         benchmarks = dict.fromkeys(result.run.inputs.benchmark for result in results)
         for benchmark in benchmarks:

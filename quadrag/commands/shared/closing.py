@@ -33,10 +33,9 @@ def report_failures(results: Sequence[Any]) -> int:
         write(f"{_tell_failed(len(failures), 'answer')} (first, {first}); run again to ask again")
     if verdicts and not stopped:
         write(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    runs = [result.run for result in results if not result.run.dead_judge]
-    invalid = [f"{run.inputs.llm}: INVALID, {line}" for run in runs for line in run.invalid]
+    invalid = [line for result in results if not result.run.dead_judge for line in result.run.invalid]
     if invalid:
-        tell_bad(invalid[0] + f" (and {len(invalid) - 1} more)" * (len(invalid) > 1))
+        tell_bad(f"INVALID, {invalid[0]}" + f" (and {len(invalid) - 1} more)" * (len(invalid) > 1))
     return 2 if stopped else 3 if invalid else 0
 
 

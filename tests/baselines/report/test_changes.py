@@ -280,4 +280,3 @@ def test_of_one_split_against_several_the_headline_names_it(two, cli):
     assert len(several.result.run.inputs.splits) > 1
     out = cli("report", "a", "all", "--verbose").out
     assert out.startswith("\nNot decided on noise_40/accuracy: ") and "Runs: a (mine), " in out
-    assert "There are no such questions.\n" in cli("show", "all", "a", "--worse", "--ids").err

@@ -219,20 +219,6 @@ def test_programs_are_told_which_row_it_is_and_what_keeps_from_it(run, cli):
     assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
 
 
-def test_lines_for_logs_are_told_apart_and_what_misleads_stands_on_stderr(cli, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    asked = ("run", "--recipe", ZH, "--data-dir", "sample", "--limit", "5", "--format", "line", "--ledger", "L")
-    with ChatServer(models=["gpt-3.5-turbo"]) as server, ChatServer(models=["j"], text="Well") as judge:
-        code, out, err = cli(*asked, "--llm", server.url, "--judge", judge.url, "--out", "r")
-    names = [line.partition(" = ")[0] for line in out.splitlines()]
-    place = "rgb counterfactual_robustness_zh test {} gpt-3.5-turbo rgb-table7-chatgpt-zh: accuracy"
-    assert code == 3 and len(set(names)) == len(names) > 4
-    assert {place.format("none"), place.format("own")} < set(names)
-    assert "PARTIAL: the first 5 of 12 questions.\n" in err
-    assert err.count("INVALID, ") == 1
-    assert "Not replicated: the bundled sample, which is made up; INVALID scores; 5 of 12 questions.\n" in err
-
-
 def test_runs_of_different_benchmarks_are_not_compared(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for benchmark, config in (("rgb", "negative_rejection_en"), ("crag", "task_1_2")):

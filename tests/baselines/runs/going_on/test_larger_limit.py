@@ -144,6 +144,6 @@ def test_the_default_folder_has_the_model_in_its_name(cli, server):
     campaign = cli(
         "run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, "--llm", f"{server.url}#m", "--ledger", "L"
     )
-    assert "\nruns/rgb-all-m/report.html\nnext: " in campaign.out
+    assert "\nruns/rgb-all-m/report.html\n" in campaign.out
     searched = cli(*SEARCHED, "--limit", 1, "--top-k", 2)
     assert "runs/crud_rag-qa_2doc-top_k=2-gold=test-extractive/report.html" in searched.out
