@@ -38,10 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     try:
-        with parallel.use(getattr(arguments, "on", None)) as leads:
-            if leads and (out := getattr(arguments, "out", None)):
+        with parallel.use(getattr(arguments, "on", None)):
+            if out := getattr(arguments, "out", None):
                 check_writable(Path(out))
-            return commands.load(arguments.command).run(arguments) or 0 if leads else 0
+            return commands.load(arguments.command).run(arguments) or 0
     except QuadragError as error:
         say(str(error))
         return 2

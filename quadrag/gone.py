@@ -2,7 +2,13 @@
 
 GONE: dict[str, str] = {
     "--characters": "--verbose shows texts whole",
+    "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
     "--format": "--json prints one object for scripts",
+    "--judge-large": "name one judge with --judge",
+    "--keep-agreement": "certify each judge alone",
+    "--on torchrun": "processes of this machine do the same: --on 2; several GPUs: serve the model with vLLM or TGI",
+    "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
+    "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
 }
 

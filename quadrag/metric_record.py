@@ -20,82 +20,43 @@ FILE = "metric.yaml"
 
 @dataclass(frozen=True, slots=True)
 class KeyRecord:
-    """One value of a result.
+    """One value of a result."""
 
-    Attributes:
-        name: as in the result; ``@k`` at its end stands for ``@`` and any whole number.
-        range: the lowest and the highest value, None where there is no bound.
-        direction: which end is the better one.
-        unit: a ``rate`` is shown in percent, ``characters`` as they are.
-        needs: what it is not computed without: a judge, or an embedding.
-        worst: what an unscored item counts as under ``corrected``.
-        label: what it is called where it is shown, as its paper does; "" where its own name says enough.
-        about: what stands under a table that has it; "" where its name says enough.
-        differs: what sets the two profiles' values apart, where they may be far from each other; "" elsewhere.
-        folded: whether its corrected value, of an item 0 or 1, rests on texts compared as folded.
-        grades: what a person, or a judge, may say of one answer, with its value; None: the key does not apply to it.
-        asks: what a person who grades an answer is asked, with what the grades say where they are numbers.
-        by_rule: what a rule says in place of a judge's reply, by grade.
-        among: the key whose value decides, by the answer, whether an item has this one; "" where the question does.
-        none: why, then, no item has it.
-        phrase: by language, what an answer holds of which the value is 1, as its prompt asks for; {} of other keys.
-        refused: whether an answer that holds RGB's phrase of refusal has the worst value, whatever else it says.
-        grows: whether more text in an answer can only raise it.
-        words: of a judge's verdict, the metrics that say by words alone whether the same answer is right.
-    """
-
-    name: str
-    range: tuple[float | None, float | None]
-    direction: Literal["higher", "lower", "none"]
-    unit: Literal["rate", "characters"] = "rate"
-    needs: Literal["judge", "embed", ""] = ""
-    worst: float = 0.0
-    label: str = ""
-    about: str = ""
-    differs: str = ""
-    folded: bool = False
-    grades: Mapping[str, float | None] = field(default_factory=dict)
-    asks: str = ""
-    by_rule: Mapping[str, str] = field(default_factory=dict)
-    among: str = ""
-    none: str = ""
-    phrase: Mapping[str, str] = field(default_factory=dict)
-    refused: bool = False
-    grows: bool = False
-    words: tuple[str, ...] = ()
+    name: str  # as in the result; ``@k`` at its end stands for ``@`` and any whole number
+    range: tuple[float | None, float | None]  # None: no bound
+    direction: Literal["higher", "lower", "none"]  # which end is the better one
+    unit: Literal["rate", "characters"] = "rate"  # a rate is shown in percent
+    needs: Literal["judge", "embed", ""] = ""  # what it is not computed without
+    worst: float = 0.0  # what an unscored item counts as under ``corrected``
+    label: str = ""  # what its paper calls it; "" where its own name says enough
+    about: str = ""  # what stands under a table that has it
+    differs: str = ""  # what sets the two profiles' values apart, where they may be far from each other
+    folded: bool = False  # whether its corrected value, of an item 0 or 1, rests on texts compared as folded
+    grades: Mapping[str, float | None] = field(default_factory=dict)  # of one answer; None: it does not apply
+    asks: str = ""  # what a person who grades an answer is asked, with what the grades say where they are numbers
+    among: str = ""  # the key whose value decides, by the answer, whether an item has this one; "": the question does
+    none: str = ""  # why, then, no item has it
+    phrase: Mapping[str, str] = field(default_factory=dict)  # by language, what an answer holds of which it is 1
+    refused: bool = False  # whether an answer with RGB's phrase of refusal has the worst value, whatever else it says
+    grows: bool = False  # whether more text in an answer can only raise it
+    words: tuple[str, ...] = ()  # of a verdict, the metrics that say by words alone whether the same answer is right
 
 
 @dataclass(frozen=True, slots=True)
 class MetricRecord:
-    """One evaluate module.
-
-    Attributes:
-        name: the module's.
-        keys: its values by name, in the order of the result.
-        needs: the inputs besides answers and references that it, or one of its keys, is not computed without; with
-            ``ranks`` answers and references are lists of ids.
-        configs: the names that it can be loaded with; () where there is one config.
-        replies: by what stands in a prompt of its judge, a reply of the usual form and length.
-        verdict: one of a judge's, as it is read; "" where no judge is asked.
-        ruled: what rules decide in place of its judge, and how that is asked, in sentences; "" where none do.
-        verdict_schema: whether it publishes the `response_format` that holds a judge's replies to its verdicts.
-    """
+    """One evaluate module."""
 
     name: str
-    keys: Mapping[str, KeyRecord]
-    needs: tuple[str, ...] = ()
-    configs: tuple[str, ...] = ()
-    verdict: str = ""
-    ruled: str = ""
-    verdict_schema: bool = False
-    replies: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, KeyRecord]  # in the order of the result
+    needs: tuple[str, ...] = ()  # inputs besides answers and references; with ``ranks`` these are lists of ids
+    configs: tuple[str, ...] = ()  # the names that it can be loaded with; () where there is one config
+    verdict: str = ""  # one of a judge's, as it is read; "" where no judge is asked
+    ruled: str = ""  # what rules decide in place of its judge, and how that is asked, in sentences
+    verdict_schema: bool = False  # whether it publishes the `response_format` that holds replies to its verdicts
+    replies: Mapping[str, str] = field(default_factory=dict)  # by what stands in a prompt, a usual reply
 
     def key(self, name: str) -> KeyRecord:
-        """Return the record of a key of a result, as ``recall@5``.
-
-        Raises:
-            QuadragError: the metric has no such key.
-        """
+        """Return the record of a key of a result, as ``recall@5``."""
         found = self.keys.get(name) or self.keys.get(re.sub(r"@\d+\Z", "@k", name))
         if found is None:
             raise unknown_name(f"key of {self.name}", name, self.keys)
@@ -134,11 +95,7 @@ def name_together(names: Iterable[str]) -> dict[str, str]:
 
 @cache
 def metric_record(name: str) -> MetricRecord:
-    """Return the record of a metric.
-
-    Raises:
-        QuadragError: no metric has this name.
-    """
+    """Return the record of a metric; QuadragError where none has this name."""
     import yaml
 
     fields: dict[str, Any] = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))

@@ -19,18 +19,6 @@ from quadrag.printing import fit_encoding, is_terminal, write
 _LOG_EVERY = 10.0  # seconds
 _LONG = 2.0  # seconds, from which a step is worth a word
 
-_listeners: list[Callable[[str, int, int], None]] = []
-
-
-@contextmanager
-def listening(listener: Callable[[str, int, int], None]) -> Iterator[None]:
-    """Tell a function, too, of whatever progress is shown meanwhile: label, steps that are done, of how many."""
-    _listeners.append(listener)
-    try:
-        yield
-    finally:
-        _listeners.remove(listener)
-
 
 class Progress:
     """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
@@ -45,8 +33,6 @@ class Progress:
         self._printed, self._unsaid = False, ""  # once a line was printed, the last one is to be of the end
 
     def __enter__(self) -> Progress:
-        for listener in _listeners:
-            listener(self._label, 0, self._total)
         if is_terminal(sys.stderr) or _in_notebook():
             from tqdm import tqdm
 
@@ -59,8 +45,6 @@ class Progress:
         """Show that `done` steps are done, of `total` where it differs from the total at first."""
         total = total or self._total
         done = min(done, total)
-        for listener in _listeners:
-            listener(self._label, done, total)
         if self._bar is not None:
             self._bar.total = total
             self._bar.set_postfix_str(fit_encoding(self._more(), sys.stderr), refresh=False)

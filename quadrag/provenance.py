@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 _NAMED = 3  # as many names or ranges a phrase under a table bears
 
 
-class Provenance(str, Enum):
+class Provenance(StrEnum):
     """Whose rows are, in the order of how far they are the authors'."""
 
     AUTHORS = "authors"  # a benchmark's own files, by their sums, or brought from its authors' repositories

@@ -2,16 +2,15 @@
 
 `Inputs` is what decides the bytes of a run's files; a run with other inputs is another run. All else is told of a run
 and decides nothing: times, cost, host, command, the sums of its files. The first entry, ``sum``, is the sha256 of the
-others as canonical JSON, so that a record that was altered is not believed; those of older versions have none.
+others as canonical JSON, so that a record that was altered is not believed.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance
@@ -99,7 +98,7 @@ class RunRecord:
         host: where it ran.
         started: in UTC.
         seconds: of the last command.
-        given: the stages whose files are the user's own.
+        given: the user's own files that answers of a log were made with.
         replaced: the settings of a recipe that the user replaced, by name, with what the recipe says.
         row: the printed row that its recipe is of: ``recipe``, ``row`` (what the table names it by), ``model``,
             ``entity_model``, ``sent`` (the fields that a request has), ``runs`` (how many the recipe has); and
@@ -115,7 +114,6 @@ class RunRecord:
         short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
         reasoned: how many answers came with reasoning, which is parted off, and how many there are.
         refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
-        cascade: how many answers ended at each judge of a cascade, by metric and key.
         verdict: what a judge said that could not be read, else what it said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
         doubtful_verdicts: the same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
@@ -166,7 +164,6 @@ class RunRecord:
     short: dict[str, str] = field(default_factory=dict)
     reasoned: list[int] = field(default_factory=lambda: [0, 0])
     refused: list[int] = field(default_factory=lambda: [0, 0])
-    cascade: dict[str, dict[str, int]] = field(default_factory=dict)
     verdict: str | None = None
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
     doubtful_verdicts: dict[str, list[str]] = field(default_factory=dict)
@@ -220,65 +217,27 @@ class RunRecord:
 
 
 def read_run(folder: Path) -> RunRecord:
-    """Read a folder's `run.json`, of this version or an older one.
+    """Read a folder's `run.json`.
 
     Raises:
         QuadragError: it is missing, damaged or not of its form.
     """
     path = folder / NAME
     try:
-        found = parse_json(path.read_bytes(), path)
+        row = parse_json(path.read_bytes(), path)
     except OSError:
         raise QuadragError(f"{folder} holds no run.json; expected the folder of a run") from None
     except QuadragError:
-        found = None
-    row = found if isinstance(found, dict) else {}
-    if not isinstance(row.get("inputs"), dict) or not {"files", "state"} <= row.keys():
-        raise _damaged(path)
-    # An older version's begins with a field of the record; any other name in the place of the sum is damage.
-    if next(iter(row)) not in {one.name for one in fields(RunRecord)} and row.pop("sum", None) != _sum(row):
-        raise _damaged(path, "sum")
-    inputs: Inputs = _read(Inputs, row["inputs"], path)
-    run: RunRecord = _read(RunRecord, {**row, "inputs": inputs}, path)
-    return run
-
-
-def _read(record: Any, row: Mapping[str, Any], path: Path) -> Any:
-    """Make a record of a mapping, each field of its kind; null, or no field, is the default."""
-    kinds = get_type_hints(record)
-    values = {}
-    for one in fields(record):
-        value = row.get(one.name)
-        if value is not None:
-            if not _fits(value, kinds[one.name]):
-                raise _damaged(path, one.name)
-            values[one.name] = value
-        elif one.default is MISSING and one.default_factory is MISSING:
-            raise _damaged(path, one.name)
-    return record(**values)
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value of JSON is of a type, to its leaves."""
-    parts = get_args(kind)
-    if kind is Any:
-        return True
-    if get_origin(kind) is UnionType:
-        return any(_fits(value, part) for part in parts)
-    if get_origin(kind) is list:
-        return isinstance(value, list) and all(_fits(one, parts[0]) for one in value)
-    if get_origin(kind) is dict:
-        return isinstance(value, dict) and all(_fits(one, parts[1]) for one in value.values())
-    return type(value) in ((int, float) if kind is float else (kind,))
+        row = None
+    again = "remove the folder and run the same command again, replies are in the ledger"
+    if not isinstance(row, dict) or row.pop("sum", None) != _sum(row):
+        raise QuadragError(f"{path} is damaged; {again}")
+    try:
+        return RunRecord(**{**row, "inputs": Inputs(**row["inputs"])})
+    except (KeyError, TypeError):
+        raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
 
 
 def _sum(row: Mapping[str, Any]) -> str:
     """Return the sha256 of a record's canonical JSON."""
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
-
-
-def _damaged(path: Path, name: str | None = None) -> QuadragError:
-    where = f" ({name})" if name else ""
-    return QuadragError(
-        f"{path} is damaged{where}; remove the folder and run the same command again, replies are in the ledger"
-    )

@@ -9,7 +9,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EACCES, EPERM, EROFS
 from functools import cache
 from glob import escape
 from pathlib import Path
@@ -39,11 +38,6 @@ def scratch(place: Path) -> Iterator[Path]:
             yield part
         finally:
             _remove(part)
-
-
-def is_refused(error: OSError) -> bool:
-    """Whether a place may be read alone."""
-    return error.errno in (EACCES, EPERM, EROFS)
 
 
 def process_folder() -> Path:

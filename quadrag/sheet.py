@@ -1,7 +1,7 @@
 """Sheets: tables that people made or filled in, read by `read_sheet`, and those that are for them, by `write_sheet`.
 
-Read are CSV as spreadsheets save it, whatever parts its cells and in any encoding that its bytes tell, JSON Lines,
-lists of objects, and what Label Studio and Argilla export. What a cell means is not decided here.
+Read are CSV as spreadsheets save it, whatever parts its cells and in any encoding that its bytes tell, JSON Lines, and
+lists of objects. What a cell means is not decided here.
 """
 
 import codecs
@@ -20,17 +20,14 @@ from quadrag.records import read_jsonl, write_text
 
 ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 # What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.
-COMPUTED = r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]"
-
-_COMPUTED = re.compile(COMPUTED)
-_NAMES = "id label verdict confidence question answer gold passages group system split sample rating classes grade"
+_COMPUTED = re.compile(r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]")
+_NAMES = "id label verdict question answer gold passages group system split sample rating classes grade"
 _CALLED = {
     **{name: name for name in (*_NAMES.split(), ANNOTATOR)},
     "编号": "id",
     "标签": "label",
     "标注": "label",
     "判断": "verdict",
-    "置信度": "confidence",
     "问题": "question",
     "回答": "answer",
     "标准答案": "gold",
@@ -158,13 +155,14 @@ def find_mark(marks: Mapping[Place, _Said], place: Place) -> _Said | None:
     return marks.get(place) or marks.get(place._replace(split=""))
 
 
-def write_sheet(path: Path, rows: Iterable[Sequence[str]]) -> None:
+def write_sheet(path: Path, rows: Iterable[Sequence[str]], *, again: bool = False) -> None:
     """Write a sheet, first the names of its columns, as CSV that spreadsheets open as text: no cell is carried out.
 
     Raises:
-        QuadragError: there is such a file.
+        QuadragError: there is such a file, and it is not to be written `again`.
     """
-    refuse_filled(path)
+    if not again:
+        refuse_filled(path)
     text = io.StringIO(newline="")
     head, *others = ([f"'{cell}" if _COMPUTED.match(cell) else cell for cell in row] for row in rows)
     # In no quotes, which behind the mark would be a part of the first name; without that mark Chinese is none.
@@ -237,54 +235,11 @@ def _place(where: str, row: Mapping[str, str]) -> Place:
 
 
 def _read_objects(path: Path, text: str) -> Iterator[Line]:
-    """Read a list of objects: plain rows, or tasks of Label Studio and records of Argilla, of each person a row."""
-    found = parse_json(text, path, "a list of objects, as Label Studio and Argilla export")
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise QuadragError(f"{path} is no list of objects; expected an export of Label Studio or Argilla, or CSV")
-    for number, one in enumerate(found, 1):
-        place = f"{path}, item {number}"
-        try:
-            people = list(_label_studio(one.get("annotations")) or _argilla(one.get("responses"))) or [{}]
-            shown = {**(one.get("metadata") or {}), **(one.get("fields") or {}), **(one.get("data") or {})} or one
-            for said in people:
-                row = {"id": one.get("id"), **shown, **said}
-                yield Line(place, {str(name): _text(value) for name, value in row.items()})
-        except (AttributeError, KeyError, TypeError, ValueError):
-            raise QuadragError(
-                f"{place} is not as Label Studio or Argilla export it; expected their JSON, or CSV"
-            ) from None
-
-
-def _label_studio(annotations: Any) -> list[dict[str, Any]]:
-    people = []
-    for one in annotations or ():
-        said: dict[str, Any] = {}
-        for result in () if one.get("was_cancelled") else one.get("result") or ():
-            value = result.get("value") or {}
-            name = result.get("from_name", "label")
-            rating = [value["rating"]] if "rating" in value else []
-            if texts := value.get("choices") or value.get("text") or rating:
-                said[name] = "\n".join(map(_text, texts))
-                said |= {} if "text" in value else {"label": said.get("label", said[name])}
-        who = one.get("completed_by")
-        if said:
-            people.append({**said, ANNOTATOR: who.get("email") or who.get("id") if isinstance(who, dict) else who})
-    return people
-
-
-def _argilla(responses: Any) -> list[dict[str, Any]]:
-    """Return what each person said: `responses` maps a question to answers, or is a list of people with `values`."""
-    people: dict[Any, dict[str, Any]] = {}
-    if isinstance(responses, dict):
-        for name, answers in responses.items():
-            for at, answer in enumerate(answers or ()):
-                people.setdefault(answer.get("user_id", at), {})[name] = answer.get("value")
-    else:
-        for at, one in enumerate(responses or ()):
-            if one.get("status", "submitted") == "submitted":
-                values = {name: answer.get("value") for name, answer in (one.get("values") or {}).items()}
-                people[one.get("user_id", at)] = values
-    return [{"label": next(iter(said.values()), None), **said, ANNOTATOR: who} for who, said in people.items()]
+    found = parse_json(text, path, "a list of objects")
+    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
+        raise QuadragError(f"{path} is no list of objects; expected one, or CSV")
+    for number, row in enumerate(found, 1):
+        yield Line(f"{path}, item {number}", {name: _text(value) for name, value in row.items()})
 
 
 def _text(value: Any) -> str:

@@ -27,8 +27,8 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
-from hub_server import HubServer
 from injections import obedient
+from maker_model import Knowing
 from pages import PAGES, ROOT, Section, Step, meaning, read, sections
 from rag_server import RagServer
 from small_servers import Quiet, serving
@@ -62,10 +62,10 @@ judge: {user: 'Is it right? Reply {"Accuracy": "True"} or "False".'}
 # What stands on a page, and what stands for it here; the servers are filled in.
 STANDS_FOR = (
     (r"(llama-3-70b-instruct|omnieval-\w+)=http://127\.0\.0\.1:80\d\d/v1", r"\1={presets}"),
+    (r"http://127\.0\.0\.1:8080/v1#MAKER", "{maker}#MAKER"),
     (r"http://127\.0\.0\.1:8080/v1|https://HOST/v1", "{llm}"),
     (r"http://127\.0\.0\.1:9000/rag", "{rag}"),
     (r"^QUADRAG_MIRROR=https://MIRROR ", ""),
-    (r"^quadrag push ORG ", "HF_ENDPOINT={hub} HF_TOKEN=hf_t HF_HUB_OFFLINE=0 quadrag push quadrag-test "),
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
     (r"http://127\.0\.0\.1:8082/v1", "{small}"),
     (r"http://127\.0\.0\.1:8083/v1", "{large}"),
@@ -144,20 +144,18 @@ def elsewhere(command: str) -> bool:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[str, str]]:
-    tokens = {"hf_t": {"name": "ann", "orgs": {"quadrag-test": "write"}}}
     with (
         ChatServer(models=["M"], any_model=True) as llm,
         ChatServer(models=["j"]) as judge,
         ChatServer(models=["small"], text='{"score": 1}') as small,
         ChatServer(models=["large"], text='{"score": 1}') as large,
         ChatServer(models=["obedient"], text=obedient) as obeys,
+        ChatServer(models=["MAKER"], text=Knowing()) as maker,
         ChatServer(models=list(PRESETS)) as presets,
         RagServer([("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as rag,
-        HubServer(tokens=tokens) as hub,
     ):
-        hub.add("model", "OWNER/MODEL")
-        found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag, "hub": hub}
-        found |= {"obedient": obeys}
+        found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag}
+        found |= {"obedient": obeys, "maker": maker}
         yield {name: server.url for name, server in found.items()}
 
 

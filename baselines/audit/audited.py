@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.data import files
 from quadrag.data.builders import SAMPLE
-from quadrag.data.prepared import find_prepared
+from quadrag.data.prepare import find_prepared
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import room
 from quadrag.provenance import Source
@@ -33,22 +33,14 @@ class Part(NamedTuple):
 
 @dataclass(slots=True)
 class Audited:
-    """What is looked through of a benchmark, to audit or to count it.
+    """What is looked through of a benchmark, to audit or to count it."""
 
-    Attributes:
-        benchmark: its record.
-        configs: those that were asked for.
-        data_dir: the folder of the files; None for what is prepared. Nothing is fetched.
-        parts: the splits that are there.
-        sources: where the rows of each config come from.
-        lacking: of what is not there, config and split, what it would need.
-    """
-
-    benchmark: Benchmark
-    configs: Sequence[str]
-    data_dir: str | None = None
-    parts: list[Part] = field(default_factory=list)
-    sources: dict[str, Source] = field(default_factory=dict)
+    benchmark: Benchmark  # its record
+    configs: Sequence[str]  # those that were asked for
+    data_dir: str | None = None  # the folder of the files; None for what is prepared. Nothing is fetched
+    parts: list[Part] = field(default_factory=list)  # the splits that are there
+    sources: dict[str, Source] = field(default_factory=dict)  # where the rows of each config come from
+    # of what is not there, config and split, what it would need
     lacking: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def load(self) -> None:
@@ -114,10 +106,8 @@ class Audited:
 def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], Audited]:
     """Audit a benchmark by the checks of its own room.
 
-    Args:
-        benchmark: its name.
-        config: one that holds questions; all of them when None.
-        data_dir: folder of upstream files, ``sample``, or None for what is prepared.
+    `config`: one that holds questions; all of them when None.
+    `data_dir`: folder of upstream files, ``sample``, or None for what is prepared.
 
     Returns:
         The findings, and what was there.

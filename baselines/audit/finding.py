@@ -24,48 +24,28 @@ CHECKS = {
 
 
 class Fault(NamedTuple):
-    """What a check found at one place.
+    """What a check found at one place."""
 
-    Attributes:
-        config: of the question.
-        split: of the question.
-        id: the question's.
-        check: the name of the check.
-        evidence: what was found and where, for a person to look at.
-    """
-
-    config: str
-    split: str
-    id: str
-    check: str
-    evidence: str
+    config: str  # of the question
+    split: str  # of the question
+    id: str  # the question's
+    check: str  # the name of the check
+    evidence: str  # what was found and where, for a person to look at
 
 
 @dataclass(slots=True)
 class Finding:
-    """A line of findings.
+    """A line of findings."""
 
-    Attributes:
-        benchmark: its name.
-        config: where it was found first.
-        split: where it was found first.
-        id: the question's.
-        check: the name of the check.
-        question: its beginning; empty where no split that is there has it.
-        evidence: what was found and where.
-        also: further ``config/split`` that hold the question with the same fault.
-        confirmed: what a person says: true, false, or null for nothing yet.
-    """
-
-    benchmark: str
-    config: str
-    split: str
-    id: str
-    check: str
-    question: str
-    evidence: str
-    also: list[str] = field(default_factory=list)
-    confirmed: bool | None = None
+    benchmark: str  # its name
+    config: str  # where it was found first
+    split: str  # where it was found first
+    id: str  # the question's
+    check: str  # the name of the check
+    question: str  # its beginning; empty where no split that is there has it
+    evidence: str  # what was found and where
+    also: list[str] = field(default_factory=list)  # further ``config/split`` that hold the question with the same fault
+    confirmed: bool | None = None  # what a person says: true, false, or null for nothing yet
 
     def as_row(self) -> dict[str, Any]:
         """Return the finding as one line of the file holds it."""
@@ -79,13 +59,7 @@ class Finding:
 
 
 def merge_faults(benchmark: str, faults: Iterable[Fault], asked: Mapping[Key, str]) -> list[Finding]:
-    """Make findings of faults; the same of the same question in several configs or splits is one.
-
-    Args:
-        benchmark: its name.
-        faults: of the benchmark.
-        asked: what is shown of the questions that are there.
-    """
+    """Make findings of faults; the same of the same question in several configs or splits is one."""
     found: dict[tuple[str, ...], Finding] = {}
     for fault in faults:
         config, split, name, check, evidence = fault

@@ -34,11 +34,9 @@ def near_duplicates(
 ) -> Iterator[NearDuplicate]:
     """Yield the documents that repeat at least a share of an article, in the corpus's order.
 
-    Args:
-        articles: their texts by id.
-        documents: with a ``text``; read once.
-        size: characters of a shingle.
-        overlap: the share of the article's shingles that a document must hold.
+    `articles`: their texts by id.
+    `documents`: with a ``text``; read once.
+    `size`: characters of a shingle.
     """
     names = list(articles)
     weights = np.random.default_rng(0).integers(1, 2**63, size, dtype=np.uint64) * 2 + 1
@@ -104,9 +102,7 @@ class _Index:
     def count(self, inside: Any, keys: Any) -> tuple[Any, Any, Any]:
         """Count the shingles that documents and articles share.
 
-        Args:
-            inside: the document's number in which each shingle stands.
-            keys: of the shingles.
+        `inside`: the document's number in which each shingle stands.
 
         Returns:
             Document, article and number of the pairs that may share enough.
@@ -134,7 +130,6 @@ def _tally(numbers: Any) -> tuple[Any, Any]:
 
 
 def _bounds(counts: Any) -> Any:
-    """Return where groups begin that stand behind each other, and where the last one ends."""
     return np.append(0, np.cumsum(counts))
 
 

@@ -17,9 +17,7 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
     Where a judge's verdicts in one of them are far from what words say, what rests on the same of it in others is
     marked too: beside each other none is worth more.
 
-    Args:
-        results: of runs; those of their rows that are concerned are marked.
-        given: by the user now; they go before those that are kept with a run.
+    `given`: by the user now; they go before those that are kept with a run.
     """
     results = list(results)
     doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}

@@ -18,10 +18,8 @@ from quadrag.records import write_text
 from quadrag.stats.agreement import Agreement
 from quadrag.stats.ppi import Rates
 
-from ..scoring.cascade import Cascade, Stage
 from ..tables.cells import write_number
 from .asking import read_signature
-from .choose import Choice
 from .figures import Figures, Intervals
 from .free import find_free
 from .replies import PROFILE
@@ -33,32 +31,20 @@ _LITTLE = 0.05  # of the labels: what a judge must be better by
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What is known of a judge.
+    """What is known of a judge."""
 
-    Attributes:
-        form: the form of the file.
-        quadrag: the version that made it.
-        labels: the label set: name, source, sha256 of each file, how many labels, notes.
-        metric: the evaluate module.
-        key: its value that was graded.
-        judge: the model, or what else judged.
-        service: where it was asked.
-        prompts: the digests of the metric's prompt; none of a judge that no prompt was sent to.
-        profile: how its replies were read.
-        figures: agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own
-            verdicts; under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how
-            far these and the judge together agree with people, which is what the values of a run rest on.
-    """
-
-    form: str
-    quadrag: str
-    labels: dict[str, Any]
-    metric: str
-    key: str
-    judge: str
-    service: str
-    prompts: list[str]
-    profile: str
+    form: str  # the form of the file
+    quadrag: str  # the version that made it
+    labels: dict[str, Any]  # the label set: name, source, sha256 of each file, how many labels, notes
+    metric: str  # the evaluate module
+    key: str  # its value that was graded
+    judge: str  # the model, or what else judged
+    service: str  # where it was asked
+    prompts: list[str]  # the digests of the metric's prompt; none of a judge that no prompt was sent to
+    profile: str  # how its replies were read
+    # agreement, kappa, AC1 and their intervals, counts, classes, bias, ceiling, cost, all of the judge's own verdicts;
+    # under `free` the best of what costs nothing; under `pipeline`, where rules decide some items, how far these and
+    # the judge together agree with people, which is what the values of a run rest on
     figures: dict[str, Any]
 
     def write(self, path: Path) -> None:
@@ -130,7 +116,6 @@ class Certificate:
 
     @property
     def _beside_free(self) -> str:
-        """Say how often people agree with what costs nothing, and whether the judge is worth its price, or worse."""
         if not (free := self.figures.get("free")):
             return ""
         if self.is_worse:
@@ -138,14 +123,6 @@ class Certificate:
         then = ", so the judge adds little" if self.figures["agreement"] < free["agreement"] + _LITTLE else ""
         then = then or ("" if free["beaten"] else ", and these labels cannot tell the two apart")
         return f"; {free['name']} agrees {write_percent(free['agreement'])}%{then}"
-
-    @property
-    def cascade(self) -> Cascade | None:
-        """The cascade that it is of; None of a single judge."""
-        if "cascade" not in self.figures:
-            return None
-        stages = tuple(Stage(one["judge"], one["decides"]) for one in self.figures["cascade"]["stages"])
-        return Cascade(self.metric, self.key, stages)
 
     @property
     def rates(self) -> Rates | None:
@@ -160,8 +137,8 @@ class Certificate:
         return Rates(counts[one][one] / ones, ones, counts[zero][zero] / zeros, zeros)
 
 
-def certify(found: Figures, choice: Choice | None = None) -> Certificate:
-    """Make the certificate of what was measured; of a cascade, with what its judges decide."""
+def certify(found: Figures) -> Certificate:
+    """Make the certificate of what was measured."""
     labels, verdicts = found.labels, found.verdicts
     about = {
         "name": labels.name,
@@ -184,12 +161,6 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
         figures["free"] = find_free(labels, verdicts)._asdict()
     figures["ceiling"] = found.ceiling._asdict() if found.ceiling else None
     figures["consistency"] = found.consistency
-    if choice is not None:
-        figures["cascade"] = {
-            "stages": [asdict(stage) for stage in choice.cascade.stages],
-            "saved": choice.saved,
-            "keeps": choice.keeps,
-        }
     figures |= {"usage": dict(verdicts.usage), "seconds": round(verdicts.seconds, 3)}
     return Certificate(
         _FORM,
@@ -206,7 +177,6 @@ def certify(found: Figures, choice: Choice | None = None) -> Certificate:
 
 
 def _agreed(found: Agreement, intervals: Intervals) -> dict[str, Any]:
-    """Return agreement, kappa and AC1 with their intervals, and of how many items, by the names that they have here."""
     kinds = ("agreement", "kappa", "ac1")
     values = dict(zip(kinds, (found.accuracy, found.kappa, found.ac1), strict=True))
     return {"n": found.n, **values, **{f"{kind}_interval": both for kind, both in zip(kinds, intervals, strict=True)}}

@@ -2,7 +2,7 @@
 
 What is corrected is the run's value, of rules and judge together: the value of each item, whoever gave it, stands on
 both sides, so what rules get wrong is corrected as what the judge does. (Strata of the two are hardly narrower, and
-hold the truth less often where labels are few: `benchmarks/judges.py`.) A certificate, which knows nothing of the
+hold the truth less often where labels are few.) A certificate, which knows nothing of the
 rules' errors, takes what they decide as it is. How often labels agree with the judge is told of its own verdicts alone.
 """
 
@@ -19,29 +19,17 @@ _WORTH = 0.05  # a smaller gain in width is none
 
 
 class Corrected(NamedTuple):
-    """A corrected score.
+    """A corrected score."""
 
-    Attributes:
-        plain: the run's own mean over what has a value.
-        estimate: people's mean, by labels and verdicts.
-        alone: the interval of as many labels drawn at random, without the judge.
-        n: labels.
-        total: items.
-        read: those with a value.
-        ruled: those whose value a rule gave.
-        agreed: labels that say what the judge says.
-        both: labels of items with a verdict of the judge.
-    """
-
-    plain: float
-    estimate: Estimate
-    alone: Interval
-    n: int
-    total: int
-    read: int
-    ruled: int
-    agreed: int
-    both: int
+    plain: float  # the run's own mean over what has a value
+    estimate: Estimate  # people's mean, by labels and verdicts
+    alone: Interval  # the interval of as many labels drawn at random, without the judge
+    n: int  # labels
+    total: int  # items
+    read: int  # those with a value
+    ruled: int  # those whose value a rule gave
+    agreed: int  # labels that say what the judge says
+    both: int  # labels of items with a verdict of the judge
 
     @property
     def sentence(self) -> str:

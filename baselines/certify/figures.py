@@ -60,37 +60,23 @@ class Correlation(NamedTuple):
 
 @dataclass(slots=True)
 class Figures:
-    """All that is known of a judge on a label set.
+    """All that is known of a judge on a label set."""
 
-    Attributes:
-        labels: the set.
-        verdicts: of the judge.
-        agreement: over the items with a verdict; None of a ranked set.
-        intervals: of it.
-        pipeline: agreement of rules and judge together, and its intervals; None where no rule decides.
-        table: counts, labels by verdicts.
-        classes: the figures of each class.
-        bias: by slice, length of the answer and, of pairs, position.
-        unreadable: items without a verdict by reason.
-        consistency: the share of items on which all repeats say the same, and of how many; None without repeats.
-        ceiling: how people agree with each other; None where that is not known.
-        correlation: of a ranked set.
-        groups: how many groups the items are of.
-    """
-
-    labels: LabelSet
-    verdicts: Verdicts
-    agreement: Agreement | None = None
-    intervals: Intervals = (None, None, None)
+    labels: LabelSet  # the set
+    verdicts: Verdicts  # of the judge
+    agreement: Agreement | None = None  # over the items with a verdict; None of a ranked set
+    intervals: Intervals = (None, None, None)  # of it
+    # agreement of rules and judge together, and its intervals; None where no rule decides
     pipeline: tuple[Agreement, Intervals] | None = None
-    table: list[list[int]] = field(default_factory=list)
-    classes: list[ClassFigures] = field(default_factory=list)
-    bias: list[Bias] = field(default_factory=list)
-    unreadable: dict[str, int] = field(default_factory=dict)
+    table: list[list[int]] = field(default_factory=list)  # counts, labels by verdicts
+    classes: list[ClassFigures] = field(default_factory=list)  # the figures of each class
+    bias: list[Bias] = field(default_factory=list)  # by slice, length of the answer and, of pairs, position
+    unreadable: dict[str, int] = field(default_factory=dict)  # items without a verdict by reason
+    # the share of items on which all repeats say the same, and of how many; None without repeats
     consistency: tuple[float, int] | None = None
-    ceiling: Agreement | None = None
-    correlation: Correlation | None = None
-    groups: int = 0
+    ceiling: Agreement | None = None  # how people agree with each other; None where that is not known
+    correlation: Correlation | None = None  # of a ranked set
+    groups: int = 0  # how many groups the items are of
 
     @property
     def said(self) -> Said:
@@ -143,7 +129,6 @@ def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
 
 
 def _agree(labels: LabelSet, items: Sequence[Item], said: Sequence[str]) -> tuple[Agreement, Intervals]:
-    """Return how far what was said of items agrees with their labels."""
     given, groups = [item.label for item in items], [item.group or item.id for item in items]
     table = count_pairs(given, said, labels.classes)
     if (n := count_groups(items)) < FEW:
@@ -211,7 +196,6 @@ def _consistency(verdicts: Verdicts) -> tuple[float, int] | None:
 
 
 def _biases(labels: LabelSet, judged: Sequence[Item], said: Sequence[str]) -> list[Bias]:
-    """Measure how far the judge is off in parts of the items; grades without a value are left out."""
     values = labels.grades
     rows = [
         (item, verdict)

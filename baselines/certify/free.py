@@ -12,19 +12,12 @@ _CHANCE = 0.05  # mid-p of a paired test
 
 
 class Free(NamedTuple):
-    """The best of what costs nothing.
+    """The best of what costs nothing."""
 
-    Attributes:
-        name: in a sentence.
-        agreement: how often it is right.
-        beaten: whether the judge is right more often.
-        better: whether it is a rule that is right more often than the judge.
-    """
-
-    name: str
-    agreement: float
-    beaten: bool
-    better: bool
+    name: str  # in a sentence
+    agreement: float  # how often it is right
+    beaten: bool  # whether the judge is right more often
+    better: bool  # whether it is a rule that is right more often than the judge
 
 
 def find_free(labels: LabelSet, judge: Verdicts) -> Free:

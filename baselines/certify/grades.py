@@ -19,17 +19,11 @@ _SPELLED = {
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A value that is graded.
+    """A value that is graded."""
 
-    Attributes:
-        metric: the evaluate module.
-        key: of its result.
-        grades: what may be said of an answer, with its value.
-    """
-
-    metric: str
-    key: str
-    grades: Mapping[str, float | None]
+    metric: str  # the evaluate module
+    key: str  # of its result
+    grades: Mapping[str, float | None]  # what may be said of an answer, with its value
 
     @property
     def name(self) -> str:

@@ -60,10 +60,8 @@ def sources() -> dict[str, list[Source]]:
 def open_labels(named: str, metric: str | None = None, data_dir: str | Path | None = None) -> LabelSet:
     """Open a label set by its name, or read a file of the user's own.
 
-    Args:
-        named: a path, or a name of `sets.SETS`.
-        metric: what is graded; the set's own, and of a file truthfulness, when None.
-        data_dir: a folder with the files of a known set; they are fetched when None.
+    `metric`: what is graded; the set's own, and of a file truthfulness, when None.
+    `data_dir`: a folder with the files of a known set; they are fetched when None.
 
     Raises:
         QuadragError: there is no such file or set, it cannot be had, or it is not what it should be.
@@ -107,7 +105,6 @@ def _fetch(name: str) -> dict[str, Path]:
 
 
 def _locate(name: str, root: Path) -> dict[str, Path]:
-    """Find those of a set's files that a folder has: a checkout, or a folder of the files themselves."""
     root = root.expanduser()
     if not root.is_dir():
         raise QuadragError(f"no folder {str(root)!r}; expected the label files of {name}")
@@ -130,7 +127,6 @@ def _places(root: Path, name: str, source: Source) -> Iterator[Path]:
 
 
 def _describe(name: str, files: dict[str, Path]) -> str:
-    """Say where a set comes from, its licence, and which of its files here are others than the pinned ones."""
     known = sources()[name]
     said = f"{known[0].repository} at {known[0].commit[:8]}, {known[0].licence}"
     other = [one.name for one in known if one.name in files and fault(files[one.name], one.remote) is not None]

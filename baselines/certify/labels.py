@@ -23,66 +23,39 @@ _PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer that people labelled.
+    """An answer that people labelled."""
 
-    Attributes:
-        id: unique in its set.
-        label: the grade that people gave, or a number where the set is ranked.
-        question: what was asked.
-        answer: what was answered.
-        other: a second answer, where the label says which of the two is better.
-        golds: accepted answers.
-        passages: what the answer was to be made from.
-        group: items of one group are drawn together for an interval.
-        slices: groups that the judge may treat unlike, by what groups them: ``system``.
-        votes: what each of several people said, None where one said nothing.
-    """
-
-    id: str
-    label: str
-    question: str = ""
-    answer: str = ""
-    other: str | None = None
-    golds: tuple[str, ...] = ()
-    passages: tuple[str, ...] = ()
-    group: str = ""
+    id: str  # unique in its set
+    label: str  # the grade that people gave, or a number where the set is ranked
+    question: str = ""  # what was asked
+    answer: str = ""  # what was answered
+    other: str | None = None  # a second answer, where the label says which of the two is better
+    golds: tuple[str, ...] = ()  # accepted answers
+    passages: tuple[str, ...] = ()  # what the answer was to be made from
+    group: str = ""  # items of one group are drawn together for an interval
+    # groups that the judge may treat unlike, by what groups them: ``system``
     slices: Mapping[str, str] = field(default_factory=dict)
-    votes: tuple[str | None, ...] = ()
+    votes: tuple[str | None, ...] = ()  # what each of several people said, None where one said nothing
 
 
 @dataclass(slots=True)
 class LabelSet:
-    """Items of one source.
+    """Items of one source."""
 
-    Attributes:
-        name: what it is called.
-        graded: what people graded.
-        items: in the order of the source.
-        files: the sha256 of each file by its name.
-        source: where it comes from and under which licence; "" of a file of the user's own.
-        notes: what a reader of its figures must know.
-        recorded: verdicts that the source has of judges, by judge and id; None where one cannot be read.
-        confidence: how sure a recorded judge is of its verdict, from 0 to 1, by judge and id; of some judges.
-        pairs: an item is two answers, and its label the better one.
-        ranked: labels are numbers, and agreement is a correlation of ranks.
-        split: what people said of items that were left out since no answer has the most.
-        groups: what a group is, as ``question``.
-        left: the ids of items that are not looked at, of a first look.
-    """
-
-    name: str
-    graded: Graded
-    items: list[Item]
-    files: dict[str, str]
-    source: str = ""
-    notes: list[str] = field(default_factory=list)
+    name: str  # what it is called
+    graded: Graded  # what people graded
+    items: list[Item]  # in the order of the source
+    files: dict[str, str]  # the sha256 of each file by its name
+    source: str = ""  # where it comes from and under which licence; "" of a file of the user's own
+    notes: list[str] = field(default_factory=list)  # what a reader of its figures must know
+    # verdicts that the source has of judges, by judge and id; None where one cannot be read
     recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
-    confidence: dict[str, dict[str, float]] = field(default_factory=dict)
-    pairs: bool = False
-    ranked: bool = False
+    pairs: bool = False  # an item is two answers, and its label the better one
+    ranked: bool = False  # labels are numbers, and agreement is a correlation of ranks
+    # what people said of items that were left out since no answer has the most
     split: list[tuple[str | None, ...]] = field(default_factory=list)
-    groups: str = "group"
-    left: frozenset[str] = frozenset()
+    groups: str = "group"  # what a group is, as ``question``
+    left: frozenset[str] = frozenset()  # the ids of items that are not looked at, of a first look
 
     def draw(self, n: int) -> "LabelSet":
         """Return n of the items, drawn by a fixed seed, in their order; those of a larger n hold those of a smaller."""
@@ -207,11 +180,6 @@ def _item(line: Line, name: str, label: str, votes: tuple[str | None, ...]) -> I
 
 
 def _grade(line: Line, column: str, graded: Graded) -> str:
-    """Read a grade.
-
-    Raises:
-        QuadragError: the cell holds none.
-    """
     text = line.row.get(column, "")
     found = graded.read(text)
     if found is None:
@@ -221,13 +189,11 @@ def _grade(line: Line, column: str, graded: Graded) -> str:
 
 
 def _most(votes: Sequence[str | None]) -> str | None:
-    """Return what most people said; None where no answer has the most."""
     counts = Counter(vote for vote in votes if vote).most_common(2)
     return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
 
 
 def _name_groups(labels: LabelSet, sheet: Sheet) -> None:
-    """Group items by the column, else by their question where questions repeat."""
     if "group" in sheet.columns:
         return
     questions = Counter(item.question for item in labels.items if item.question.strip())

@@ -49,7 +49,6 @@ def _list_given(results: Sequence[Result]) -> list[Certificate]:
 
 
 def _judge_lines(one: Certificate) -> Iterator[Line]:
-    """Yield the line of a judge and, where rules decide some items, that of rules and judge together."""
     name = f"{keep_name(one.judge)}, {one.labels['name']}"
     yield Line(name, _judge_cells(one.figures))
     if pipeline := one.figures.get("pipeline"):
@@ -84,11 +83,9 @@ def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
         yield Alarm(line) if chance or worse else line
         for one in found:
             yield from _note_corrected(one, result.items, find_certificate(certificates, one["signature"]), name)
-    yield from _note_cascade(result)
 
 
 def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
-    """Yield of each judge without a certificate, of all its runs at once, what it judged and how to begin with it."""
     found: dict[str, tuple[dict[str, None], list[Result]]] = {}
     for result in results:
         for row in _find_judged(result, profile):
@@ -132,7 +129,6 @@ def _select_judged(result: Result, profile: str) -> list[dict[str, Any]]:
 
 
 def _tell_unchecked(results: Sequence[Result], profile: str) -> str:
-    """Say of which runs words alone cannot check a judge, as they find so few answers right; "" where they can."""
     counts = []
     for result in results:
         named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in _find_judged(result, profile))
@@ -144,7 +140,6 @@ def _tell_unchecked(results: Sequence[Result], profile: str) -> str:
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:
-    """Yield of each certificate that stands for no judge of these runs why it is not used."""
     signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
     judges = dict.fromkeys(read_signature(one)["judge"] for one in signatures)
     for one in _list_given(results):
@@ -152,16 +147,6 @@ def _note_unused(results: Sequence[Result]) -> Iterator[str]:
             why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
             why = "it is of another metric or prompt" if one.judge in judges else why
             yield f"The certificate of {keep_name(one.judge)} ({show_key(one.metric, one.key)}) is not used: {why}."
-
-
-def _note_cascade(result: Result) -> Iterator[str]:
-    """Yield how many verdicts each judge of a cascade gave, and what the last was spared."""
-    for place, counts in result.run.cascade.items():
-        total, last = sum(counts.values()), list(counts)[-1]
-        if total:
-            given = ", ".join(f"{keep_name(judge)} {count}" for judge, count in counts.items())
-            spared = f"{total - counts[last]} of {total} verdicts ({1 - counts[last] / total:.0%})"
-            yield f"Cascade, {show_key(*place.split('.'))}: verdicts of {given}; {keep_name(last)} was spared {spared}."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from quadrag.metric_record import metric_record
+from quadrag.stats import NOT_APPLICABLE
 
 from ..core.result import PROFILES
-from ..scoring.cascade import read_grade
 from ..scoring.modules import load_module
 from .grades import Graded
 from .labels import Item, LabelSet
@@ -28,6 +28,15 @@ def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
     item = Item("", "", "question", "answer", golds=("gold",), passages=("passage",))
     rows, _ = judge_items(LabelSet("", graded, [item] * len(replies), {}), lambda batch: replies)
     return [read_grade(graded.grades, graded.key, row) for row in rows]
+
+
+def read_grade(grades: Mapping[str, float | None], key: str, row: Mapping[str, Any]) -> str | None:
+    """Return the grade that a metric's row of an item stands for; a value that stands for a failure is none."""
+    why = row["reasons"].get(key)
+    if why is not None and why != NOT_APPLICABLE:
+        return None
+    value = None if why else row[key]
+    return next((grade for grade, worth in grades.items() if worth == value), None)
 
 
 def judge_items(labels: LabelSet, judge: Judge) -> tuple[list[Mapping[str, Any]], str]:

@@ -108,21 +108,16 @@ def _openqa_eval(labels: LabelSet, files: Files) -> None:
         apart += not same["gpt-4"]
         for judge, verdict in (("gpt-4", gpt4[-2]), ("davinci-003", davinci[-2])):
             labels.recorded[judge][name] = RIGHT.get(verdict) if same[judge] else None
-        labels.recorded["bem"][name], sure = bem_verdict(gold[5])
-        labels.confidence.setdefault("bem", {})[name] = sure
+        labels.recorded["bem"][name] = _bem_verdict(gold[5])
     labels.groups = "question"
     labels.notes.append(f"A third annotator decided {decided} answers; the ceiling is the first two's agreement.")
     if apart:
         labels.notes.append(f"GPT-4 was shown another answer than people in {apart} row: no verdict there.")
 
 
-def bem_verdict(cell: str) -> tuple[str, float]:
-    """Return BEM's verdict of its probabilities, a pair for each accepted answer, and how sure it is of that verdict.
-
-    It is right from 0.5 for any of them.
-    """
-    right = max(pair[1] for pair in json.loads(cell))
-    return ("right", right) if right >= _BEM else ("wrong", 1 - right)
+def _bem_verdict(cell: str) -> str:
+    """Return BEM's verdict of its probabilities, a pair for each accepted answer: right from 0.5 for any of them."""
+    return "right" if max(pair[1] for pair in json.loads(cell)) >= _BEM else "wrong"
 
 
 def _uhgeval(labels: LabelSet, files: Files, whole: bool) -> None:

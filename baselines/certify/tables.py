@@ -14,7 +14,6 @@ from ..tables.cells import ALIKE, FEW, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name
 from .certificate import round_two
-from .choose import PARTS, Choice
 from .corrected import Corrected
 from .draw import Sheet
 from .figures import Against, Figures, Intervals
@@ -24,7 +23,6 @@ from .notes import IN_PERCENT
 _PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
 _DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
 _UNSEEN = "The ceiling is unknown: no item was labelled by several people."
-CASCADE = "the cascade"  # what stands for the name of several judges, one after the other
 
 
 def tabulate(found: Sequence[Figures]) -> list[Grid]:
@@ -38,29 +36,6 @@ def tabulate(found: Sequence[Figures]) -> list[Grid]:
         grids += [_classes(found[0]), _confusion(found[0])]
         grids += [_bias(found[0])] if found[0].bias else []
     return grids
-
-
-def tabulate_cascade(choice: Choice) -> Grid:
-    """Make the table of what judges before the last may decide: how often it agrees with people, and what it saves."""
-    last, best = keep_name(choice.cascade.stages[-1].judge), choice.best
-    lines = []
-    for one in choice.frontier:
-        decided = " > ".join(stage.name for stage in one.stages[:-1] if stage.decides) or "nothing"
-        mark = " *" if one.stages == best.stages else ""
-        lines.append(Line(decided, [Cell(f"{one.agreement:.1%}"), Cell(f"{one.saved:.1%}{mark}")]))
-    keeps = f"as often as {last} alone" if choice.keeps is None else f"on {choice.keeps:g} of the labels"
-    notes = [
-        f"* chosen: of those that agree with people {keeps}, what saves most calls of {last}.",
-        f"On labels that it was not chosen on ({PARTS} parts by {choice.labels.groups}, each judged as the others "
-        f"choose): agreement {_agreement_of(choice):.1%}, {choice.saved:.1%} of the calls saved.",
-    ]
-    return Grid(f"Decided before {last} is asked", "judge[grades]", ["agreement", "calls saved"], lines, notes)
-
-
-def _agreement_of(choice: Choice) -> float:
-    said = [(item.label, choice.verdicts.given.get(item.id)) for item in choice.labels.items]
-    judged = [label == grade for label, grade in said if grade is not None]
-    return sum(judged) / len(judged)
 
 
 def describe_labels(labels: LabelSet) -> str:
@@ -95,9 +70,9 @@ def _agreement(found: Sequence[Figures]) -> Grid:
     for one in found:
         assert one.agreement is not None
         mark = ALIKE * one.said.is_alike
-        lines.append(Line(_call(one), _agreement_cells(one.agreement, one.intervals, mark)))
+        lines.append(Line(keep_name(one.verdicts.judge), _agreement_cells(one.agreement, one.intervals, mark)))
         if one.pipeline:
-            lines.append(Line(f"rules and {_call(one)}", _agreement_cells(*one.pipeline, mark)))
+            lines.append(Line(f"rules and {keep_name(one.verdicts.judge)}", _agreement_cells(*one.pipeline, mark)))
     if ceiling := found[0].ceiling:
         lines.append(Line("people (ceiling)", _agreement_cells(ceiling, (None, None, None)), rule=True))
     grid = Grid(
@@ -133,8 +108,7 @@ def _intervals(found: Sequence[Figures]) -> str:
 
 
 def _about(one: Figures) -> list[str]:
-    """Say of a judge what could not be read, whether it says the same again, and what it took."""
-    name = _call(one)
+    name = keep_name(one.verdicts.judge)
     notes: list[str] = []
     if one.said.is_alike:
         notes.append(Alarm(f"{tell_alike([one.said])}; {ALIKE} marks what rests on them."))
@@ -169,14 +143,19 @@ def _classes(one: Figures) -> Grid:
     means = [Cell(_percent(sum(column) / len(there))) for column in columns]
     lines.append(Line("average", [*means, Cell(str(sum(each.labels for each in there)))], rule=True))
     columns_named = ["agreement", "precision", "recall", "F1", "n"]
-    return Grid(f"By class, {_call(one)}", "people say", columns_named, lines, ["Percent."])
+    return Grid(f"By class, {keep_name(one.verdicts.judge)}", "people say", columns_named, lines, ["Percent."])
 
 
 def _confusion(one: Figures) -> Grid:
     lines = [
         Line(name, [Cell(str(count)) for count in row]) for name, row in zip(one.labels.classes, one.table, strict=True)
     ]
-    return Grid(f"Confusion, {_call(one)}", "people say", [f"judge {name}" for name in one.labels.classes], lines)
+    return Grid(
+        f"Confusion, {keep_name(one.verdicts.judge)}",
+        "people say",
+        [f"judge {name}" for name in one.labels.classes],
+        lines,
+    )
 
 
 def _bias(one: Figures) -> Grid:
@@ -193,7 +172,7 @@ def _bias(one: Figures) -> Grid:
         before = each.slicing
     said = "Percent, but kappa. A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
     return Grid(
-        f"Bias, {_call(one)}",
+        f"Bias, {keep_name(one.verdicts.judge)}",
         "items",
         ["people", "judge", "difference", "agreement", "kappa", "n"],
         lines,
@@ -210,7 +189,7 @@ def _ranks(found: Sequence[Figures]) -> Grid:
             Cell(_two(one.correlation.spearman), _both(one.correlation.interval)),
             Cell(_two(one.correlation.kendall)),
         ]
-        lines.append(Line(_call(one), [*cells, Cell(str(one.correlation.n))]))
+        lines.append(Line(keep_name(one.verdicts.judge), [*cells, Cell(str(one.correlation.n))]))
     notes = [*_notes(labels), _UNSEEN, _intervals(found)]
     notes += [note for one in found for note in _about(one)]
     return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
@@ -260,9 +239,3 @@ def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
     notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
     notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
     return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)
-
-
-def _call(one: Figures) -> str:
-    """Name a judge, or several one after the other."""
-    name = one.verdicts.judge
-    return name if name == CASCADE else keep_name(name)

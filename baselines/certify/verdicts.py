@@ -1,13 +1,13 @@
 """What a judge said of the items of a label set, without asking anybody: from files, from the set, or by a rule."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
-from quadrag.sheet import Line, read_sheet
+from quadrag.sheet import read_sheet
 
 from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
@@ -23,33 +23,21 @@ _REASONS = ("", "api_error", "raised", "unparsable", "truncated", "unreadable")
 
 @dataclass(slots=True)
 class Verdicts:
-    """What a judge said.
+    """What a judge said."""
 
-    Attributes:
-        judge: what it is called.
-        given: a grade for each id, or a number of a ranked set; None where none could be read. The judge's own alone:
-            nothing stands here of what a rule decides.
-        reasons: why not, by id.
-        confidence: how sure of it, from 0 to 1, by id; of those that say so.
-        repeats: further verdicts of the same judge on the same items.
-        prompts: the digests under which a run's signatures name the prompt; none of what no prompt was sent to.
-        service: where it was asked, as the ledger calls it.
-        usage: calls, tokens and cost, of a live judge.
-        seconds: that it took.
-        unread: one of its replies in which there was no verdict to read; "" where that is not known.
-        by_rule: the grades of items that the metric's rules decide, so that the judge is not asked, by id.
-    """
-
-    judge: str
+    judge: str  # what it is called
+    # a grade for each id, or a number of a ranked set; None where none could be read. The judge's own alone: nothing
+    # stands here of what a rule decides
     given: Mapping[str, str | None]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    confidence: Mapping[str, float] = field(default_factory=dict)
-    repeats: Sequence[Mapping[str, str | None]] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)  # why not, by id
+    repeats: Sequence[Mapping[str, str | None]] = ()  # further verdicts of the same judge on the same items
+    # the digests under which a run's signatures name the prompt; none of what no prompt was sent to
     prompts: Sequence[str] = ()
-    service: str = ""
-    usage: Mapping[str, Any] = field(default_factory=dict)
-    seconds: float = 0.0
-    unread: str = ""
+    service: str = ""  # where it was asked, as the ledger calls it
+    usage: Mapping[str, Any] = field(default_factory=dict)  # calls, tokens and cost, of a live judge
+    seconds: float = 0.0  # that it took
+    unread: str = ""  # one of its replies in which there was no verdict to read; "" where that is not known
+    # the grades of items that the metric's rules decide, so that the judge is not asked, by id
     by_rule: Mapping[str, str] = field(default_factory=dict)
 
     def explain_unread(self, graded: Graded) -> str:
@@ -72,13 +60,6 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
         why = verdicts.explain_unread(labels.graded) or "; expected one at least"
         raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{why}")
     return judged
-
-
-def leave_to_rules(judges: Sequence[Verdicts]) -> list[Verdicts]:
-    """Return the verdicts of judges of one cascade: what rules decide for one of them, none is asked about."""
-    by_rule = {name: grade for one in judges for name, grade in one.by_rule.items()}
-    own = [{name: grade for name, grade in one.given.items() if name not in by_rule} for one in judges]
-    return [replace(one, given=given, by_rule=by_rule) for one, given in zip(judges, own, strict=True)]
 
 
 def list_judges(labels: LabelSet) -> list[str]:
@@ -104,12 +85,12 @@ def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
     kind, _, name = spec.partition(":")
     if f"{kind}:" == RECORDED:
         given = labels.recorded[name]
-        return Verdicts(name, given, dict.fromkeys(_open(given), "unreadable"), labels.confidence.get(name, {}))
+        return Verdicts(name, given, dict.fromkeys(_open(given), "unreadable"))
     return Verdicts(spec, {item.id: judge_by_rule(spec, item.answer, item.golds) for item in labels.items})
 
 
 def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
-    """Read a judge's verdicts: CSV with `id` and `verdict`, maybe `confidence`. One that names an id again is a repeat.
+    """Read a judge's verdicts: CSV with `id` and `verdict`. One that names an id again is a repeat.
 
     Raises:
         QuadragError: a file is not of that form, names ids without a label, or shows other answers than people saw.
@@ -117,29 +98,24 @@ def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
     items = {item.id: item for item in labels.items}
     rounds: list[dict[str, str | None]] = []
     reasons: dict[str, str] = {}
-    sure: dict[str, float] = {}
     for path in paths:
-        for name, verdict, reason, confidence in _read_file(labels, items, path):
+        for name, verdict, reason in _read_file(labels, items, path):
             place = next((one for one in rounds if name not in one), None)
             if place is None:
                 rounds.append(place := {})
             place[name] = verdict
             if place is rounds[0] and reason:
                 reasons[name] = reason
-            if place is rounds[0] and confidence is not None:
-                sure[name] = confidence
     first, *repeats = rounds
     reasons |= dict.fromkeys(set(items) - set(first), NO_VERDICT)
     whole = {name: first.get(name) for name in items}
-    return Verdicts(paths[0].stem, whole, reasons, sure, repeats)
+    return Verdicts(paths[0].stem, whole, reasons, repeats)
 
 
-def _read_file(
-    labels: LabelSet, items: Mapping[str, Item], path: Path
-) -> list[tuple[str, str | None, str, float | None]]:
+def _read_file(labels: LabelSet, items: Mapping[str, Item], path: Path) -> list[tuple[str, str | None, str]]:
     sheet = read_sheet(path, "id", "verdict")
     read = _reader(labels, [line.row["verdict"].strip() for line in sheet.lines])
-    found: dict[str, tuple[str, str | None, str, float | None]] = {}
+    found: dict[str, tuple[str, str | None, str]] = {}
     unknown: dict[str, str] = {}
     for line in sheet.lines:
         name, text = line.row["id"].strip(), line.row["verdict"].strip()
@@ -158,7 +134,7 @@ def _read_file(
             wanted = "a number" if labels.ranked else " or ".join(PAIRS) if labels.pairs else labels.graded.spelled
             raise QuadragError(f"{line.place}: verdict {text!r} on {name!r}; expected {wanted}, or nothing")
         reason = "" if verdict is not None else text or "unreadable"
-        found[name] = (name, verdict, reason, _confidence(line))
+        found[name] = (name, verdict, reason)
     if unknown:
         name, place = next(iter(unknown.items()))
         raise QuadragError(
@@ -170,10 +146,6 @@ def _read_file(
 
 
 def _reader(labels: LabelSet, texts: Sequence[str]) -> Callable[[str], str | None]:
-    """Return what reads the verdicts of a file, of which these are all.
-
-    Of single answers they are grades as people write them, or a judge's replies as they are.
-    """
     if labels.ranked or labels.pairs:
         return _number if labels.ranked else _pair
     found = {text: labels.graded.read(text) for text in texts if text not in _REASONS}
@@ -182,19 +154,7 @@ def _reader(labels: LabelSet, texts: Sequence[str]) -> Callable[[str], str | Non
     return found.get
 
 
-def _confidence(line: Line) -> float | None:
-    """Return how sure a judge is of its verdict; None where the sheet does not say it."""
-    text = line.row.get("confidence", "").strip()
-    if not text:
-        return None
-    number = _number(text.replace(",", "."))  # as half of Europe writes it
-    if number is None or not 0 <= float(number) <= 1:
-        raise QuadragError(f"{line.place}: confidence {text!r}; expected a number from 0 to 1, or nothing")
-    return float(number)
-
-
 def _differ(place: str, name: str, column: str, found: str, shown: str) -> str:
-    """Say that two files show different texts for one id."""
     chinese = [any("\u4e00" <= sign <= "\u9fff" for sign in text) for text in (found, shown)]
     why = "the files are in different languages" if chinese[0] != chinese[1] else "the files are of different data"
     return f"{place}: the {column} of {name!r} is {_cut(found)!r}, people saw {_cut(shown)!r}; {why}"
@@ -213,7 +173,6 @@ def _number(text: str) -> str | None:
 
 
 def _pair(text: str) -> str | None:
-    """Return the sign of a difference."""
     number = _number(text.replace(",", "."))  # as half of Europe writes it
     return None if number is None else str((float(number) > 0) - (float(number) < 0))
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from quadrag.hub.export.card import join_card, size_category
+from quadrag.hub.card import join_card, size_category
 from quadrag.wrapping import wrap
 
 from ..tables.language import ENGLISH, speak
@@ -48,7 +48,7 @@ def tell_splits(splits: Mapping[str, int], language: str = ENGLISH) -> list[str]
 
 
 def tell_calls(spent: Mapping[str, Any] | None, currency: str, by_rule: str) -> str:
-    """Say how often a model was asked, and what it took; where there is none, what is made by rule."""
+    """Say how often a model was asked, and what it took; of a recipe that asks none, how it makes its questions."""
     if spent is None:
         return f"made by rule, {by_rule}"
     said = f"{spent['calls']:,} calls, {spent['cached']:,} kept replies; tokens: {spent['prompt_tokens']:,} in, "
@@ -59,10 +59,8 @@ def tell_calls(spent: Mapping[str, Any] | None, currency: str, by_rule: str) -> 
 def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
     """Return the README of a dataset.
 
-    Args:
-        record: what ``construct.json`` says.
-        languages: of its documents.
-        by_rule: what its questions are where no model made them.
+    `record`: what ``construct.json`` says.
+    `by_rule`: what its questions are where no model made them.
     """
     recipe, model, licence = record["recipe"], record["model"], record["licence"]
     most = max(record["splits"].values())

@@ -35,11 +35,9 @@ def load_prompts(room: Path) -> dict[str, Any]:
 def ask(prompt: str, slots: Mapping[str, str], read: Callable[[Any], Read]) -> Generator[Ask, str, Read]:
     """Ask a model for JSON, once more where the reply cannot be read.
 
-    Args:
-        prompt: the text of one user message; each ``{name}`` in it is a slot.
-        slots: what is put there; braces in them stay.
-        read: makes of the JSON what is wanted; it raises `KeyError`, `TypeError` or `ValueError` where it is not of
-            the form that was asked for.
+    `prompt`: the text of one user message; each ``{name}`` in it is a slot.
+    `read`: makes of the JSON what is wanted; it raises `KeyError`, `TypeError` or `ValueError` where it is not of the
+    form that was asked for.
 
     Raises:
         Drop: no reply could be read.

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import quadrag
-from quadrag.chat.estimate import Estimator
 from quadrag.data.download import sha256
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
@@ -26,7 +25,6 @@ from quadrag.records import dumps, write_text
 from . import recipe as recipes
 from .account import make_card
 from .documents import fitting, read_documents, without_copies
-from .forecast import forecast
 from .personal import without_personal_data
 from .recipe import Given, Recipe
 from .steps import Each, Maker, Row, Stage, Step, Whole, run_steps
@@ -36,27 +34,18 @@ STAGES = "stages"
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be made of what.
+    """What is to be made of what."""
 
-    Attributes:
-        recipe: a benchmark's name.
-        documents: folder of one's own documents.
-        out: folder of the dataset.
-        model: what makes it, as the card names it.
-        limit: how many documents questions are made from, drawn by the seed; all of them when None.
-        licence: of the documents, for the card.
-    """
-
-    recipe: str
-    documents: Path
-    out: Path
-    model: str
-    limit: int | None = None
+    recipe: str  # a benchmark's name
+    documents: Path  # folder of one's own documents
+    out: Path  # folder of the dataset
+    model: str  # what makes it, as the card names it
+    limit: int | None = None  # how many documents questions are made from, drawn by the seed; all of them when None
     seed: int = 2333
     topics: Path | None = None
     table: Path | None = None
     templates: Path | None = None
-    licence: str | None = None
+    licence: str | None = None  # of the documents, for the card
 
 
 @dataclass
@@ -79,7 +68,7 @@ def construct(request: Request, maker: Maker) -> Made:
     for name in ("topics", "table", "templates"):
         if getattr(request, name) is not None and name not in recipe.takes:
             raise QuadragError(f"--{name} does nothing for {request.recipe}; leave it out")
-    given = Given([], maker, request.seed, request.topics, request.table, request.templates)
+    given = Given([], request.seed, request.topics, request.table, request.templates)
     # What a recipe begins with is read before anything is written: a fault in it leaves no folder behind.
     own = recipe.begin(given) if recipe.begin else None
     if own is not None and request.limit is not None:
@@ -105,29 +94,28 @@ def construct(request: Request, maker: Maker) -> Made:
     return result
 
 
-def estimate(request: Request, estimator: Estimator | None) -> tuple[list[Stage], int]:
-    """Say what making a dataset would take, from the documents and from kept replies; nothing is asked or written.
-
-    Args:
-        request: what is to be made.
-        estimator: in whose estimate calls are noted; None where rules make the dataset.
+def estimate(request: Request) -> tuple[list[Stage], int, dict[str, int]]:
+    """Say what making a dataset would take, from the documents alone; nothing is asked or written.
 
     Returns:
-        What became of the documents before any question is made, and how many rows questions are made from.
+        What became of the documents before any question is made, how many rows questions are made from, and how often
+        each step asks a model at most.
 
     Raises:
         QuadragError: the documents cannot be read.
     """
     recipe = recipes.load(request.recipe)
-    maker = Maker()
     with tempfile.TemporaryDirectory(prefix="quadrag-construct-") as aside:
-        corpus, stages = run_steps(clean(recipe), read_documents(request.documents), maker, Path(aside))
-    maker.by_rule = estimator is None
-    given = Given(corpus, maker, request.seed, request.topics, request.table, request.templates)
+        corpus, stages = run_steps(clean(recipe), read_documents(request.documents), Maker(), Path(aside))
+    given = Given(corpus, request.seed, request.topics, request.table, request.templates)
     begin = list(recipe.begin(given)) if recipe.begin else _draw(given, request.limit)
-    if estimator is not None:
-        forecast(recipe.steps(given), begin, estimator)
-    return stages, len(begin)
+    rows, requests = len(begin), {}
+    for step in recipe.steps(given):
+        if isinstance(step, Each):
+            if step.asks:
+                requests[step.name] = step.asks * (1 if step.once else rows)
+            rows *= step.makes
+    return stages, len(begin), requests
 
 
 def clean(recipe: Recipe) -> list[Step]:
@@ -140,7 +128,6 @@ def clean(recipe: Recipe) -> list[Step]:
 
 
 def _draw(given: Given, limit: int | None) -> list[Row]:
-    """Return the documents that questions are made from, in the corpus's order."""
     if limit is None or limit >= len(given.corpus):
         return list(given.corpus)
     return [given.corpus[at] for at in sorted(given.draw("documents").sample(range(len(given.corpus)), limit))]
@@ -152,7 +139,6 @@ def _describe(request: Request) -> dict[str, Any]:
 
 
 def _name(path: Path) -> dict[str, str]:
-    """Name a file by what it holds: in another place it is the same."""
     try:
         return {"file": path.name, "sha256": sha256(path)}
     except OSError as error:
@@ -167,7 +153,6 @@ def _sum(documents: Sequence[Row]) -> str:
 
 
 def _claim(out: Path, claim: Mapping[str, Any]) -> None:
-    """Take a folder that is empty, or that the same request began."""
     record = out / OWN_RECORD
     if record.is_file():
         before = parse_json(record.read_bytes(), record)

@@ -82,7 +82,6 @@ def without_copies(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
 
 
 def _hash_each(texts: Sequence[str]) -> list[Any]:
-    """Return the MinHash of each text."""
     from datasketch import MinHash
 
     shingles = [_shingles(text) for text in texts]

@@ -97,15 +97,7 @@ def points_at_document(question: str) -> bool:
 
 
 def fault_of(question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str) -> str | None:
-    """Say what a made question is let go for; None of a sound one.
-
-    Args:
-        question: what is asked.
-        answers: every accepted form.
-        passages: what was taken from the source.
-        text: the source, or several joined.
-        language: of the source.
-    """
+    """Say what a made question is let go for; None of a sound one."""
     if language_of(question) not in (language, ""):
         return "question in another language"
     if answers and all(answer.strip(" 。.!！").lower() in _EMPTY for answer in answers):

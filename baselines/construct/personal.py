@@ -47,9 +47,7 @@ class Found(NamedTuple):
 def find_personal(text: str, language: str) -> list[Found]:
     """Return the personal data of a text, in its order.
 
-    Args:
-        text: in any width of characters.
-        language: its two letters: telephones without a country's code are looked for as they are written there.
+    `text`: in any width of characters.
     """
     plain = text.translate(_NARROW)
     found = [Found("identity number", *one.span()) for one in _IDENTITY.finditer(plain) if _is_identity(one.group())]
@@ -76,7 +74,6 @@ def without_personal_data(row: Row) -> list[Row]:
 
 
 def _mask(text: str, found: list[Found]) -> str:
-    """Return a text with all but the ends of what was found hidden, every character in its place."""
     letters = list(text)
     for one in found:
         for at in range(one.start + 2, one.end - 2):

@@ -14,29 +14,20 @@ from typing import cast
 
 from quadrag.errors import unknown_name
 
-from .steps import Maker, Row, Step
+from .steps import Row, Step
 
 
 @dataclass(frozen=True)
 class Given:
-    """What a recipe works on.
+    """What a recipe works on."""
 
-    Attributes:
-        corpus: the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``. None of them is
-            there yet for `Recipe.begin`.
-        maker: what is asked; `Maker.by_rule` where it is no model.
-        seed: of every draw.
-        topics: the user's own topics, of a recipe that has topics.
-        table: of a recipe that reads a table.
-        templates: likewise.
-    """
-
+    # the documents, copies and unfit ones let go: ``id``, ``title``, ``text``, ``language``. None of them is there yet
+    # for `Recipe.begin`
     corpus: Sequence[Row]
-    maker: Maker
-    seed: int = 2333
-    topics: Path | None = None
-    table: Path | None = None
-    templates: Path | None = None
+    seed: int = 2333  # of every draw
+    topics: Path | None = None  # the user's own topics, of a recipe that has topics
+    table: Path | None = None  # of a recipe that reads a table
+    templates: Path | None = None  # likewise
 
     def draw(self, what: str) -> random.Random:
         """Return the generator of a named draw, which no other draw disturbs."""
@@ -45,29 +36,20 @@ class Given:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A recipe.
+    """A recipe."""
 
-    Attributes:
-        languages: of the documents that it takes.
-        least: characters of a document at least.
-        most: and at most.
-        steps: what is done, in order; it begins with the documents that questions are made from, or with the rows of
-            `begin`.
-        write: write the last step's rows as upstream's files into a folder; returns how many questions each split of
-            each config has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions.
-        begin: the first rows, of a recipe that does not begin with documents.
-        takes: which of `Given`'s further files it takes: ``topics``, ``table``, ``templates``.
-        by_rule: what its questions are where no model makes them, for the account and the card.
-    """
-
-    languages: Sequence[str]
-    least: int
-    most: int
+    languages: Sequence[str]  # of the documents that it takes
+    least: int  # characters of a document at least
+    most: int  # and at most
+    # what is done, in order; it begins with the documents that questions are made from, or with the rows of `begin`
     steps: Callable[[Given], Sequence[Step]]
+    # write the last step's rows as upstream's files into a folder; returns how many questions each split of each config
+    # has, by ``CONFIG/SPLIT``. Nothing is written of a split without questions
     write: Callable[[Sequence[Row], Given, Path], dict[str, int]]
+    # the first rows, of a recipe that does not begin with documents
     begin: Callable[[Given], Sequence[Row]] | None = None
-    takes: Sequence[str] = ()
-    by_rule: str = "a gap in a sentence of the source: enough to try the whole path, not for measuring"
+    takes: Sequence[str] = ()  # which of `Given`'s further files it takes: ``topics``, ``table``, ``templates``
+    by_rule: str = ""  # of a recipe that asks no model, how its questions are made, for the account and the card
 
 
 def known() -> list[str]:

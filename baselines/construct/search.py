@@ -33,7 +33,7 @@ class Corpus:
         longest = max((len(row["text"]) for row in self._documents), default=1)
         chunking = Chunking(size=size or longest + 1, overlap=0)
         self._store = PassageStore.build(numbered, folder, chunking)
-        self._index = Bm25Index.build(self._store, folder, "unigram", workers=1)
+        self._index = Bm25Index.build(self._store, folder, "unigram")
 
     def find(self, query: str, k: int) -> list[tuple[Row, Passage]]:
         """Return the best chunks for a query, each with its document, best first."""

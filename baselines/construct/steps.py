@@ -51,13 +51,15 @@ class Each:
     """A step of single rows: what becomes of a row, no, one or several; `Drop` says why none.
 
     Of several, one with ``dropped`` is let go for the reason that stands there, and is written as it is; the others are
-    kept. `asks` is how often a row asks a model at most, and `makes` how many rows come of one, for the estimate.
+    kept. For the estimate, `asks` is how often a row asks a model at most (with `once` all rows
+    together), and `makes` how many rows come of one.
     """
 
     name: str
     work: Callable[[Row], Work | list[Row]]
     asks: int = 0
     makes: int = 1
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,16 +88,10 @@ class Stage:
 
 
 class Maker:
-    """What makes rows: a model, or rules alone where there is none.
-
-    Attributes:
-        by_rule: whether no model is asked.
-        stopped: why no more is asked, once a budget is reached.
-    """
+    """What makes rows; `stopped` says why no more is asked, once a budget is reached."""
 
     def __init__(self, completer: Completer | None = None) -> None:
-        """Take an open model; None where rules take its place."""
-        self.by_rule = completer is None
+        """Take an open model; None for a recipe that asks none."""
         self.stopped: str | None = None
         self._completer = completer
 
@@ -153,12 +149,9 @@ def run_steps(
 ) -> tuple[list[Row], list[Stage]]:
     """Run steps one after the other.
 
-    Args:
-        steps: in their order.
-        rows: what the first begins with; each has an ``id``.
-        maker: what they ask.
-        folder: where the file of each step goes, as ``01-NAME.jsonl``: its rows, and with ``dropped`` those let go.
-        first: the number of the first step's file.
+    `steps`: in their order.
+    `rows`: what the first begins with; each has an ``id``.
+    `folder`: where the file of each step goes, as ``01-NAME.jsonl``: its rows, and with ``dropped`` those let go.
 
     Returns:
         The rows of the last step, and what became of the rows of each.

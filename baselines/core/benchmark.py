@@ -163,6 +163,7 @@ class Benchmark:
         finder: returns what finds the passages of a `Task`; None where questions or a corpus bring them. Raises
             QuadragError where something that it needs cannot be had.
         asks_entities: whether it asks a model for the entities of the questions of a `Task`.
+        scripted: makes what names them for the bundled sample, without a network, for the demo.
         retrieval: settings of a search.
         default_split: None for all of a config's.
         corpus: None where nothing is searched.
@@ -195,6 +196,7 @@ class Benchmark:
     strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = _no_strata
     finder: Callable[[Any], Finder | None] = _no_finder
     asks_entities: Callable[[Any], bool] = _no_entities
+    scripted: Callable[[], Any] | None = None
     retrieval: Retrieval = field(default_factory=Retrieval)
     default_split: str | None = None
     corpus: CorpusSpec | None = None

@@ -41,7 +41,7 @@ class Result:
     """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
-    then partial. `asked` is what is kept of the questions, by their keys; nothing in folders of before.
+    then partial. `asked` is what is kept of the questions, by their keys.
     `folder` is where the run lies, None where it was not kept.
     `certificates` are of its judges, as the user gives them or gave them to its run. `texts` are the answers by their
     questions' keys and their samples, as far as they are known. `parts` are the records of the runs that it was put

@@ -2,7 +2,7 @@
 
 import email.utils
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from quadrag.errors import QuadragError
@@ -63,4 +63,4 @@ def _changed(page: Mapping[str, str]) -> datetime | None:
         found = email.utils.parsedate_to_datetime(page["page_last_modified"].strip())
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

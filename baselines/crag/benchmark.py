@@ -64,7 +64,6 @@ _WINDOWS = ("snippets", "pages", *_GRAPH)
 OPTIONS = {
     "kg": OptionSpec(check=_graph, retrievers=_GRAPH),
     "later": OptionSpec("hide", ("hide", "show"), retrievers=_GRAPH),
-    "entities": OptionSpec("model", ("model", "rules"), retrievers=_GRAPH),
     "web_window": OptionSpec(least=0, retrievers=_WINDOWS),
     "kg_window": OptionSpec(least=0, retrievers=_GRAPH),
     "window_tokenizer": OptionSpec(check=_tokenizer, retrievers=_WINDOWS),
@@ -138,8 +137,8 @@ def finder(task: Any) -> Finder | None:
 
 
 def asks_entities(task: Any) -> bool:
-    """Whether a model is asked for the entities of a task's questions: the graph is, and not by rules."""
-    return task.retriever in _GRAPH and task.options.get("entities") != "rules"
+    """Whether a model is asked for the entities of a task's questions: the graph is."""
+    return task.retriever in _GRAPH
 
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
@@ -242,6 +241,12 @@ def _pages_of(task: Any, questions: Sequence[Question]) -> Iterator[dict[str, An
     return challenge_records(task, questions)
 
 
+def _scripted() -> Any:
+    from .scripted import SampleEntities
+
+    return SampleEntities()
+
+
 _JSON = {"response_format": {"type": "json_object"}}
 _GRAPH_TOO = "with facts of the graph"
 BENCHMARK = Benchmark(
@@ -265,11 +270,12 @@ BENCHMARK = Benchmark(
     strata=strata,
     finder=finder,
     asks_entities=asks_entities,
+    scripted=_scripted,
     campaign=campaign,
     retrieval=Retrieval(embedding="all-MiniLM-L6-v2"),
     default_split="public",  # the paper's tables
     options=OPTIONS,
-    option_help="kg=FILE, later=hide|show (what the graph dates after the question), entities=model|rules, "
+    option_help="kg=FILE, later=hide|show (what the graph dates after the question), "
     "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
     "time_limit=SECONDS (challenge), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, ratings=FILE (by people), "

@@ -98,7 +98,7 @@ class PageFinder:
 
         Args:
             questions: all of the run.
-            llm: the model that names the entities of a question; None finds them by rules.
+            llm: the model that names the entities of a question, where the graph is asked.
             prompts: with the part that asks for entities.
             done: those whose passages are known, which are not yielded.
 
@@ -112,7 +112,8 @@ class PageFinder:
             web = fill(passages, self._web, self._tokenizer)
             facts: tuple[Passage, ...] = ()
             if self._graph:
-                facts = fill(self._find_facts(question, entities.get(question.key)), self._kg, self._tokenizer)
+                known = entities.get(question.key)
+                facts = fill(self._find_facts(question, known) if known else (), self._kg, self._tokenizer)
             yield question, (*facts, *web)
 
     def close(self) -> None:
@@ -125,9 +126,6 @@ class PageFinder:
         """Have a model name the entities of all questions; where its reply cannot be read there are none."""
         from .language.entities import messages, read
 
-        if llm is None or self._options["entities"] == "rules":
-            self.found = {"entities": {"rules": len(questions)}}
-            return {}
         chats = [messages(question, prompts) for question in questions]
         try:
             with (
@@ -152,11 +150,8 @@ class PageFinder:
         from quadrag.kg.clock import at
 
         from .facts.find import find_facts
-        from .language.entities import guess
 
         when = question.slots["query_time"]
-        if entities is None:
-            entities = guess(question.query, when)
         graph = self._graph if self._options["later"] == "show" else at(self._graph, when)
         return find_facts(graph, entities, question.query, when)
 

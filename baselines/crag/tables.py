@@ -6,7 +6,7 @@ Table 5 has the two models that the paper discusses, Table 11 all eight: it is s
 from collections.abc import Iterable, Sequence
 
 from ..core.result import Result
-from ..tables.cells import Row, break_heading
+from ..tables.cells import break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
@@ -85,19 +85,10 @@ def _note_entities(results: Sequence[Result]) -> list[str]:
     """Say of runs with facts of the graph that their entities were found by another model than the paper's."""
     asked = [result.run for result in results if result.run.found.get("entities")]
     found = ((run.inputs.entity or {"model": run.inputs.llm})["model"] for run in asked)
-    others = any("rules" in run.found["entities"] for run in asked) or not all(
-        _FINDS_ENTITIES in name.lower() for name in found
-    )
+    others = not all(_FINDS_ENTITIES in name.lower() for name in found)
     return (
         ["Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."] if others else []
     )
-
-
-def _note_unscored(rows: Sequence[Row]) -> str:
-    unrated = all(set(row["unscored"]) == {"unrated"} for row in rows)  # what people left open is no failure
-    excluded = unrated or any("failures:excluded" in row["signature"] for row in rows)
-    official = "leaves unscored items out" if excluded else "counts unscored items as hallucinations"
-    return f"Truthfulness: official {official}, corrected keeps them as a share of their own."
 
 
 TABLES = PaperTables(
@@ -105,5 +96,5 @@ TABLES = PaperTables(
     systems=tabulate_systems,
     blocks=_TASKS,
     service="CRAG names no gold documents, so the service's retrieval is not measured.",
-    unscored={"truthfulness": _note_unscored},
+    own_unscored=("truthfulness",),
 )

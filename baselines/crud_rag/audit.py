@@ -37,7 +37,6 @@ def _golds(question: Question) -> Golds:
 
 
 def _near_duplicates(audited: Audited) -> Iterator[Fault]:
-    """Yield the questions of whose gold articles other reports stand in the corpus, which no one counts as relevant."""
     articles: dict[str, str] = {}
     for part in audited.parts:
         for row in audited.rows(part.config, part.split):

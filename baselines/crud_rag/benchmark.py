@@ -102,7 +102,6 @@ def _cuts(top_k: int) -> list[int]:
 
 
 def _shipped(config: str, data_dir: str | None) -> dict[str, dict[str, list[str]]] | None:
-    """Read the questions that upstream ships for a task; None where the folder lacks the file."""
     from quadrag.data.builders import SAMPLE, open_builder, rows
     from quadrag.data.files import find_files
 

@@ -66,7 +66,6 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
 
 
 def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
-    """Make one table of all tasks; under each stand the printed rows of the same settings by the paper's main model."""
     lines: list[Line] = []
     rows: list[Published] = []
     for name, result in zip(_name_tasks(results), results, strict=True):
@@ -80,7 +79,6 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
 
 
 def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Result], profiles: Sequence[str]) -> Grid:
-    """Make one of the paper's tables, task by task."""
     title, varies = PRINTED[number]
     printed = read_table_beside(NAME, number, [result.run for result in results])
     rows = [row for row in printed if row.config in configs]
@@ -94,7 +92,6 @@ def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Resul
 
 
 def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result], profiles: Sequence[str]) -> list[Line]:
-    """Make the lines of one task; ours that stand under no printed row come after them all."""
     varies = PRINTED[number][1]
 
     def name_printed(row: Published) -> str:
@@ -115,7 +112,6 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
 
 
 def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
-    """Make the table of what was retrieved, where the corpus holds the relevant documents."""
     ranked = [one for one in results if any(row["value"] is not None for row in _rank_rows(one))]
     if not ranked:
         return []
@@ -150,13 +146,11 @@ def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
 
 
 def _setting(inputs: Inputs, varies: str) -> str:
-    """Return a run's value of the setting that a table varies; of a path or a name its last part."""
     found = getattr(inputs, varies, None) or (inputs.retrieval or {}).get(varies, NOTHING)
     return str(found).rstrip("/").rsplit("/", 1)[-1]
 
 
 def _list_settings(run: RunRecord) -> dict[str, str]:
-    """List all that a run's label may have to say, by name, in the order in which it says it."""
     inputs = run.inputs
     named = {"llm": name_model(inputs), "retriever": inputs.retriever, **(inputs.retrieval or {}), **inputs.options}
     named |= {"limit": inputs.limit, "samples": inputs.samples, "prompts": inputs.prompts, **inputs.parameters}

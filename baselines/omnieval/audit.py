@@ -39,12 +39,10 @@ def _golds(question: Question) -> Golds:
 
 
 def _answered(passages: list[str], answers: list[str]) -> bool:
-    """Whether a passage holds an answer; where there is none of either nothing can be said."""
     return not passages or not answers or any(any(held(text, [answers], "zh")) for text in passages)
 
 
 def _broken(ids: list[str], passages: list[str], nodes: dict[str, str]) -> str | None:
-    """Say what the corpus does not have of a question's nodes and passages; None where it has all."""
     missing = [name for name in ids if not nodes[name]]
     if missing:
         return f"the corpus has no node {count_off(missing, len(ids))}"

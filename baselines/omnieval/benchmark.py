@@ -57,7 +57,6 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
 
 
 def _said(before: Sequence[str], question: str, how: str) -> str:
-    """Put the questions of a conversation into one text: the protocol's form, or a Python list's, as the code does."""
     if how == "repr":
         return repr([*before, question])
     if how == "turns" and not before:

@@ -24,12 +24,8 @@ FIELDS, TOPICS, TASKS = _LABELS["fields"], _LABELS["topics"], _LABELS["tasks"]
 def matrix_grids(scores: Sequence[Row], title: str, profile: str, labels: str = "en", every: bool = True) -> list[Grid]:
     """Make the matrix of each metric for each split; [] where there are no cells.
 
-    Args:
-        scores: rows of ``scores.json`` of one run, slices among them.
-        title: of the run.
-        profile: the one shown.
-        labels: ``en`` or ``zh``.
-        every: a matrix for every metric that was run, else for the first of `KEYS` among them.
+    `scores`: rows of ``scores.json`` of one run, slices among them.
+    `labels`: ``en`` or ``zh``.
     """
     at = 1 if labels == "zh" else 0
     there = {row["key"] for row in scores if "not_run" not in row}

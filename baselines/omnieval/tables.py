@@ -62,7 +62,6 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
 
 
 def _name_finder(result: Result) -> str:
-    """Name what found a run's passages: the embedding, where that alone did."""
     inputs = result.run.inputs
     if inputs.retriever == "none":
         return _ALONE

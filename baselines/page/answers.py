@@ -12,7 +12,7 @@ from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, Question
 
 from ..core.result import PROFILES, Result, own_profile
-from ..report.compared.names import name_columns, name_fully, tell_apart
+from ..report.compared.names import name_columns, tell_apart
 from ..report.items.chosen import find_unfit, list_others, order_metrics
 from ..report.items.gold import find_phrase, place_gold, tell_gold
 from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
@@ -98,7 +98,7 @@ def collect_answers(
     others = {*list_others(read, names[0])} if names else {}
     unfit = find_unfit(read)
     answers.index = {
-        "runs": [speak(name, labels) for name in name_fully([name for name, _ in runs])],
+        "runs": [speak(name, labels) for name, _ in runs],
         "called": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
         "metrics": [
             one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)

@@ -7,21 +7,15 @@ from pathlib import Path
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
-from quadrag.run_record import read_run
 
-from ..certify.beside import lay_beside
 from ..certify.notes import note_judges, tabulate_judges
 from ..core.result import PROFILES, Result, own_profile
-from ..report.all import merge_all, tabulate_all
-from ..report.compared.glance.leader import find_leading, glance_several
-from ..report.compared.glance.two import glance_pair
-from ..report.compared.names import name_columns, name_fully, tell_apart
-from ..report.compared.several import is_of_some
+from ..report.all import merge_all
+from ..report.compared.comparison import glance_pair, glance_several
+from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
-from ..runs.finished import read_result, run_folders
-from ..runs.live import Live
 from ..scoring.validity import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
@@ -108,81 +102,26 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
     """Return the headline, the tables less what is told above them, and the lines that stand above all."""
     results = [result for _, parts in runs for result in parts]
     alone = len(runs) == 1
-    headline = _glance_folder(results, profile) if alone else _glance(runs, profile)
+    headline = headline_all(results, profile) if alone else _glance(runs, profile)
     judged = [one for one in note_judges(results, profile) if not isinstance(one, Alarm)] if len(results) == 1 else []
     if headline:  # who judged stands by the numbers
         headline = replace(headline, notes=[*headline.notes, *judged])
-    warned = list(_warn(results, grids))
-    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said there
+    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said above all
     above = [*judged, *(headline.notes if headline and not alone else [])]
     left = [
         replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
         for grid in grids
     ]
-    shown = [*([headline] if headline else []), *left]
-    odd = note_partial(results) if alone else [one for grid in shown for one in grid.notes]
+    odd = note_partial(results) if alone else [note for grid in left for note in grid.notes]
     told = [one for one in odd if isinstance(one, Alarm) or (alone and not isinstance(one, Detail))]
-    if headline and not alone:  # what is odd of the run that leads stands on top, of others by their table
-        names = [name for name, _ in runs]
-        leading = find_leading([result for _, result in merge_all(runs)], profile)
-        told = [note for note in told if note in headline.notes or not is_of_some(note, names, leading)]
-        headline = replace(headline, notes=[note for note in headline.notes if note not in told])
-    lead = dict.fromkeys(told)
-    return headline, left, [*warned, *sorted(lead, key=lambda line: not isinstance(line, Alarm))]
-
-
-def _glance_folder(results: Sequence[Result], profile: str) -> Grid:
-    """Make the headline of one folder: of three or more systems asked the same, which leads; else what each run has."""
-    systems = _gather_systems(results)
-    several = glance_several(merge_all(systems), profile) if len(systems) > 2 else None
-    return several or headline_all(results, profile)
-
-
-def _gather_systems(results: Sequence[Result]) -> list[tuple[str, list[Result]]]:
-    """Put the runs of each system of a folder together; [] where they were not all asked the same, each once."""
-    found: dict[str, list[Result]] = {}
-    for one in results:
-        alone = sum(other.run.inputs.llm == one.run.inputs.llm for other in results) == 1
-        if one.folder is None:
-            return []
-        found.setdefault(str(one.folder if alone else one.folder.parent), []).append(one)
-    runs = {name: [one.run.inputs for one in parts] for name, parts in found.items()}
-    asked = [[(one.benchmark, one.config, one.retriever, *one.splits) for one in each] for each in runs.values()]
-    alike = all({*each} == {*asked[0]} and len(each) == len(asked[0]) for each in asked)
-    single = all(len({one.llm for one in each}) == 1 for each in runs.values())
-    return list(found.items()) if alike and single and len({*asked[0]}) == len(asked[0]) else []
+    lead = dict.fromkeys(sorted(told, key=lambda line: not isinstance(line, Alarm)))
+    return headline, left, [*_warn(results, grids), *lead]
 
 
 def _glance(runs: Runs, profile: str) -> Grid | None:
     """Make the headline of two runs, which says whose values they are, or of more."""
-    names = [name for name, _ in runs]
-    if len(runs) != 2:
-        several = glance_several(merge_all(runs), profile)
-        if several:
-            leading = find_leading([result for _, result in merge_all(runs)], profile)
-            with_one = name_columns(names)[leading.base if leading else 0]
-            several.notes.append(
-                f"This asks which run is best; the tables below, and a terminal, compare each with {with_one}."
-            )
-        return several
-    grid = glance_pair(merge_all(runs), profile)
-    if name_columns(names) != names:
-        grid.notes.insert(0, f"Runs: {'; '.join(name_fully(names))}.")
-    return grid
-
-
-def write_live(path: Path, folder: Path, live: Live, labels: str = "en", ended: bool = False) -> None:
-    """Write the page of a run at work, or of several: how far it is, what it cost so far, the tables of what is done.
-
-    It asks the browser to read it again and again, unless what was at work has `ended` without being finished.
-    """
-    records = [(part, read_run(part)) for part in run_folders(folder)]
-    done = [read_result(part, run) for part, run in records if run.state == "finished"]
-    lay_beside(done)
-    known = [Result(run, [], []) for _, run in records]
-    grids = tabulate_all([(folder.name, done)], labels=labels) if done else []
-    title = ("NOT FINISHED: " if ended else "RUNNING: ") + name_runs([(folder.name, known)])
-    write_text(path, render_page(title, list_facts(known), grids, labels=labels, live=live, again=not ended))
+    merged = merge_all(runs)
+    return glance_pair(merged, profile) if len(runs) == 2 else glance_several(merged, profile)
 
 
 def name_runs(runs: Runs) -> str:

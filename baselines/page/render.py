@@ -13,7 +13,6 @@ import yaml
 
 from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.draw import can_draw, draw_grid
-from ..runs.live import Live
 from ..tables.chinese.signs import meet
 from ..tables.draw import align_cells, join_counts
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
@@ -43,8 +42,6 @@ def render_page(
     blocks: Blocks = (),
     labels: str = "en",
     changes: Changes | None = None,
-    live: Live | None = None,
-    again: bool = False,
     headline: Grid | None = None,
     called: Sequence[str] = (),
     asked: str = "",
@@ -53,10 +50,9 @@ def render_page(
 ) -> str:
     """Render a self-contained page: heading, what is to be said first, tables with charts, facts, answers.
 
-    Its own script and style alone are run, by their sums; all else is text. Of a run at work it says how far it is,
-    and asks to be read again. Runs that stand side by side are `called` so; `asked` says what is asked in them.
-    Some are `spared` where others are invalid: what is said of these does not stand above all. Of data that are
-    `made_up` no chart has published values beside ours.
+    Its own script and style alone are run, by their sums; all else is text. Runs that stand side by side are
+    `called` so; `asked` says what is asked in them. Some are `spared` where others are invalid: what is said of these
+    does not stand above all. Of data that are `made_up` no chart has published values beside ours.
     """
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
@@ -75,7 +71,6 @@ def render_page(
         "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }
-    given["single"] = _find_single(given["grids"], given["lead"]) if len(called) > 2 else ()
     heads = [speak(name, labels) for name in called]
     words = {name: _name_in(entry[labels], heads) for name, entry in _words().items()}
     drawn = [_drop_published(grid) for grid in given["grids"]] if made_up else given["grids"]
@@ -83,7 +78,7 @@ def render_page(
     return (
         make_environment()
         .get_template("page.html")
-        .render(**given, words=words, language=labels, style=style, script=script, live=live, again=again)
+        .render(**given, words=words, language=labels, style=style, script=script)
     )
 
 
@@ -165,12 +160,6 @@ def _group_lines(grid: Grid) -> Grid:
         return grid
     heads = [Line(head, [Cell("")] * len(grid.columns), rule=at > 0) for at, head in enumerate(groups)]
     return replace(grid, lines=[one for head in heads for one in (head, *groups[head.label])])
-
-
-def _find_single(grids: Sequence[Grid], lead: Sequence[str]) -> list[int]:
-    """Return for every alarm on single runs, which does not stand above all, the number of its table."""
-    found = ((at, note) for at, grid in enumerate(grids, 1) for note in grid.notes if isinstance(note, Alarm))
-    return [at for at, note in found if note not in lead]
 
 
 def _cut_middle(text: str) -> str:

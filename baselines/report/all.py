@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from ..core.result import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
 from ..tables.grid import Grid, Verdict
+from .compared.comparison import refuse_apart, tabulate_several
 from .compared.merged import merge_runs
-from .compared.several import refuse_apart, tabulate_several
 from .paper import show_paper
 from .run import tabulate_run
 

@@ -18,14 +18,10 @@ _LENGTHS = (
 _JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
-_CASCADE = "The judges of a cascade are asked this often at most: what one decides, the next is not asked about."
-
-
 def tabulate_estimate(
     estimate: Estimate,
     currency: str | None,
     budget: float | None = None,
-    cascade: bool = False,
     lengths: Sequence[str] | None = None,
 ) -> Grid:
     """Make the table of an estimate.
@@ -34,7 +30,6 @@ def tabulate_estimate(
         estimate: what was noted.
         currency: of the prices; None where there are none.
         budget: what may be spent.
-        cascade: whether the judges are one.
         lengths: what is said of how often and how long it is asked, where it is no run.
     """
     stages = estimate.stages
@@ -54,7 +49,6 @@ def tabulate_estimate(
         notes += [_LENGTHS] if asked else []
         notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
     notes += estimate.notes
-    notes += [_CASCADE] if asked and cascade else []
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")
     elif budget is not None:

@@ -1,6 +1,6 @@
 """Results for programs: one object of all that runs came to."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +8,8 @@ from quadrag.provenance import join
 
 from ..core.result import Result
 from ..scoring.validity import is_invalid
-from ..tables.cells import (
-    Row,
-    count_all,
-    count_both,
-)
-from ..tables.folded import fold_notes
+from ..tables.cells import Row, count_all, count_both
+from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
 from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
@@ -50,7 +46,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "folder": None if folder is None else str(folder),
         "valid": not any(run.invalid for run in runs),
         "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in run.invalid],
-        "notes": _note_each(results, note_partial),
+        "notes": _note_each(results),
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
@@ -60,17 +56,16 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     }
 
 
-def _note_each(results: Sequence[Result], tell: Callable[[Sequence[Result]], Sequence[str]]) -> list[str]:
-    """List what is told of each of some runs, after the names of those that it is of, unless it is of all."""
+def _note_each(results: Sequence[Result]) -> list[str]:
+    """List what stands above the tables of some runs, after the names of those that it is of, unless it is of all."""
     inputs = [result.run.inputs for result in results]
     said = [[one.llm for one in inputs], [one.config for one in inputs], [" ".join(one.splits) for one in inputs]]
     differ = [names for names in said if len({*names}) > 1]
     runs = [" ".join(names) for names in zip(*differ, strict=True)] or [""] * len(results)
     if len({*runs}) < len(results) > 1:
         runs = [str(result.folder or f"#{number}") for number, result in enumerate(results, 1)]
-    said_of = ((run, note) for run, result in zip(runs, results, strict=True) for note in tell([result]))
-    told = fold_notes(said_of, numbers=False)
-    return [note if {*of} == {*runs} else f"{', '.join(dict.fromkeys(of))}: {note}" for note, of in told]
+    said_of = ((run, note) for run, result in zip(runs, results, strict=True) for note in note_partial([result]))
+    return [note if {*of} == {*runs} else f"{', '.join(of)}: {note}" for note, of in group_notes(said_of)]
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:

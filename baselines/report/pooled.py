@@ -92,8 +92,7 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
     items = items_of([row for row in result.items if row["config"] == config], f"{metric}.{key}", profile)
     fill = choose_fill(profile, record.worst)
     means = [Item(question, value) for question, value in _average(result, items, fill).items()]
-    failed = [item.value is None and item.reason in FAILED for item in items]
-    wrong = [item._replace(value=record.worst) if bad else item for item, bad in zip(items, failed, strict=True)]
+    failed = sum(item.value is None and item.reason in FAILED for item in items)
     found = summarise(means, profile=profile, worst=record.worst, ends=record.range)
     asked: dict[Any, list[str | None]] = {}
     splits: dict[Any, set[str]] = {}
@@ -117,7 +116,6 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         "signature": "; ".join(dict.fromkeys(row["signature"] for row in rows)),
         **({"times": times.pop()} if len(times) == 1 and times != {1} else {}),
         "n_answers": len(items),
-        "left_out": 0 if fill is not None else sum(failed),
-        "with_wrong": fmean(_average(result, wrong, fill).values()) if any(failed) else found.value,
+        "left_out": 0 if fill is not None else failed,
         **({"unreliable": True} if any(map(is_unreliable, rows)) else {}),
     }

@@ -33,7 +33,7 @@ from ..tables.cells import (
     value_cell,
 )
 from ..tables.draw import align_cells
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line
+from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.names import is_whole, keep_name, name_models
 from ..tables.notes import (
     SHOWN,
@@ -41,17 +41,14 @@ from ..tables.notes import (
     note_directions,
     note_keys,
     note_not_run,
-    note_ruled,
     note_unscored,
     tell_differing,
 )
-from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
 from ..tables.slices import select_whole
-from .failing import count_left_out, count_wrong
 from .pooled import pool_profiles, pool_rows
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
@@ -106,7 +103,7 @@ def headline_grid(result: Result, profile: str) -> Grid:
     every = (*pool_rows(result, rows, profile), *rows)
     far = {label(row): told for row in every if (told := _tell_other(result, row))}
     notes = _note_other(far, profile, " --verbose shows both.")
-    notes += [*note_keys(rows), *note_ruled(rows), *note_unscored(load_tables(result.run.inputs.benchmark), rows)]
+    notes += [*note_keys(rows), *note_unscored(rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
 
@@ -152,10 +149,9 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
             label = place + show_key(row["metric"], row["key"])
             new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
             cells = headline_cells(row)
-            cells[2].sub = _tell_failed(row)
             lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
-            far |= {label: told} if not cells[2].sub and (told := _tell_other(result, row)) else {}
+            far |= {label: told} if (told := _tell_other(result, row)) else {}
         best += [(one, _mark_printed(result.run)) for one in found]
         if any(found):
             notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
@@ -178,16 +174,6 @@ def _rank_row(row: Row) -> tuple[str, float]:
     return row["config"], -sign * row["value"] if row["value"] is not None else float("inf")
 
 
-def _tell_failed(row: Row) -> str:
-    """Say what a row's value would be, were what is left out, since it failed, wrong; "" where it is the same."""
-    ranks = metric_record(row["metric"]).key(row["key"]).direction != "none"
-    if row["value"] is None or not ranks or not (failed := count_left_out(row)):
-        return ""
-    unit, n = unit_of(row), count_items(row)
-    value = format_value(count_wrong(row), unit, n)
-    return f"{value} if the {failed} left out count as wrong" * (value != format_value(row["value"], unit, n))
-
-
 def _tell_other(result: Result, row: Row) -> _Other | None:
     """Return a rate's value by the other profile, and why it differs, where it is far from a row's; None elsewhere.
 
@@ -200,7 +186,7 @@ def _tell_other(result: Result, row: Row) -> _Other | None:
     for other in others:
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
-            failed = any(count_failed(one) or count_left_out(one) for one in (row, other))
+            failed = any(count_failed(one) or one.get("left_out") for one in (row, other))
             far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
                 return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)
@@ -251,17 +237,15 @@ def summarise_run(result: Result, profile: str) -> Grid:
             line.cells.append(cell)
         for line in pooled:
             line.cells.append(Cell(""))
-        grid.notes[:0] = _note_ahead(result, rows, best)
     grid.lines[:0] = pooled
     grid.notes[:0] = note_none_beside([result])
-    tables = load_tables(run.inputs.benchmark)
     hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
     grid.notes += [
         f"{name_units(rows)}; {profile} profile.",
         *[f"No interval for fewer than {FEW} questions."] * hidden,
         *note_runs([run]),
         *note_beside([run]),
-        *note_not_run(tables, [row for row in select_whole(result.scores) if row["profile"] == profile]),
+        *note_not_run([row for row in select_whole(result.scores) if row["profile"] == profile]),
         *note_judges([result], profile),
         *note_directions((row["metric"], row["key"]) for row in rows),
     ]
@@ -275,22 +259,6 @@ def summarise_run(result: Result, profile: str) -> Grid:
 def _mark_printed(run: RunRecord) -> str:
     """Return what stands behind a printed number beside a run on fewer questions, or on data that may be others."""
     return _UNVERIFIED if run.whose is Provenance.UNVERIFIED else _PART * is_part(run)
-
-
-def _note_ahead(result: Result, rows: Sequence[Row], best: Sequence[Published | None]) -> list[str]:
-    """Say which values are better than the best printed ones, but by the corrected profile are not."""
-    place = itemgetter("split", "metric", "key")
-    corrected = {place(row): row["value"] for row in select_whole(result.scores) if row["profile"] == PROFILES[1]}
-    ahead = []
-    for row, printed in zip(rows, best, strict=True):
-        mine, theirs = row["value"], corrected.get(place(row))
-        if printed and mine is not None and theirs is not None:
-            sign = -1 if metric_record(row["metric"]).key(row["key"]).direction == "lower" else 1
-            near = min(sign * end for end in row["interval"] or (mine,))  # else it may be chance
-            if near > sign * printed.value >= sign * theirs:
-                ahead.append(show_key(row["metric"], row["key"]))
-    told = ", ".join(dict.fromkeys(ahead))
-    return [Alarm(f"Better than the best published by the official profile alone, not corrected: {told}.")] * bool(told)
 
 
 def _find_best(printed: Iterable[Published], row: Row) -> Published | None:

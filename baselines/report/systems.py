@@ -7,8 +7,7 @@ from pathlib import Path
 from quadrag.catalogue import configs
 
 from ..core.result import Result
-from ..runs.files.makers import Maker, find_maker
-from ..tables.folded import fold_names
+from ..runs.files.logs import Maker, find_maker
 
 Scored = Sequence[tuple[Path, Result]]
 Systems = list[tuple[str, list[Result]]]
@@ -18,8 +17,8 @@ _Logs = list[tuple[Maker, Result]]
 def gather_systems(scored: Scored) -> Systems:
     """Put the results of one model's logs together, in the order of its benchmark's tasks; of other files each alone.
 
-    A model that was asked a task again is several systems: the next begins with the first log of a task that the one
-    before it has, and logs of one time stay together. Each is named by the times of day of its logs, too.
+    A model that was asked a task again is several systems, each named by the times of its logs too: the next begins
+    with the first log of a task that the one before it has, and logs of one time stay together.
 
     Args:
         scored: the files with what they came to.
@@ -27,22 +26,19 @@ def gather_systems(scored: Scored) -> Systems:
     Returns:
         What each system is called, a model or a file, and its results.
     """
-    again = _find_again(scored)
-    found: dict[str, Systems] = {}
+    found: Systems = []
     logs: dict[str, _Logs] = {}
     for file, result in scored:
         if maker := find_maker(file):
-            found.setdefault(maker.model, [])
             logs.setdefault(maker.model, []).append((maker, result))
         else:
-            found.setdefault(str(file), []).append((str(file), [result]))
+            found.append((str(file), [result]))
     for model, made in logs.items():
-        parts = _part_by_time(made) if model in again else [made]
-        found[model] += [
-            (_name_by_time(part) if model in again else model, sorted((result for _, result in part), key=_rank))
-            for part in parts
-        ]
-    return [system for systems in found.values() for system in systems]
+        parts = _part_by_time(made)
+        for part in parts:
+            name = _name_by_time(part) if len(parts) > 1 else model
+            found.append((name, sorted((result for _, result in part), key=_rank)))
+    return found
 
 
 def _part_by_time(made: _Logs) -> list[_Logs]:
@@ -51,32 +47,13 @@ def _part_by_time(made: _Logs) -> list[_Logs]:
     seen: set[tuple[str, ...]] = set()
     for _, group in groupby(sorted(made, key=lambda one: one[0].time), key=lambda one: one[0].time):
         together = list(group)
-        places = {_place(result) for _, result in together}
+        places = {(result.run.inputs.config, *result.run.inputs.splits) for _, result in together}
         if not parts or places & seen:
             parts.append([])
             seen = set()
         parts[-1] += together
         seen |= places
     return parts
-
-
-def tell_again(scored: Scored) -> list[str]:
-    """Say which models were asked a task more than once, and how their logs are shown."""
-    told = []
-    for model, places in _find_again(scored).items():
-        tasks = [" ".join(place) for place in places]
-        which = fold_names([task for task, times in zip(tasks, places.values(), strict=True) if len(times) > 1], tasks)
-        told.append(f"{model} was asked {which} more than once: its logs stand side by side, named by their time")
-    return told
-
-
-def _find_again(scored: Scored) -> dict[str, dict[tuple[str, ...], list[str]]]:
-    """Return by model and task when it was asked, of the models that were asked one again."""
-    found: dict[str, dict[tuple[str, ...], list[str]]] = {}
-    for file, result in scored:
-        if maker := find_maker(file):
-            found.setdefault(maker.model, {}).setdefault(_place(result), []).append(maker.time)
-    return {model: places for model, places in found.items() if any(len(times) > 1 for times in places.values())}
 
 
 def _name_by_time(made: _Logs) -> str:
@@ -89,7 +66,3 @@ def _name_by_time(made: _Logs) -> str:
 def _rank(result: Result) -> int:
     inputs = result.run.inputs
     return list(configs(inputs.benchmark)).index(inputs.config)
-
-
-def _place(result: Result) -> tuple[str, ...]:
-    return (result.run.inputs.config, *result.run.inputs.splits)

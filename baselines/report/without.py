@@ -12,7 +12,6 @@ from ..scoring.validity import is_invalid
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
-from ..tables.paper import load_tables
 from ..tables.run_notes import note_partial
 from ..tables.slices import select_run, select_whole
 from .compared.names import CORNER, label_place
@@ -54,7 +53,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
     said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
     said.append("Where `confirmed` is false in the file, a question counts again.")
-    not_run = note_not_run(load_tables(inputs.benchmark), scores)
+    not_run = note_not_run(scores)
     units = f"{name_units(rows)}, {profile} profile."
     notes = [
         *note_partial([result]),

@@ -17,7 +17,7 @@ from .encoder import Encoder
 from .fuse import fuse, union
 from .passages import Hits, PassageStore
 from .rerank import Reranker
-from .shelf import Shelf
+from .store import Indexes
 
 Ranker = Callable[[Sequence[str], int], list[Hits]]  # the hits of each query, at most k
 
@@ -45,7 +45,7 @@ class Retriever(ABC):
         """
 
     @abstractmethod
-    def open(self, shelf: Shelf) -> Ranker:
+    def open(self, indexes: Indexes) -> Ranker:
         """Open the indexes, which are built where they are lacking."""
 
 
@@ -56,17 +56,17 @@ class Bm25(Retriever):
         """See `Retriever.describe`."""
         return {"bm25": Bm25Index.describe(self.settings.tokenizer)}
 
-    def open(self, shelf: Shelf) -> Ranker:
+    def open(self, indexes: Indexes) -> Ranker:
         """See `Retriever.open`."""
         terms = self.settings.tokenizer
 
         def build(folder: Path) -> None:
-            with announce(f"indexing {len(shelf.passages):,} passages for BM25 over {terms} terms"):
-                Bm25Index.build(shelf.passages, folder, terms=terms)
+            with announce(f"indexing {len(indexes.passages):,} passages for BM25 over {terms} terms"):
+                Bm25Index.build(indexes.passages, folder, terms=terms)
 
-        key = {"kind": "bm25", "passages": shelf.key, **Bm25Index.describe(terms)}
-        index = Bm25Index.open(shelf.get(key, build))
-        return lambda queries, k: index.search(queries, k, shelf.within)
+        key = {"kind": "bm25", "passages": indexes.key, **Bm25Index.describe(terms)}
+        index = Bm25Index.open(indexes.store.get(key, build))
+        return lambda queries, k: index.search(queries, k, indexes.within)
 
 
 def name_encoder(settings: Retrieval) -> Encoder:
@@ -100,17 +100,17 @@ class Dense(Retriever):
         self._encoder.check()
         self._index.check()
 
-    def open(self, shelf: Shelf) -> Ranker:
+    def open(self, indexes: Indexes) -> Ranker:
         """See `Retriever.open`."""
         from .vectors import dense
 
         def build(folder: Path) -> None:
-            with Progress(f"encoding with {self.settings.embedding}", len(shelf.passages)) as progress:
-                dense.DenseIndex.build(shelf.passages, folder, self._encoder, progress=progress.update)
+            with Progress(f"encoding with {self.settings.embedding}", len(indexes.passages)) as progress:
+                dense.DenseIndex.build(indexes.passages, folder, self._encoder, progress=progress.update)
 
-        key = {"kind": "dense", "passages": shelf.key, "version": dense.VERSION, **self._encoder.key()}
-        vectors = dense.DenseIndex.open(shelf.get(key, build, resumes=True), self._encoder).vectors
-        self._index.open(vectors, shelf, key)
+        key = {"kind": "dense", "passages": indexes.key, "version": dense.VERSION, **self._encoder.key()}
+        vectors = dense.DenseIndex.open(indexes.store.get(key, build, resumes=True), self._encoder).vectors
+        self._index.open(vectors, indexes, key)
         return lambda queries, k: self._index.nearest(self._encoder.queries(queries), k)
 
 
@@ -131,13 +131,13 @@ class Hybrid(Retriever):
         for part in self._parts:
             part.check()
 
-    def open(self, shelf: Shelf) -> Ranker:
+    def open(self, indexes: Indexes) -> Ranker:
         """See `Retriever.open`."""
-        rankers = [part.open(shelf) for part in self._parts]
+        rankers = [part.open(indexes) for part in self._parts]
 
         def rank(queries: Sequence[str], k: int) -> list[Hits]:
             lists = zip(*(one(queries, k) for one in rankers), strict=True)
-            return self._join(queries, list(lists), shelf.passages, k)
+            return self._join(queries, list(lists), indexes.passages, k)
 
         return rank
 

@@ -3,12 +3,12 @@
 The chunks, and each index over them, lie in folders named by all that decides their content; see `store.py`.
 """
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import unknown_name
 from quadrag.progress import announce, say
 from quadrag.records import Passage
 
@@ -17,9 +17,13 @@ from ..core.task import Corpus
 from .chunk import Chunking
 from .passages import VERSION, PassageStore, Rows
 from .registry import make_retriever
-from .shelf import Shelf
-from .store import IndexStore
+from .store import Indexes, IndexStore
 from .whole import FileChunking
+
+LARGE = 1_000_000  # characters of a corpus from which it is not indexed for an estimate
+TOLD = "By rule: pieces from the beginning of the corpus stand for its passages; it is not indexed for an estimate."
+_PIECES = 2_000
+_PIECES_OF = 100_000  # characters of a document, or of a file of many
 
 
 def describe_search(retriever: str, settings: Retrieval) -> dict[str, Any]:
@@ -60,28 +64,64 @@ class Search:
         folder = store.get(key, build)
         self.passages = PassageStore.open(folder)
         within = _find_rows(corpus, self.passages, settings)
-        self._shelf = Shelf(self.passages, key, store, within, [folder])
+        indexes = Indexes(self.passages, key, store, within)
         self._top_k = settings.top_k
-        self._rank = way.open(self._shelf)
-        self.told = self._shelf.told
+        self._rank = way.open(indexes)
+        self.told = indexes.told
 
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
         """Return the passages of each query, best first, `top_k` at most; what nothing fits has none.
 
         Raises:
-            QuadragError: an index was altered since it was built, as far as that shows, or a model fails.
+            QuadragError: a model fails.
         """
-        try:
-            hits = self._rank(queries, self._top_k)
-            if not all(math.isfinite(score) for found in hits for _, score in found):
-                raise self._damaged("a score is no number")
-            return [[self.passages[row]._replace(score=round(score, 6)) for row, score in found] for found in hits]
-        except (IndexError, UnicodeDecodeError) as error:
-            raise self._damaged(str(error)) from error
+        hits = self._rank(queries, self._top_k)
+        return [[self.passages[row]._replace(score=round(score, 6)) for row, score in found] for found in hits]
 
-    def _damaged(self, why: str) -> QuadragError:
-        places = ", ".join(map(str, self._shelf.folders))
-        return QuadragError(f"an index was altered since it was built ({why}); remove {places} to build it again")
+
+class _NotBuiltError(Exception):
+    """An index does not stand yet."""
+
+
+class _Standing(IndexStore):
+    """Indexes that were built before; none is."""
+
+    def get(self, key: Mapping[str, Any], build: Callable[[Path], None], *, resumes: bool = False) -> Path:
+        def refuse(folder: Path) -> None:
+            raise _NotBuiltError
+
+        return super().get(key, refuse, resumes=resumes)  # what a killed build left stays
+
+
+def find_or_stand_in(
+    corpus: Corpus, retriever: str, settings: Retrieval, queries: Sequence[str], notes: list[str]
+) -> list[list[Passage]]:
+    """Return passages for an estimate: of a small corpus, or of an index that stands, as for a run.
+
+    Else pieces of the corpus stand for them, of which `notes` gets a line: to cut and index a large one takes a minute,
+    and what a prompt costs depends on the size of passages alone.
+    """
+    size = 0
+    for document in corpus.documents():
+        size += len(document.text)
+        if size >= LARGE:
+            break
+    else:
+        return Search(corpus, retriever, settings).find(queries)
+    try:
+        return Search(corpus, retriever, settings, _Standing()).find(queries)
+    except _NotBuiltError:
+        notes += [TOLD] * (TOLD not in notes)
+        wanted = settings.top_k
+        pieces = list(islice(_cut(corpus, settings), min(_PIECES, wanted * len(queries))))
+        return [[pieces[(at * wanted + rank) % len(pieces)] for rank in range(wanted)] for at in range(len(queries))]
+
+
+def _cut(corpus: Corpus, settings: Retrieval) -> Iterator[Passage]:
+    chunking = make_chunking(settings)
+    for document in corpus.documents():
+        part = document._replace(text=document.text[:_PIECES_OF])
+        yield from (Passage(owner, part.title, text) for owner, text in chunking.cut(part))
 
 
 def _find_rows(corpus: Corpus, passages: PassageStore, settings: Retrieval) -> Rows | None:

@@ -1,4 +1,4 @@
-"""Terms: what BM25 counts. A text becomes terms by name, a passage store counts, in worker processes where it pays.
+"""Terms: what BM25 counts. A text becomes terms by name, a passage store counts.
 
 * ``unigram``: Lucene's standard analyser, which the authors' search server runs, told as one pattern. Each ideograph is
   a term; other letters and digits make words, which a full stop, a comma and the like join where the Unicode rules for
@@ -11,15 +11,11 @@
 Terms are lower-cased, and hold a letter or a digit: blanks and punctuation are none. No stop words, no stemming.
 """
 
-import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from functools import lru_cache, partial
 from importlib.metadata import version
-from multiprocessing import current_process
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,9 +23,8 @@ import numpy.typing as npt
 
 from quadrag import parallel
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.parallel.processes import Processes
 
-from .passages import FILE, PassageStore
+from .passages import PassageStore
 
 VERSION = 1  # goes up when the terms of a text change, so that indexes are built again
 
@@ -45,10 +40,8 @@ _UNIGRAM = re.compile(
     rf"[{_CJK}]|[^\W{_CJK}](?:[^\W{_CJK}]|(?<={_LETTER})[.:'’‘·．＇：](?={_LETTER})|(?<=\d)[.,;'’‘．＇，；](?=\d))*"
 )
 
-_BLOCK = 8192  # passages counted at once: a few megabytes, and enough blocks to keep the workers even
-_WORKERS = 4  # at most; each holds dictionaries of 50 MB
-# Two workers start in 0.5 s, with words in 1 s; from this many bytes of passages on they save more.
-_WORTH_WORKERS = {"jieba": 16_000_000, "rjieba": 32_000_000, "unigram": 32_000_000}
+_NAMES = ("unigram", "jieba", "rjieba")
+_BLOCK = 8192  # passages counted at once: a few megabytes
 
 
 class Counts(NamedTuple):
@@ -87,37 +80,19 @@ def describe(name: str) -> dict[str, Any]:
     return {"name": name, "package": package, "version": VERSION}
 
 
-def count(store: PassageStore, name: str, workers: int | None = None) -> Iterator[Counts]:
-    """Count the terms of all passages, block by block in their order.
+def count(store: PassageStore, name: str) -> Iterator[Counts]:
+    """Count the terms of all passages, block by block in their order, where the command has work done.
 
     Args:
         store: the passages.
         name: of the terms.
-        workers: processes; None is where the command has work done, else one per processor, at most 4, for a store
-            that is large enough.
 
     Raises:
         QuadragError: as `analyser`.
     """
     _cutter(name)
-    ranges = range(0, len(store), _BLOCK)
-    blocks = (list(store.texts(start, min(start + _BLOCK, len(store)))) for start in ranges)
-    if workers is None and parallel.workers() > 1:
-        return parallel.each(partial(_count, name), blocks)
-    workers = _workers(store.folder, name, len(ranges)) if workers is None else workers
-    return _apart(Processes(workers), name, blocks) if workers > 1 else map(partial(_count, name), blocks)
-
-
-def _apart(place: Processes, name: str, blocks: Iterable[list[str]]) -> Iterator[Counts]:
-    with closing(place):
-        yield from place.each(partial(_count, name), blocks)
-
-
-def _workers(folder: Path, name: str, blocks: int) -> int:
-    if (folder / FILE).stat().st_size < _WORTH_WORKERS[name] or current_process().daemon:
-        return 0
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(_WORKERS, processors, blocks)
+    starts = range(0, len(store), _BLOCK)
+    return parallel.each(partial(_count, name), (list(store.texts(start, start + _BLOCK)) for start in starts))
 
 
 def _count(name: str, texts: Iterable[str]) -> Counts:
@@ -183,8 +158,8 @@ class _Numbers(dict[str, int]):
 
 @lru_cache
 def _cutter(name: str) -> Cut:
-    if name not in _WORTH_WORKERS:
-        raise unknown_name("terms", name, _WORTH_WORKERS)
+    if name not in _NAMES:
+        raise unknown_name("terms", name, _NAMES)
     if name == "unigram":
         return _UNIGRAM.findall
     cut: Cut

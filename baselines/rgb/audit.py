@@ -52,7 +52,6 @@ def _faults(row: Mapping[str, Any], language: str) -> Iterator[tuple[str, str]]:
 
 
 def _short_answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the questions with a short accepted answer, and among how many others' negatives it stands by chance."""
     noise = ["\n".join(row["negative"]).lower() for row in rows]
     for at, row in enumerate(rows):
         found = []
@@ -65,7 +64,6 @@ def _short_answers(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str
 
 
 def _positives(positive: Sequence[Any]) -> Iterator[tuple[str, str]]:
-    """Yield place and text of the positives; of information integration they stand in a list for each aspect."""
     for at, texts in enumerate(positive):
         if isinstance(texts, str):
             yield f"positive[{at}]", texts

@@ -60,13 +60,9 @@ def tabulate_errors(
 ) -> Grid:
     """Make the table; an `Alarm` among its notes names every split of which too many verdicts failed.
 
-    Args:
-        title: of the run.
-        testbed: of the run.
-        answers: how many there are, by split.
-        wrong: those sorted.
-        verdicts: of each.
-        max_failed: the share of a split's verdicts above which its shares are not shown.
+    `answers`: how many there are, by split.
+    `verdicts`: of each.
+    `max_failed`: the share of a split's verdicts above which its shares are not shown.
     """
     both = list(zip(wrong, verdicts, strict=True))
     parts = [_Part(split, [pair for pair in both if pair[0].place.split == split]) for split in answers]
@@ -96,7 +92,6 @@ def tabulate_errors(
 def _block(
     label: str, names: Sequence[str], columns: Sequence[Sequence[Cell]], printed: Mapping[str, int]
 ) -> list[Line]:
-    """Make the lines of some classes under a heading."""
     lines = [Line(label, [Cell("")] * len(columns), rule=bool(printed))]
     for at, name in enumerate(names):
         cells = [column[at] for column in columns]
@@ -106,7 +101,6 @@ def _block(
 
 
 def _count_failed(part: _Part) -> int:
-    """Count the verdicts of a judge that are none; what a person left open has not failed."""
     return part.reasons.total() - part.reasons[UNSORTED]
 
 

@@ -54,20 +54,13 @@ _FORM = '{"classes": ["other"]}'  # how a verdict may look
 
 @dataclass(frozen=True, slots=True)
 class Testbed:
-    """What the paper says of the errors of a testbed.
+    """What the paper says of the errors of a testbed."""
 
-    Attributes:
-        name: of the testbed.
-        number: of the table.
-        classes: what each class means, by name.
-        right: what a right answer would have done.
-        published: printed shares in percent, by class, ``as_under_noise`` for all of Table 2's together.
-    """
-
-    name: str
-    number: int
-    classes: Mapping[str, str]
-    right: str
+    name: str  # of the testbed
+    number: int  # of the table
+    classes: Mapping[str, str]  # what each class means, by name
+    right: str  # what a right answer would have done
+    # printed shares in percent, by class, ``as_under_noise`` for all of Table 2's together
     published: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -207,7 +200,6 @@ def sort_by_judge(
 def _ask(
     wrong: Sequence[WrongAnswer], testbed: Testbed, judge: Completer, reuse: Reuse
 ) -> tuple[list[Any], str | None]:
-    """Return the replies about wrong answers, in one batch, and why there are no more of them."""
     stopped = None
 
     def ask(some: Sequence[WrongAnswer]) -> list[Any]:

@@ -8,13 +8,11 @@ from dataclasses import replace
 from operator import itemgetter
 
 from quadrag.errors import QuadragError
-from quadrag.metric_record import metric_record
 
-from ..core.result import PROFILES, Result
+from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.faults import place_of
-from ..scoring.validity import find_by_phrase, is_invalid
-from ..systems.extractive import EXTRACTIVE
+from ..scoring.validity import find_by_phrase
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -25,7 +23,6 @@ from ..tables.paper_notes import note_beside, note_paper
 from ..tables.published import Published, read_table, read_table_beside
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_partial, note_runs
-from ..tables.slices import select_whole
 
 NAME = "rgb"
 _SURE = 20  # answers, which all alike are no chance
@@ -76,7 +73,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         curves = "noise ratio" in title
         notes += [] if curves else [_note_columns(heads, english)]
         notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
-        notes += dict.fromkeys([*note_not_run(TABLES, shown), *note_unscored(TABLES, shown)])
+        notes += dict.fromkeys([*note_not_run(shown), *note_unscored(shown)])
         notes += note_runs([one.run for one in here])
         notes += note_beside([one.run for one in here])
         columns = list(heads)
@@ -89,13 +86,11 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
 
 
 def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> str:
-    """Say which of our metrics the paper's heads stand for."""
     ours = [f"{place[-1]} without documents" if place[2] == NONE else place[-1] for place in places]
     return f"Columns: {'; '.join(f'{head} = {name}' for head, name in zip(heads, ours, strict=True))}."
 
 
 def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
-    """Find the places of one model's scores in the paper's tables, by profile and place."""
     scores: dict[tuple[str, Place], Row] = {}
     for result in results:
         for row in result.scores:
@@ -132,7 +127,6 @@ def _our_lines(
     rows: dict[str, list[Place]],
     profiles: Sequence[str],
 ) -> list[tuple[str, list[Line]]]:
-    """Make one model's lines of each language's row, or of both, beside the label of the printed one that is theirs."""
     by_phrase, lacking = find_by_phrase(ours), {"not_run": "no judge", "interval": None}
     shown = [{**row, **lacking} if place_of(row) in by_phrase else row for row in ours]
     found = []
@@ -150,41 +144,8 @@ def _place(row: Published) -> Place:
     return row.config.removesuffix("_original"), row.split, row.retriever, row.module, row.key
 
 
-def _tell_correction(rows: Sequence[Row]) -> str:
-    """Say what the correction of errors is over without a judge, or that there is none; "" where no row has it."""
-    values = [row.get("value") for row in rows if row["key"] == "error_correction" and not is_invalid(row)]
-    if any(value is not None for value in values):
-        beside = "so it stands beside no published value"
-        return f"Without a judge error_correction is over errors detected by phrase, {beside}."
-    none = metric_record("error_detection").key("error_correction").none
-    return f"error_correction has no value: {none}." if values else ""
-
-
-def _tell_apart(result: Result, split: str) -> bool:
-    """Whether the answers of a split are mostly texts of their own, as an error's or empty ones are not."""
-    texts = [text for ((_, place, _), _), text in result.texts.items() if place == split]
-    return len({*texts}) > len(texts) / 2
-
-
-def _tell_places(result: Result) -> list[str]:
-    """Say of one's own system, all of whose answers in a split are right or all wrong, that a place may decide it."""
-    run = result.run
-    own = "contract" in run.inputs.parameters or not run.inputs.services.get("llm")
-    if not own or run.log or run.inputs.llm == EXTRACTIVE or "order" in run.inputs.options:
-        return []
-    rows = [row for row in select_whole(result.scores) if (row["key"], row["profile"]) == ("accuracy", PROFILES[0])]
-    mixed = [row for row in rows if not row["config"].startswith("counterfactual")]  # there all are wrong on purpose
-    alike = [row["split"] for row in mixed if row["value"] in (0, 1) and row["n_scored"] >= _SURE]
-    alike = [split for split in alike if _tell_apart(result, split)]
-    why = "RGB gives each kind of passage a fixed place, and a system that takes one by its place has 0 or 100"
-    told = f"All answers right, or all wrong, in {', '.join(alike)}: {why}; --option order=per_item mixes them."
-    return [told] * bool(alike)
-
-
 TABLES = PaperTables(
     tabulate=tabulate,
-    odd=_tell_places,
     mixing=True,
     service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
-    not_run={"error_detection_judged": _tell_correction},
 )

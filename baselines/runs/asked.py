@@ -26,22 +26,17 @@ def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
 
     Args:
         folder: the run's.
-        known: the file's sha256; None of a run by an older version, which kept none.
+        known: the file's sha256.
 
     Raises:
-        QuadragError: the file is damaged.
+        QuadragError: the file is not as the run wrote it.
     """
     path = folder / QUESTIONS
     if not path.exists():
         return {}
-    if known not in (None, sha256(path)):
+    if known != sha256(path):
         raise QuadragError(f"{path} is not as the run wrote it; remove the file, and runs pair by their ids")
-    try:
-        return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
-    except KeyError as error:
-        raise QuadragError(f"{path}: a line has no {error}; remove the file, and runs pair by their ids") from None
-    except (TypeError, ValueError):
-        raise QuadragError(f"{path}: a stratum is none; remove the file, and runs pair by their ids") from None
+    return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
 
 
 def _read_asked(row: Mapping[str, Any]) -> Asked:

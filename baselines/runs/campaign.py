@@ -3,30 +3,29 @@
 import itertools
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from quadrag.data.builders import SAMPLE
-from quadrag.data.files import find_files
+from quadrag.data.files import find_files, list_once
 from quadrag.errors import NotReady, NotServed, OtherRun, QuadragError
 
 from ..core.benchmark import Benchmark, load
 from ..core.options import OptionSpec
 from ..core.result import Result
 from ..core.task import Task, script_options
-from ..scoring.judging import refuse_idle_metrics
+from ..scoring.judging import refuse_idle_models
 from ..systems.rag.system import RAG
 from .finished import run_folders
 from .folder import find_fresh
-from .idle import refuse_idle_entity_llm
-from .lacking import find_lacking, list_without_files, tell_lacking
-from .live import publish
-from .pipeline import Session
-from .recipe import Runs, note_options, plan_runs, select_settings, suggest_own
+from .pipeline import Session, require_entity_llm
+from .recipe import Runs, note_options, plan_runs, read_recipe, select_settings
 from .request import CallRequest, RunRequest, make_task
 from .session import check_served, open_session
+
+_MOST = 4  # names of files in a line
 
 
 @dataclass(slots=True)
@@ -110,7 +109,7 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
     campaign = Campaign()
     runs, campaign.left_out = _check_all(session, request, runs)
     tasks: list[tuple[Path, Task]] = []
-    campaign.lacking = find_lacking(request, benchmark, [config for config, _, _ in runs])
+    campaign.lacking = _find_lacking(request, benchmark, [config for config, _, _ in runs])
     for config, retriever, options in runs:
         if config in campaign.lacking:
             continue
@@ -118,18 +117,21 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
         tasks.append((folder, task_among(request, config, retriever, options)))
     if session.fresh:
         session.fresh_since = fresh_since or find_fresh(folder for folder, _ in tasks)
-    with publish(out, session.spent):
-        for folder, task in tasks:
-            try:
-                result = session.run(task, folder, alone=False)
-            except OtherRun as error:
-                free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
-                raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
-            campaign.runs.append((folder, result))
-            if result.stopped:
-                break
+    for folder, task in tasks:
+        try:
+            result = session.run(task, folder, alone=False)
+        except OtherRun as error:
+            free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
+            raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
+        campaign.runs.append((folder, result))
+        if result.stopped:
+            break
     if not campaign.runs:
-        raise QuadragError(tell_lacking(request, campaign.lacking))
+        files = list_once(campaign.lacking)
+        raise QuadragError(
+            f"{request.data_dir} holds no file that {who} reads ({_some(files)}); fetch them with `quadrag prepare "
+            f"{benchmark.name}` and leave --data-dir out, or name the folder that has them"
+        )
     return campaign
 
 
@@ -146,36 +148,35 @@ def run_sweep(
     """
     campaign = Campaign()
     fresh_since = find_fresh(run_folders(out)) if calls.kept.fresh else None
-    lacking = list_without_files(request, recipes)
+    lacking = _list_without_files(request, recipes)
     if len(lacking) < len(recipes):  # where all lack files, the first one says what is there
         campaign.left_out |= lacking
     settings = dict(zip(recipes, select_settings(request, recipes), strict=True))
     settings = {recipe: asked for recipe, asked in settings.items() if recipe not in campaign.left_out}
-    _check_served(settings, request.llm, calls)
-    with publish(out, dict):
-        for recipe, asked in settings.items():
-            try:
-                one, runs = plan_runs(asked)
-                with open_session(one, calls, budget) as session:
-                    found = run_all(session, one, runs or [], out / recipe, fresh_since)
-            except NotReady as error:
-                campaign.left_out[recipe] = str(error)
-                continue
-            except QuadragError as error:
-                done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
-                raise QuadragError(f"{recipe}: {error}{done}") from error
-            campaign.runs += found.runs
-            campaign.lacking |= found.lacking
-            campaign.left_out |= found.left_out
-            if found.results[-1].stopped:
-                break
+    _check_served(settings, calls)
+    for recipe, asked in settings.items():
+        try:
+            one, runs = plan_runs(asked)
+            with open_session(one, calls, budget) as session:
+                found = run_all(session, one, runs or [], out / recipe, fresh_since)
+        except NotReady as error:
+            campaign.left_out[recipe] = str(error)
+            continue
+        except QuadragError as error:
+            done = f"; `quadrag report {out}` shows what is done" if campaign.runs else ""
+            raise QuadragError(f"{recipe}: {error}{done}") from error
+        campaign.runs += found.runs
+        campaign.lacking |= found.lacking
+        campaign.left_out |= found.left_out
+        if found.results[-1].stopped:
+            break
     if not campaign.runs:
         recipe, why = next(iter(campaign.left_out.items()))
         raise QuadragError(f"{recipe}: {why}")
     return campaign
 
 
-def _check_served(settings: Mapping[str, RunRequest], llm: str | None, calls: CallRequest) -> None:
+def _check_served(settings: Mapping[str, RunRequest], calls: CallRequest) -> None:
     """Find out, before the first of a sweep's recipes is run, whether the server has the models of all."""
     checked: set[str | None] = set()
     for recipe, asked in settings.items():
@@ -185,8 +186,34 @@ def _check_served(settings: Mapping[str, RunRequest], llm: str | None, calls: Ca
             try:
                 check_served(one, calls)
             except NotServed as error:
-                why = f"{str(error).partition(';')[0]}; {suggest_own(list(settings), llm, str(error))}"
-                raise QuadragError(f"{recipe}: {why}") from error
+                raise QuadragError(f"{recipe}: {error}") from error
+
+
+def _find_lacking(request: RunRequest, benchmark: Benchmark, configs: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files that the user's folder lacks, by config; nothing of a config that can be run."""
+    if not request.data_dir or request.data_dir == SAMPLE:
+        return {}
+    split = request.split or benchmark.default_split
+    found = {name: find_files(benchmark.name, name, request.data_dir, split)[1] for name in dict.fromkeys(configs)}
+    return {name: files for name, files in found.items() if files}
+
+
+def _list_without_files(request: RunRequest, recipes: Sequence[str]) -> dict[str, str]:
+    """Return why recipes cannot be run, by name: the user's folder lacks the files of all their runs."""
+    made = {name: read_recipe(name)[1] for name in recipes}
+    runs = {name: [run["config"] for run in recipe["runs"]] for name, recipe in made.items()}
+    benchmark = load(next(iter(made.values()))["benchmark"])  # that of the table
+    lacking = _find_lacking(request, benchmark, itertools.chain(*runs.values()))
+    return {
+        name: f"{request.data_dir} lacks {_some(list_once({one: lacking[one] for one in configs}))}"
+        for name, configs in runs.items()
+        if lacking.keys() >= set(configs)
+    }
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
 
 
 def _as_typed(value: Any) -> str:
@@ -208,8 +235,7 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> tuple[Runs,
     for name in request.options:
         if not any(name in one.options for one in tasks):
             raise QuadragError(f"none of these runs uses the option {name}; leave it out")
-    refuse_idle_metrics(session, [(benchmark, one) for one in tasks])
-    refuse_idle_entity_llm(session.entity_llm, [(benchmark, one) for one in tasks])
+    refuse_idle_models(session, [(benchmark, one) for one in tasks])
     ready: Runs = []
     without: dict[str, list[str]] = {}
     for run, one in zip(runs, tasks, strict=True):
@@ -221,6 +247,7 @@ def _check_all(session: Session, request: RunRequest, runs: Runs) -> tuple[Runs,
                 finder = benchmark.finder(one)
                 if finder is not None:
                     finder.close()
+            require_entity_llm(session.entity_llm, session.system.completer, one)
             ready.append(run)
         except NotReady as error:
             without.setdefault(str(error), []).append(f"{one.config} {one.retriever}")
@@ -244,13 +271,13 @@ def run_demo(name: str, out: Path) -> list[tuple[Path, Result]]:
 
     The gold documents are put into a corpus that can take them, so that the retrieval is measured too.
     """
-    session = Session(command=["quadrag", "demo"])
     benchmark = load(name)
+    session = Session(command=["quadrag", "demo"], entity_llm=benchmark.scripted() if benchmark.scripted else None)
     options = {"gold": "test"} if benchmark.corpus and "gold" in benchmark.corpus.options else {}
     results = []
     for config, named in benchmark.campaign(False):
         retriever = named or benchmark.default_retriever
         folder = out / name / name_config_folder(config, retriever, benchmark)
         one = Task(name, config, None, SAMPLE, retriever, benchmark.retrieval, options)
-        results.append((folder, session.run(one, folder)))
+        results.append((folder, session.run(one, folder, alone=False)))
     return results

@@ -9,7 +9,7 @@ from quadrag.errors import QuadragError
 from quadrag.hub.record import hub_record
 from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
-from quadrag.run_files import check_stage, read_items, read_scores
+from quadrag.run_files import read_items, read_scores
 from quadrag.run_record import NAME, RunRecord, read_run
 
 from ..core.benchmark import load
@@ -17,7 +17,7 @@ from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.validity import mark_invalid
 from .asked import QUESTIONS, read_asked
-from .files.makers import find_logs
+from .files.logs import find_logs
 from .folder import ANSWERING, STAGES, is_as_written
 
 
@@ -83,8 +83,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     if run.state != "finished" and not (folder / STAGES[3]).exists():
         raise QuadragError(tell_unfinished(folder))
     scores = read_scores(folder, run)
-    check_stage(folder, run, "items.jsonl")
-    items = read_items(folder / "items.jsonl")
+    items = read_items(folder, run)
     marked, asked = mark_invalid(scores, run, items), read_asked(folder, run.asked)
     texts = _read_texts(folder, run)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
@@ -92,7 +91,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
 
 def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
     """Read the texts of a run's answers; none where the file is not as the run wrote it."""
-    if "answers.jsonl" in run.given or not is_as_written(folder, run, "answers.jsonl"):
+    if not is_as_written(folder, run, "answers.jsonl"):
         return {}
     rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
     return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}

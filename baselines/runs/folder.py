@@ -1,8 +1,8 @@
 """The run folder: its files, what made them, and whether they may be used again.
 
-`run.json` records the inputs that decide the answers, and the sha256 of each stage's file before it is written, so that
-a file which a kill left unwritten is never taken for one of the user's. A folder made from other inputs is refused once
-it holds answers; a file that is gone or was replaced sends every later stage back to work.
+`run.json` records the inputs that decide the answers, and the sha256 of each stage's file before it is written. A
+folder made from other inputs is refused once it holds answers; a file that is gone sends every later stage back to
+work, and one that was altered is refused.
 Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the byte.
 """
 
@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from quadrag.errors import OtherRun, QuadragError
-from quadrag.progress import remark
 from quadrag.records import write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
@@ -67,17 +66,17 @@ class RunFolder:
             had, part = [with_judges(found.inputs, one) if unjudged else found.inputs for one in (inputs, alike)]
             if found.inputs == inputs:
                 self.run = found
-            elif had == inputs and STAGES[2] not in found.given:
+            elif had == inputs:
                 self._judge(found, inputs)
-            elif part == alike and not found.given and all(is_as_written(path, found, name) for name in found.files):
+            elif part == alike and all(is_as_written(path, found, name) for name in found.files):
                 self._extend(found, inputs)
             elif any(path.joinpath(name).exists() and path.joinpath(name).stat().st_size for name in _ANSWERED):
                 other = inputs if part == alike else alike
                 raise OtherRun(path, tell_difference(found.inputs, other, (found.source, source)))
             else:
-                # Nothing is answered yet, as after a mistyped model: there is nothing to lose but the user's own files.
+                # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
                 for name, digest in {**found.partial, **found.files}.items():
-                    if name not in found.given and (path / name).is_file() and sha256(path / name) == digest:
+                    if (path / name).is_file() and sha256(path / name) == digest:
                         (path / name).unlink()
                 (path / PARTIAL).unlink(missing_ok=True)
 
@@ -94,11 +93,11 @@ class RunFolder:
         self.run.constant_verdicts, self.run.doubtful_verdicts, self.run.certificates = {}, {}, []
 
     def reopen(self, answers: bool = True) -> None:
-        """Send what models made back to work, verdicts and (if `answers`) answers; the user's own files stay."""
+        """Send what models made back to work, verdicts and (if `answers`) answers."""
         found = self.run
         # Where a model was asked about the questions first, passages are its work too.
         made = STAGES[2:] if not answers else STAGES if "entities" in found.found else STAGES[1:]
-        stages = [stage for stage in made if stage in found.files and stage not in found.given]
+        stages = [stage for stage in made if stage in found.files]
         if stages:
             self._set_back(found, stages, found.stopped or "replies are asked for again")
 
@@ -131,71 +130,47 @@ class RunFolder:
         """Whether the run was finished and every stage's file is as it was left."""
         return self.run.state == "finished" and all(self.stands(stage) for stage in STAGES)
 
+    def refuse_altered(self) -> None:
+        """Refuse to write over passages, answers or items that are not as the run wrote them.
+
+        Raises:
+            QuadragError: such a file is there.
+        """
+        for stage in STAGES[:3]:
+            path = self.path / stage
+            if path.is_file() and not self.stands(stage) and self.run.partial.get(stage) != sha256(path):
+                again = "remove it and run again, which makes it anew; answers of your own: quadrag score FILE"
+                raise QuadragError(f"{path} is not as the run wrote it; {again}")
+
     def stands(self, stage: str) -> bool:
         """Whether a stage's file is there as the run wrote it."""
         return is_as_written(self.path, self.run, stage)
 
-    def is_replaced(self, stage: str) -> bool:
-        """Whether a stage's file is there, but is not what the run wrote: the user's own stands in for the stage."""
-        path = self.path / stage
-        return path.is_file() and not self.stands(stage) and self.run.partial.get(stage) != sha256(path)
-
-    def is_given(self, stage: str) -> bool:
-        """Whether a stage's file is the user's own, put there now or before an earlier run."""
-        return self.is_replaced(stage) or (self.stands(stage) and stage in self.run.given)
-
     def write(self, stage: str, text: str) -> None:
         """Record a stage's text, then write its file."""
         (self.path / stage).unlink(missing_ok=True)
-        self._record(stage, hashlib.sha256(text.encode()).hexdigest(), given=False)
+        self._record(stage, hashlib.sha256(text.encode()).hexdigest())
         write_text(self.path / stage, text)
 
     def write_partial(self, texts: dict[str, str]) -> None:
         """Write files of a run that stopped: known as ours, but finished stages they are not."""
         for stage in texts:
             self.run.files.pop(stage, None)
-        self.run.partial = {stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()}
+            (self.path / stage).unlink(missing_ok=True)
+        self.run.partial |= {stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()}
         self.save()
         for stage, text in texts.items():
             write_text(self.path / stage, text)
 
-    @contextlib.contextmanager
-    def reading(self, stage: str) -> Iterator[None]:
-        """Say of a file in a stage's place that cannot be read what to do, where it may be the run's, damaged."""
-        try:
-            yield
-        except QuadragError as error:
-            if stage not in self.run.files or "remove it" in str(error):
-                raise
-            again = "if you did not put it there, remove it and run the same command again"
-            raise QuadragError(f"{error}; {again}") from None
-
-    def keep(self, stage: str) -> None:
-        """Record the user's own file as the stage's."""
-        digest = sha256(self.path / stage)
-        if self.run.files.get(stage) not in (None, digest):
-            # It may be ours and damaged, which nobody could tell from a file that was put there.
-            remark(
-                f"{self.path / stage} is not as the run wrote it, and is taken as your own in its place; if it is "
-                "not, remove it and run the same command again"
-            )
-        self._record(stage, digest, given=True)
-
-    def _record(self, stage: str, digest: str, given: bool) -> None:
+    def _record(self, stage: str, digest: str) -> None:
         if self.run.files.get(stage) != digest:
             for later in STAGES[STAGES.index(stage) + 1 :]:
-                # Left in place it would pass for the user's own; what the user did replace stays.
                 if self.stands(later):
                     (self.path / later).unlink()
                 self.run.files.pop(later, None)
         self.run.files[stage] = digest
-        self.mark(stage, given)
+        self.run.partial.pop(stage, None)
         self.save()
-
-    def mark(self, stage: str, given: bool) -> None:
-        """Note whether a stage's file is the user's own."""
-        others = [name for name in self.run.given if name != stage]
-        self.run.given = sorted([*others, stage]) if given else others
 
     def save(self) -> None:
         """Write `run.json`, which names judges, and where they are, once one has replied or all is scored."""

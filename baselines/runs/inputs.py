@@ -20,7 +20,6 @@ from ..core.options import identify_options
 from ..core.result import Asked
 from ..core.settings import Conditions
 from ..core.task import Corpus, Task
-from ..scoring.cascade import Cascade
 from ..scoring.groups import find_units
 from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
@@ -49,7 +48,6 @@ class Models(Protocol):
     system: System
     entity_llm: Completer | None
     judges: Sequence[Completer]
-    cascades: Sequence[Cascade]
     embed: Embed | None
     served_as: Mapping[str, str]
 
@@ -108,13 +106,8 @@ def make_inputs(
 
 
 def name_judges(models: Models, benchmark: Benchmark, task: Task) -> str | None:
-    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys.
-
-    Those of a cascade are ``cascade(a > b)``; what each decides stands in `judging`.
-    """
+    """Name the judges: one by its model, several as ``mean(a+b)``, or ``a; hal: b`` where they share out the keys."""
     names = [judge.model for judge in models.judges]
-    if models.cascades:
-        return f"cascade({' > '.join(names)})"
     if len(names) < 2:
         return names[0] if names else None
     asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
@@ -153,9 +146,7 @@ def describe_judging(
     parameters = [dict(judge.parameters) for judge in judges]
     found = {"parameters": parameters if len(parameters) > 1 else parameters[0], "given": _digest(given)}
     own = [keywords["prompt"] for keywords in given.values() if "prompt" in keywords]
-    found |= {"prompt": _digest(own)} if own else {}
-    cascades = {f"{one.metric}.{one.key}": one.name for one in models.cascades}
-    return found | ({"cascades": cascades} if cascades else {})
+    return found | ({"prompt": _digest(own)} if own else {})
 
 
 def _plain(keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,20 +20,18 @@ from quadrag.chat.estimate import Estimate
 from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, tell_spent
 from quadrag.chat.reply import FAILED
-from quadrag.errors import QuadragError
+from quadrag.errors import NotReady, QuadragError
 from quadrag.provenance import join
 from quadrag.records import Answer, Key, Passage, jsonl_text
-from quadrag.run_files import read_items
 from quadrag.run_record import MOST_FAILED, Inputs, RunRecord
 
 from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
-from ..scoring.cascade import Cascade
-from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_metrics, score_answers
+from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.modules import Embed
-from ..scoring.score import count_verdicts, score_given_items, score_text
+from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
 from ..scoring.short import count_reasoned, find_short
 from ..scoring.validity import mark_invalid
@@ -42,12 +40,23 @@ from ..systems.system import Assignment, Completer, System
 from .asked import write_asked
 from .finished import read_result
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
-from .idle import refuse_idle_entity_llm
 from .inputs import ENTITY, describe_each, make_inputs, name_judge
-from .live import publish
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
+
+
+def require_entity_llm(entity_llm: Completer | None, answering: Completer | None, task: Task) -> None:
+    """Refuse a task that asks a model for the entities of its questions where there is none to ask.
+
+    Raises:
+        NotReady: there is none.
+    """
+    if load(task.benchmark).asks_entities(task) and entity_llm is None and answering is None:
+        raise NotReady(
+            f"--retriever {task.retriever} has a model name the entities of the questions, and none is asked here; "
+            "give --entity-llm SPEC, or a retriever without the graph"
+        )
 
 
 @dataclass(slots=True)
@@ -57,7 +66,6 @@ class Session:
     system: System = field(default_factory=Extractive)
     judges: Sequence[Completer] = ()
     dead_judge: str | None = None  # why none of them is asked: one is known not to answer
-    cascades: Sequence[Cascade] = ()
     command: Sequence[str] = ()
     embed: Embed | None = None
     max_failed: float = MOST_FAILED
@@ -70,11 +78,6 @@ class Session:
     entity_llm: Completer | None = None
     budget: Budget | None = None  # what bounds all of its models together
     fresh_since: float | None = None  # of several runs: Unix time from which replies count, of one None
-
-    @property
-    def parties(self) -> Sequence[Completer]:
-        """The judges that metrics may be shared out among; a cascade is one of them."""
-        return self.judges[-1:] if self.cascades else self.judges
 
     @property
     def estimated(self) -> bool:
@@ -93,14 +96,14 @@ class Session:
             QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
         """
         work = self.system.take(load(task.benchmark), task)
-        check_judges(work.benchmark, work.task, self.parties)
+        check_judges(work.benchmark, work.task, self.judges)
         if alone:
-            refuse_idle_metrics(self, [(work.benchmark, work.task)])
-            refuse_idle_entity_llm(self.entity_llm, [(work.benchmark, work.task)])
+            refuse_idle_models(self, [(work.benchmark, work.task)])
         with ExitStack() as stack:
             finder = work.benchmark.finder(work.task)
             if finder is not None:
                 stack.callback(finder.close)
+            require_entity_llm(self.entity_llm, self.system.completer, work.task)
             return self._run(work, finder, out)
 
     def _run(self, work: Assignment, finder: Finder | None, out: Path) -> Result:
@@ -123,6 +126,7 @@ class Session:
 
         with lock_folder(out):
             folder = RunFolder(out, inputs, limited, where)
+            folder.refuse_altered()
             self._set_back(folder)
             run = folder.run
             run.coverage = coverage
@@ -131,22 +135,11 @@ class Session:
                 return self._show_again(folder)
             before = copy.deepcopy(run)
             run.source, run.provenance, run.held = where, whose.value, [*source.held]
-            spent = self.spent()
             try:
-                with publish(out, lambda: self.spent_since(spent)):
-                    return self._work(
-                        Job(
-                            folder,
-                            self.system,
-                            work,
-                            questions,
-                            corpus,
-                            finder,
-                            self.entity_llm,
-                            self.tell_spent,
-                            self.estimate,
-                        )
-                    )
+                entity_llm, told = self.entity_llm, self.tell_spent
+                return self._work(
+                    Job(folder, self.system, work, questions, corpus, finder, entity_llm, told, self.estimate)
+                )
             except QuadragError:
                 folder.take_back()
                 if before.state == "finished" and before.files == run.files:
@@ -194,34 +187,25 @@ class Session:
         else:
             passages = retrieve_stage(job)
             generated, stopped = generate_stage(job, passages)
-        if folder.is_replaced("items.jsonl") and not stopped:
-            path = folder.path / "items.jsonl"
-            with folder.reading(path.name):
-                items = read_items(path)
-                scores = score_given_items(path, job.work.benchmark, items, job.questions, task.conditions)
-            folder.keep("items.jsonl")
-            folder.write("scores.json", score_text(scores))
+        answered = generated.asked if stopped else generated.answers
+        scored = self._score(job, answered, passages, stopped)
+        items, scores, stopped = scored.items, scored.scores, scored.stopped
+        scored.tell(run)
+        if run.dead_judge:
+            stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
+            if finished:
+                raise DeadJudge(stopped)
+        run.short = find_short(answered) if self.system.asks_models else {}
+        run.reasoned = count_reasoned(answered)
+        if stopped:
+            if not run.dead_judge:
+                stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
+            folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
         else:
-            answered = generated.asked if stopped else generated.answers
-            scored = self._score(job, answered, passages, stopped)
-            items, scores, stopped = scored.items, scored.scores, scored.stopped
-            scored.tell(run)
-            if run.dead_judge:
-                stopped = f"{stopped}; the answers are kept in {folder.path}: run again to go on with a judge that does"
-                if finished:
-                    raise DeadJudge(stopped)
-            given = folder.is_given("answers.jsonl")
-            asked = answered if self.system.asks_models and not given else []
-            run.short, run.reasoned = find_short(asked), count_reasoned(answered)
-            if stopped:
-                if not run.dead_judge:
-                    stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"
-                folder.write_partial({"items.jsonl": jsonl_text(items), "scores.json": score_text(scores)})
-            else:
-                folder.write("items.jsonl", jsonl_text(items))
-                folder.write("scores.json", score_text(scores))
-            run.failed_verdicts = 0 if stopped else count_verdicts(answered, items, "api_error")
-            run.unreadable = 0 if stopped else count_verdicts(answered, items, "unparsable")
+            folder.write("items.jsonl", jsonl_text(items))
+            folder.write("scores.json", score_text(scores))
+        run.failed_verdicts = 0 if stopped else count_verdicts(answered, items, "api_error")
+        run.unreadable = 0 if stopped else count_verdicts(answered, items, "unparsable")
         run.state, run.stopped = "stopped" if stopped else "finished", stopped
         run.started, run.seconds = _clock(started), round(time.time() - started, 3)
         run.host = platform.node()
@@ -240,9 +224,8 @@ class Session:
         task = job.work.task
         if not self.system.finds_passages:
             return score_answers(self, job.work.benchmark, job.questions, answers, task, stopped, passages)
-        run = job.folder.run
-        searched = run.searched or "retrieved.jsonl" in run.given
-        scored, evidence = score_service(self, load(task.benchmark), job.questions, answers, task, passages, searched)
+        run, benchmark = job.folder.run, load(task.benchmark)
+        scored, evidence = score_service(self, benchmark, job.questions, answers, task, passages, run.searched)
         run.service = asdict(evidence)
         return scored._replace(stopped=stopped or scored.stopped)
 

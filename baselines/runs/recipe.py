@@ -178,23 +178,7 @@ def check_models(recipes: Sequence[str], llm: str | None) -> None:
     """
     asked = {read_recipe(name)[1].get("model") for name in recipes}
     if len(asked) > 1 and llm and ("#" in llm or not llm.startswith("http")):
-        raise QuadragError(f"the recipes ask {len(asked)} models, --llm {llm} names one; {suggest_own(recipes, llm)}")
-
-
-def suggest_own(recipes: Sequence[str], llm: str | None, refused: str = "") -> str:
-    """Say how one model is asked, where the server does not have those of a sweep's recipes.
-
-    Args:
-        recipes: of the sweep.
-        llm: as it was typed.
-        refused: what was said of the models that the server has.
-    """
-    own = f"--llm {llm}{'' if '#' in str(llm) or not str(llm).startswith('http') else '#MODEL'}"
-    benchmark = recipes[0].partition("-")[0]
-    there = {str(llm).partition("#")[2], *refused.partition(" serves ")[2].partition(", not ")[0].split(", ")}
-    row = next((name for name in recipes if read_recipe(name)[1].get("model") in there), None)
-    one = f"{row} --llm {llm}" if row else f"{recipes[0]} {own}"
-    return f"for one model: quadrag run {benchmark} --all {own}; for one row: --recipe {one}"
+        raise QuadragError(f"the recipes ask {len(asked)} models, --llm {llm} names one; name one --recipe of them")
 
 
 def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequest]:

@@ -16,7 +16,6 @@ from quadrag.trust import Trust
 from ..core.benchmark import load
 from ..core.result import PROFILES
 from ..core.task import Task
-from ..scoring.cascade import Cascade
 from ..systems.rag.system import RAG
 
 
@@ -114,13 +113,11 @@ class Kept:
     """Which replies of the ledger count.
 
     Attributes:
-        unnamed: also those of which no service is known, as an older version kept them.
         fresh: none from before the command.
         retry: not those that are of these kinds, of `quadrag.chat.reply.RETRIED`.
         began: Unix time of the command's beginning.
     """
 
-    unnamed: bool = False
     fresh: bool = False
     retry: Sequence[str] = ()
     began: float = field(default_factory=time.time)
@@ -132,8 +129,6 @@ class CallRequest:
 
     Attributes:
         judges: specs, in their order.
-        judge_large: the spec of the last judge of a cascade, which the others come before; None: there is none.
-        cascades: what each judge of it decides, by certificates.
         certificates: how far judges agree with people, as files of `quadrag certify-judge` say it.
         judge_format: ``text``, ``json`` or ``schema``; ``text`` when None.
         judge_max_tokens: of a verdict; 1024 when None.
@@ -151,8 +146,6 @@ class CallRequest:
     """
 
     judges: Sequence[str] = ()
-    judge_large: str | None = None
-    cascades: Sequence[Cascade] = ()
     certificates: Sequence[Mapping[str, Any]] = ()
     judge_format: str | None = None
     judge_max_tokens: int | None = None
@@ -167,11 +160,6 @@ class CallRequest:
     max_failed: float = MOST_FAILED
     profile: str = PROFILES[0]
     command: Sequence[str] = ()
-
-    @property
-    def all_judges(self) -> list[str]:
-        """The specs of all judges, in their order."""
-        return [*self.judges, *([] if self.judge_large is None else [self.judge_large])]
 
 
 def make_task(request: RunRequest) -> Task:

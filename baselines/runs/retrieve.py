@@ -1,7 +1,6 @@
 """The retrieve stage: which passages are shown with each question.
 
-RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none. A file of
-the same form, made elsewhere, may stand in for this stage.
+RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none.
 """
 
 import hashlib
@@ -84,8 +83,7 @@ def retrieve(
     if corpus is None:
         shown = task.retriever == load(task.benchmark).supplied
         return {question.key: question.passages if shown else () for question in questions}, {}
-    from ..retrieval.search import Search
-    from ..retrieval.standing import find_or_stand_in
+    from ..retrieval.search import Search, find_or_stand_in
 
     queries = list(dict.fromkeys(question.query for question in questions))
     if estimate is not None:

@@ -11,18 +11,19 @@ from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.ledger.shelf import Reuse
 from quadrag.chat.prices import Budget, Prices
+from quadrag.chat.reply import FAILED
 from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
+from ..core.options import OptionSpec
 from ..scoring.modules import verdict_format
+from ..systems.completions.template import template_names
 from ..systems.extractive import EXTRACTIVE, Extractive
-from ..systems.models import Embedding, check_roles, judge_spec, open_completer, open_system
+from ..systems.models import Embedding, check_roles, judge_spec, open_completer, open_system, takes_sampling
 from ..systems.rag.service import RagService
 from ..systems.rag.system import Rag
 from ..systems.system import Completer, System
-from .cascaded import find_cascades, refuse_idle_cascade
-from .idle import refuse_idle_options
 from .inputs import ENTITY, name_judge
 from .pipeline import Session
 from .request import CallRequest, RunRequest
@@ -49,12 +50,11 @@ def open_session(
     for flag, given in (("--llm", request.llm), ("--entity-llm", request.entity_llm)):
         if given is not None and not given.strip():
             raise QuadragError(f"{flag} is empty; expected extractive, http://HOST:PORT/v1#MODEL or the like")
-    refuse_idle_options(request, calls, own=system is not None)
-    refuse_idle_cascade(calls)
+    refuse_idle(request, calls, own=system is not None)
     prices = Prices.load(calls.prices) if calls.prices else None
     embed = Embedding(calls.bertscore, request.trust) if calls.bertscore else None
     spec = request.llm or EXTRACTIVE
-    reuse = Reuse(calls.kept.unnamed, frozenset(calls.kept.retry), began=calls.kept.began)
+    reuse = Reuse(frozenset(calls.kept.retry), began=calls.kept.began)
     if system is None and spec == EXTRACTIVE and not request.service:
         system = Extractive()
     make = partial(
@@ -67,7 +67,7 @@ def open_session(
         reuse=reuse,
         fresh=calls.kept.fresh,
     )
-    if system is not None and not calls.all_judges and request.entity_llm is None:
+    if system is not None and not calls.judges and request.entity_llm is None:
         yield make(system)
         return
     aliases = {
@@ -83,11 +83,10 @@ def open_session(
         stack.callback(system.close)
         judges = []
         check_roles(calls.judges)
-        for role, named in enumerate(calls.all_judges):
+        for role, named in enumerate(calls.judges):
             judge = _open_judge(request, calls, calling, role, named)
             stack.callback(judge.close)
             judges.append(judge)
-        cascades = find_cascades(calls, request, judges) if calls.judge_large is not None else ()
         entity_llm = None
         if request.entity_llm is not None:
             entity_llm = _open_entity_llm(request.entity_llm, calls, calling)
@@ -99,8 +98,40 @@ def open_session(
             budget=budget,
             entity_llm=entity_llm,
             estimate=calls.calling.estimate,
-            cascades=cascades,
         )
+
+
+def refuse_idle(request: RunRequest, calls: CallRequest, own: bool = False) -> None:
+    """Refuse what is for a judge or a model where there is none, and half of a way to ask for completions.
+
+    Args:
+        request: what answers.
+        calls: the judges, and how models are called.
+        own: whether a function of the user's answers, which the request does not name.
+
+    Raises:
+        QuadragError: an option would do nothing.
+    """
+    chat = bool(request.service) or takes_sampling(request.llm)
+    asked = bool(calls.judges or request.service or request.entity_llm) or request.llm not in (None, EXTRACTIVE)
+    known = load(request.named_benchmark()).options
+    judged = [f"option {name}" for name in request.options if known.get(name, OptionSpec()).judged]
+    judged += ["judge-format"] * (calls.judge_format is not None)
+    judged += ["judge-max-tokens"] * (calls.judge_max_tokens is not None)
+    sampled = [name.replace("_", "-") for name in request.sampling]
+    kept = ["fresh"] * calls.kept.fresh + ["retry"] * bool(calls.kept.retry)
+    of_function = own and set(calls.kept.retry) <= {FAILED}
+    told = ["prompts"] * bool(request.prompts)
+    for names, there, what in (
+        (judged, bool(calls.judges), "a judge"),
+        (sampled, chat, "a chat model"),
+        (told, asked, "a chat model"),
+        (kept, asked or of_function, "models that are asked"),
+    ):
+        if names and not there:
+            raise QuadragError(f"--{names[0]} is for {what}, and there is none; leave it out")
+    if (request.api == "completions") != bool(request.template):
+        raise QuadragError(f"--api completions and --template go together: {', '.join(template_names())}, a Jinja file")
 
 
 def check_served(request: RunRequest, calls: CallRequest) -> None:
@@ -143,9 +174,7 @@ def answer_parameters(request: RunRequest) -> dict[str, Any]:
 
 
 def _open_judge(request: RunRequest, calls: CallRequest, calling: Calling, role: int, named: str) -> Any:
-    # In a cascade every judge is asked about all metrics.
-    asked = role if calls.judge_large is None else 0
-    shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", asked)
+    shape = verdict_format(load(request.named_benchmark()), calls.judge_format or "text", role)
     spec, preset = judge_spec(named)
     _refuse_as_asked("--judge", spec, "judges nothing")
     alias = dict(enumerate(calls.judge_aliases)).get(role, Alias(role="judge-"))

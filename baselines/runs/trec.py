@@ -19,7 +19,7 @@ from quadrag.chat.keys import known_keys
 from quadrag.errors import QuadragError
 from quadrag.records import Key, Passage, Question, document_id, write_text
 from quadrag.run_files import check_stage
-from quadrag.run_record import Inputs, RunRecord, read_run
+from quadrag.run_record import Inputs, read_run
 
 from ..core.benchmark import load
 from ..core.task import Task, load_questions
@@ -58,7 +58,7 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
     """
     run = read_run(folder)
     inputs = run.inputs
-    data_dir = data_dir or run.data_dir or _said(run)
+    data_dir = data_dir or run.data_dir
     if not (folder / "retrieved.jsonl").is_file():
         raise QuadragError(f"{folder} holds no retrieved.jsonl; expected the folder of a run that found passages")
     check_stage(folder, run, "retrieved.jsonl")
@@ -196,14 +196,3 @@ def _questions(folder: Path, inputs: Inputs, data_dir: str | None) -> list[Quest
             " folder of those with --data-dir"
         )
     return found
-
-
-def _said(run: RunRecord) -> str | None:
-    """Return the data folder that the command of a run names, as it was typed."""
-    command = run.command
-    for at, word in enumerate(command):
-        if word == "--data-dir":
-            return str(command[at + 1]) if at + 1 < len(command) else None
-        if word.startswith("--data-dir="):
-            return str(word).partition("=")[2]
-    return None

@@ -21,7 +21,6 @@ from ..core.benchmark import Benchmark, MetricUse
 from ..core.result import PROFILES
 from ..core.task import Task
 from ..systems.system import Completer
-from .cascade import Cascade, ask_cascades
 from .modules import CachedJudge, Embed, Judge, ScoringInputs
 from .probe import Unread, find_unread
 from .rules import find_refused
@@ -46,7 +45,6 @@ class Scored(NamedTuple):
     stopped: str | None = None
     verdict: str | None = None
     unread: str | None = None
-    decided: Mapping[str, Mapping[str, int]] = MappingProxyType({})  # verdicts of a cascade's judges, by metric and key
     dead: bool = False
     constant: Mapping[str, list[str]] = MappingProxyType({})
     doubtful: Mapping[str, list[str]] = MappingProxyType({})
@@ -55,7 +53,6 @@ class Scored(NamedTuple):
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
-        run.cascade = {name: dict(counts) for name, counts in self.decided.items()}
         run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), dict(self.doubtful)
         run.refused = list(self.refused)
 
@@ -71,15 +68,11 @@ class Judging(Protocol):
     """
 
     judges: Sequence[Completer]
+    entity_llm: Completer | None
     dead_judge: str | None
-    cascades: Sequence[Cascade]
     embed: Embed | None
     reuse: Reuse
     max_failed: float
-
-    @property
-    def estimated(self) -> bool:
-        """Whether nobody is asked."""
 
     def tell_spent(self) -> str:
         """Say what was spent so far."""
@@ -183,16 +176,7 @@ def _judge_answers(
             judge.on_progress = progress.update
         retried = UNREADABLE in session.reuse.retry
         unread = None
-        decided: Mapping[str, Mapping[str, int]] = {}
-        if session.cascades:
-            probed = session.max_failed < 1 and not retried
-            found = ask_cascades(
-                session.cascades, asked, benchmark, by_key, answers, task, given, probed, session.estimated
-            )
-            unread, decided = found.unread, found.decided
-            judges, asked = judges[-1:], asked[-1:]  # what is left to ask is the last one's
-            given = replace(given, judges=asked, names=found.names)
-        elif session.max_failed < 1:
+        if session.max_failed < 1:
             unread = begin(given)
             if unread and retried:
                 unread = ask_anew(begin)
@@ -211,7 +195,7 @@ def _judge_answers(
     verdict = None if said is None else known_keys().line(said, _SHOWN)
     odd = find_oddities(judged)
     stopped = ended[0] if ended else None
-    return Scored(items, scores, stopped, verdict, decided=decided, constant=odd.constant, doubtful=odd.doubtful)
+    return Scored(items, scores, stopped, verdict, constant=odd.constant, doubtful=odd.doubtful)
 
 
 def _ask_unreadable_again(judged: Judged) -> None:
@@ -260,18 +244,21 @@ def _list_metrics(measured: Sequence[tuple[Benchmark, Task]]) -> list[MetricUse]
     return [metric for benchmark, task in measured for metric in benchmark.metrics(task.config, task.conditions)]
 
 
-def refuse_idle_metrics(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
-    """Refuse judges, or a sentence embedding, that no metric of these tasks asks.
+def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
+    """Refuse judges, a sentence embedding or a model for entities that none of these tasks asks.
 
     Raises:
         QuadragError: none asks them.
     """
-    metrics = _list_metrics(measured)
+    embedded = any(metric.embedded for metric in _list_metrics(measured))
+    entities = any(benchmark.asks_entities(task) for benchmark, task in measured)
     what = f"{measured[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in measured))}"
     if session.judges and not asks_judge(measured):
         raise QuadragError(f"no metric of {what} asks a judge as it is run here; leave out --judge")
-    if session.embed is not None and not any(metric.embedded for metric in metrics):
+    if session.embed is not None and not embedded:
         raise QuadragError(f"no metric of {what} takes an embedding; leave out --bertscore")
+    if session.entity_llm is not None and not entities:
+        raise QuadragError(f"{what} asks for no entities as it is run here; leave out --entity-llm")
 
 
 def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,11 @@ Embed = Callable[[list[str]], Any]  # n texts to an n x d array
 
 @dataclass(frozen=True, slots=True)
 class ScoringInputs:
-    """What metrics may need beside answers and references; each may be lacking.
-
-    `names` are what signatures call the judge, by metric and keys, where that is not its model.
-    """
+    """What metrics may need beside answers and references; each may be lacking."""
 
     judges: Sequence[Judge] = ()
     embed: Embed | None = None
     passages: Mapping[Key, Sequence[Passage]] | None = None
-    names: Mapping[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
 
     def find_lacking(self, metric: MetricUse, key: str) -> str | None:
         """Say what a key of a metric needs and is not here; None where it can be computed."""
@@ -61,16 +57,6 @@ class CachedJudge:
         if new:
             self.verdicts.update(zip(new, self._judge(list(new.values())), strict=True))
         return [self.verdicts[key] for key in keys]
-
-
-class _Named:
-    """A judge under another name."""
-
-    def __init__(self, judge: Judge, name: str) -> None:
-        self._judge, self.model = judge, name
-
-    def __call__(self, batch: list[list[dict[str, str]]]) -> list[Any]:
-        return self._judge(batch)
 
 
 def compute(
@@ -118,8 +104,6 @@ def compute(
     if metric.judged and given.judges:
         several = metric.panel and len(given.judges) > 1
         one = given.judges[min(metric.judge, len(given.judges) - 1)]
-        if name := given.names.get((metric.module, metric.keys)):
-            one = _Named(one, name)
         keywords |= {"judges": list(given.judges)} if several else {"judge": one}
     # A module that knows no item without a reference is not shown any.
     there = [at for at, reference in enumerate(references) if reference is not None or metric.nothing]

@@ -47,14 +47,14 @@ class Measured(NamedTuple):
         profile: ``official`` or ``corrected``.
         signature: of the module's result.
         lacking: of each key why it could not be computed, or None.
-        values: the module's values over all items, by key; None where the items are the user's own.
+        values: the module's values over all items, by key.
     """
 
     metric: MetricUse
     profile: str
     signature: str
     lacking: Mapping[str, str | None]
-    values: Mapping[str, Any] | None = None
+    values: Mapping[str, Any]
 
 
 def items_of(
@@ -79,8 +79,8 @@ def items_of(
 
 def reason_of(entry: Mapping[str, Any], profile: str) -> str | None:
     """Return why a metric's entry in a line of ``items.jsonl`` has no value of its own under a profile."""
-    reasons = entry.get("reason") or {}
-    return reasons.get(profile) if isinstance(reasons, Mapping) else reasons
+    reasons: Mapping[str, str] = entry.get("reason", {})
+    return reasons.get(profile)
 
 
 def rows_of(
@@ -133,17 +133,14 @@ def _slice_rows(
     """
     metric, whole = one.metric, place["slice"] == ALL
     columns = {key: items_of(lines, f"{metric.module}.{key}", one.profile, units) for key in metric.keys}
-    # Of the module's own, all lines have a key or none; of the user's, some may.
-    itemised = [key for key, items in columns.items() if (items if one.values is None else len(items) == len(lines))]
+    itemised = [key for key, items in columns.items() if len(items) == len(lines)]
     found: dict[str, dict[str, Any]] = {}
-    # The user's own items may be others for each key; else keys share their draws.
-    alike = [[key] for key in itemised] if one.values is None else _by_scale(metric, itemised)
-    for keys in alike:
+    for keys in _by_scale(metric, itemised):
         found |= zip(keys, summaries([columns[k] for k in keys], one.profile, metric.record(keys[0])), strict=True)
     for key, row in found.items():
         name = f"{metric.module}.{key}"
         row |= _count_ruled([line[name] for line in lines if name in line], one.profile)
-    values = one.values or {}
+    values = one.values
     made = []
     for key in metric.keys:
         if key in found:

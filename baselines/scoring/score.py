@@ -1,18 +1,15 @@
 """The score stage: answers to items by the evaluate modules, and items to the rows of ``scores.json``.
 
 Values come from the modules, intervals from `quadrag.stats`; nothing is computed here. A metric that needs a judge or
-an embedding and has none is reported as not run. Both profiles are computed. A file of items of the user's own goes the
-second half of the same way.
+an embedding and has none is reported as not run. Both profiles are computed.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key, Question, dumps
 from quadrag.stats import NOT_APPLICABLE
@@ -122,51 +119,6 @@ def _compute_alone(
     benchmark, given = load(name), ScoringInputs(passages=passages)
     metric = _metrics(benchmark, config, conditions, given)[which[0]]
     return compute(benchmark, metric, questions, answers, which[1], conditions, given)
-
-
-def score_given_items(
-    path: Path,
-    benchmark: Benchmark,
-    items: Sequence[Mapping[str, Any]],
-    questions: Sequence[Question],
-    conditions: Conditions,
-) -> list[dict[str, Any]]:
-    """Make the rows of ``scores.json`` from the user's own ``items.jsonl``.
-
-    Raises:
-        QuadragError: a line is not of its form, or questions are missing or unknown.
-    """
-    wanted = {question.key: question for question in questions}
-    try:
-        found = {(line["config"], line["split"], line["id"]) for line in items}
-        if found == wanted.keys():
-            return _rows_of_given(benchmark, items, conditions, wanted)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise QuadragError(f"{path} is not of the form of items.jsonl ({error!r}); remove it to score again") from None
-    raise QuadragError(
-        f"{path} holds {len(found)} questions of which {len(found & wanted.keys())} are among the {len(wanted)} asked; "
-        "remove it to score again"
-    )
-
-
-def _rows_of_given(
-    benchmark: Benchmark,
-    items: Sequence[Mapping[str, Any]],
-    conditions: Conditions,
-    questions: Mapping[Key, Question],
-) -> list[dict[str, Any]]:
-    scores: list[dict[str, Any]] = []
-    for (config, split), places in _by_place((line["config"], line["split"]) for line in items).items():
-        measured = []
-        for metric in benchmark.metrics(config, conditions):
-            lacking = dict.fromkeys(metric.keys, "no values given")
-            for profile in PROFILES:
-                signature = f"{metric.module}|profile:{profile}|items:given"
-                measured.append(Measured(metric, profile, signature, lacking))
-        here = [items[at] for at in places]
-        asked = [questions[(config, split, line["id"])] for line in here]
-        scores += rows_of(benchmark, config, split, here, asked, measured)
-    return scores
 
 
 def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]], reason: str) -> int:

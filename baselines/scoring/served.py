@@ -16,7 +16,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from quadrag.data.prepared import find_source
+from quadrag.data.prepare import find_source
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id

@@ -118,7 +118,7 @@ def _collect(judged: Judged) -> Iterator[Said]:
     several = len(given.judges) > 1
     for place, judge in enumerate(given.judges):
         for metric in (one for one in metrics if one.asks(place, len(given.judges))):
-            name = given.names.get((metric.module, metric.keys), str(getattr(judge, "model", None)))
+            name = str(getattr(judge, "model", None))
             rows: Sequence[Mapping[str, Any]] = []
             if metric.panel and several:
                 rows = judged.ask(judge).compute(metric, judged.answers)

@@ -34,9 +34,9 @@ class KeptAnswers:
                 told = row["passages"]
                 passages = None if told is None else tuple(Passage(*one) for one in told)
                 config, split, ident = row["key"]
-                thought, took = row.get("reasoning"), float(row["seconds"])
+                thought, took = row["reasoning"], float(row["seconds"])
                 found[config, split, ident] = take_reply(str(row["answer"]), thought, took, passages)
-                times += [float(row["made"])] if "made" in row else []
+                times.append(float(row["made"]))
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
         return found, min(times, default=None)

@@ -5,7 +5,6 @@ so a resumed run would differ from an undisturbed one. Sampling is seeded by the
 without a chat template gets system message, blank line, user message, as RGB's code does.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +18,6 @@ from quadrag.chat.reply import Failure, Reply, as_verdict, read_message, read_ro
 from quadrag.errors import QuadragError, tell_extra
 from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
-
-from ..retrieval.loading import refuse_faults, watch_loading
 
 _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
@@ -116,17 +113,19 @@ class LocalModel(parallel.Travels):
             how: dict[str, Any] = {"trust_remote_code": pins is not None}
             how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
             try:
-                with watch_loading() as faults:
-                    tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-                    model = AutoModelForCausalLM.from_pretrained(
-                        self.model, device_map=_find_device(), dtype="auto", **how
-                    )
+                tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
+                how |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
+                model, told = AutoModelForCausalLM.from_pretrained(self.model, **how)
             except (OSError, ValueError, ImportError) as error:
                 if pins is None and "trust_remote_code" in str(error):
                     raise refuse_code("model", self.model, folder) from None
                 first = " ".join(str(error).split())[:300]
                 raise QuadragError(f"cannot load local:{self.model} ({first})") from None
-            refuse_faults(f"local:{self.model}", faults)
+            if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
+                raise QuadragError(
+                    f"local:{self.model} was not loaded as it was saved ({', '.join(faults)}), so what it gives is of "
+                    "no use; its files are of another model, or need code of their own (--trust-remote-code)"
+                )
             self._loaded = tokenizer, model.eval()
         return self._loaded
 
@@ -178,11 +177,3 @@ class LocalModel(parallel.Travels):
         said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
         row = read_message(said, "stop" if ended else "length", usage)
         return {**row, "latency": time.perf_counter() - start, "created": time.time()}
-
-
-def _find_device() -> Any:
-    """Return where weights go: of several ranks each has a GPU of its own, else what there is takes a part of them."""
-    import torch
-
-    rank = os.environ.get("LOCAL_RANK")
-    return "auto" if rank is None or not torch.cuda.is_available() else {"": int(rank)}

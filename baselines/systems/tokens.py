@@ -1,6 +1,6 @@
 """How many tokens a text has for a model: by the model's own tokenizer where that is here, else by a rule.
 
-Nothing is downloaded. `benchmarks/token_rule.py` measures the rule's error on the prompts of runs.
+Nothing is downloaded. The rule's error was measured on the prompts of runs (`RULE`).
 """
 
 import re

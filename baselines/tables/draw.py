@@ -11,7 +11,7 @@ from quadrag.printing import is_terminal, write
 from quadrag.wrapping import wrap
 
 from .broken import break_label, break_names, measure_lines
-from .grid import COUNT, NOTHING, Alarm, Cell, Detail, Doubt, Grid, Line, Verdict
+from .grid import COUNT, NOTHING, Alarm, Cell, Detail, Grid, Line, Verdict
 
 _WIDTH = 80  # columns of a narrow terminal
 _HEADING = 0xE000  # the first of the signs that stand for headings while a table is laid out: they widen no column
@@ -93,7 +93,7 @@ def write_plainly(grid: Grid) -> Iterator[str]:
         begin = f"{label}\n" if above else label + " " * (width - cell_len(label))
         yield gap.join((begin, *texts)).rstrip()
     plain = (note for note in grid.notes if not isinstance(note, Alarm | Detail | Verdict))
-    yield from (line for note in plain for line in _mark(note, "!" if isinstance(note, Doubt) else "-", _WIDTH))
+    yield from (line for note in plain for line in _mark(note, "-", _WIDTH))
 
 
 def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
@@ -123,8 +123,7 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
         console.print(*[""] * bool(at), table, sep="\n")
     for note in grid.notes:
         if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
-            sign, style = ("!", "") if isinstance(note, Doubt) else ("-", "dim")
-            console.print(Text("\n".join(_mark(note, sign, console.width)), style=style))
+            console.print(Text("\n".join(_mark(note, "-", console.width)), style="dim"))
 
 
 def join_counts(grid: Grid) -> Grid:

@@ -13,10 +13,6 @@ class Alarm(str):
     """A note without which a table misleads: it stands on top."""
 
 
-class Doubt(str):
-    """An alarm of some of several runs: it stands below the table, with the sign of alarms."""
-
-
 class Detail(str):
     """A note that a specialist needs: on the page, and where all is asked for."""
 

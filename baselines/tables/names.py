@@ -1,7 +1,8 @@
 """What runs and their models are called in tables and under them, and whatever is a name among words of ours."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from quadrag.run_record import Inputs, RunRecord
 
@@ -9,7 +10,7 @@ from ..core.result import Result
 from .language import MARKS, is_ours
 from .paper import load_tables
 
-_FEW = 3  # runs that are named one by one, whatever they share
+Text = TypeVar("Text", bound=str)
 
 
 def name_model(inputs: Inputs) -> str:
@@ -54,6 +55,14 @@ def keep_names(names: str) -> str:
     return "; ".join(map(keep_name, names.split("; ")))
 
 
+def group_notes(told: Iterable[tuple[str, Text]]) -> list[tuple[Text, list[str]]]:
+    """Return each note once, in order, with the names of those that it is told of."""
+    found: dict[tuple[type[Text], Text], dict[str, None]] = {}
+    for name, note in told:
+        found.setdefault((type(note), note), {})[name] = None
+    return [(note, list(names)) for (_, note), names in found.items()]
+
+
 def name_apart(results: Sequence[Result]) -> list[str]:
     """Name runs by the model, the config and the splits that they do not share, or by their folders; one has no name.
 
@@ -69,35 +78,6 @@ def name_apart(results: Sequence[Result]) -> list[str]:
             return names
     folders = [one.folder.name if one.folder else one.run.inputs.config for one in results]
     return [f"{model} {name}" for model, name in zip(models, folders, strict=True)] if len({*models}) > 1 else folders
-
-
-def join_runs(names: Sequence[str], results: Sequence[Result]) -> str:
-    """Name those of some results that have these names, by what they share where they are many."""
-    every = name_apart(results)
-    named = list(dict.fromkeys(names))
-    if len(named) <= _FEW or not set(named) <= set(every):
-        return ", ".join(named)
-    if len(named) == len(every):
-        return f"all {len(every)} runs"
-    blocks: dict[str, set[str]] = {}  # the names of all runs of a config
-    for name, one in zip(every, results, strict=True):
-        blocks.setdefault(_name_block(one.run), set()).add(name)
-    whole = [block for block, here in blocks.items() if here <= set(named)]
-    several = set().union(*(blocks[block] for block in whole)) == set(named) and len(whole) < len(named)
-    return f"{', '.join(whole)} of every model" if several else ", ".join(_join_models(named, every, results))
-
-
-def _join_models(named: Sequence[str], every: Sequence[str], results: Sequence[Result]) -> list[str]:
-    """List models some of whose runs have these names, the configs behind those that have others too."""
-    runs: dict[str, dict[str, str]] = {}  # of a model, what else each is called, by its name
-    for model, name in zip(name_models(results), every, strict=True):
-        runs.setdefault(model, {})[name] = name.removeprefix(f"{model} ")
-    if len(runs) == 1 or any(model in named for model in runs):
-        return list(named)
-    here = {model: [own[name] for name in named if name in own] for model, own in runs.items()}
-    whole = [model for model, configs in here.items() if len(configs) == len(runs[model])]
-    parts = [f"{model} ({', '.join(configs)})" for model, configs in here.items() if configs and model not in whole]
-    return [*whole, *parts]
 
 
 def name_models(results: Sequence[Result]) -> list[str]:

@@ -31,9 +31,7 @@ class PaperTables:
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
         corpus_options: the options that put documents into the corpus which the printed rows lack.
         service: what a RAG service cannot be asked, or not measured by.
-        odd: says of a run what of its values comes from how the benchmark is made.
-        not_run: by key, says from the rows what its absence without a judge means for the other values.
-        unscored: by metric, says from its rows what becomes of unscored items, where that is not what it is elsewhere.
+        own_unscored: metrics of which unscored items become something else than they do elsewhere.
     """
 
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
@@ -44,9 +42,7 @@ class PaperTables:
     mixing: bool = False
     corpus_options: tuple[str, ...] = ()
     service: str = ""
-    odd: Callable[[Result], list[str]] = lambda result: []
-    not_run: Mapping[str, Callable[[Sequence[Row]], str]] = field(default_factory=dict)
-    unscored: Mapping[str, Callable[[Sequence[Row]], str]] = field(default_factory=dict)
+    own_unscored: tuple[str, ...] = ()
 
 
 def load_tables(benchmark: str) -> PaperTables:

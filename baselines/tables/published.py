@@ -112,12 +112,12 @@ def _ability(config: str) -> str:
 def find_beside(run: RunRecord) -> list[Published]:
     """Find the printed numbers that stand beside a run.
 
-    None where something of the user's own stood in its search, a part of the corpus was searched, or its data are the
+    None where a model of the user's own stood in its search, a part of the corpus was searched, or its data are the
     user's own.
     """
     inputs = run.inputs
     chosen = (inputs.retrieval or {}).get("where")
-    if chosen or "retrieved.jsonl" in run.given or run.replaced or run.whose is Provenance.OWN:
+    if chosen or run.replaced or run.whose is Provenance.OWN:
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

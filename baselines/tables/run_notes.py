@@ -14,14 +14,14 @@ from quadrag.run_record import RunRecord
 from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
+from ..scoring.faults import shorten_list
 from ..scoring.validity import is_alike, is_alike_beside
 from ..systems.rag.system import RAG
-from .answers import note_answers, note_kinds
+from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
-from .folded import fold_lines
 from .grid import Alarm, Detail
-from .names import join_runs, keep_name, keep_names, name_apart
+from .names import group_notes, keep_name, keep_names, name_apart
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -37,50 +37,57 @@ def note_ours(
     results: Sequence[Result], head: Sequence[str], scores: Sequence[Row], profiles: Sequence[str]
 ) -> list[str]:
     """Say all of our values in a table of one benchmark: partial or not, a table's own head, the runs, the scores."""
-    benchmark = results[0].run.inputs.benchmark
     runs = [result.run for result in results]
     return [
         *note_partial(results),
-        *note_kinds(results),
         *head,
         *note_runs(runs),
         *note_beside(runs),
-        *note_scores(benchmark, scores, profiles),
+        *note_scores(scores, profiles),
     ]
 
 
-def note_partial(results: Sequence[Result], failed: bool = True) -> list[str]:
-    """Say that a table is partial, where a run could not finish, which metrics are invalid, what is odd or `failed`."""
-    partial = [f"PARTIAL: {one.stopped}." for one in results if one.stopped and not one.run.dead_judge]
-    limited = [one.run for one in results if one.run.coverage and one.run.inputs.limit]
-    given = [one.run for one in results if one.run.coverage and not one.run.inputs.limit]
-    partial += [*_tell_limits(limited), *(f"PARTIAL: {run.coverage} questions are answered." for run in given)]
-    runs = [run for one in results for run in one.parts or [one.run]]
-    held: dict[str, dict[str, None]] = {}
-    for run in runs:
-        for part in run.held:
-            held.setdefault(f"{part.replace(' of ', ' of all ')} questions", {})[run.inputs.config] = None
-    if held:
-        before, after = (f"{partial.pop()[:-1]}; ", "") if partial else ("PARTIAL: ", "; n is of those in the files")
-        told = "; ".join(f"{part} of {', '.join(of)}" if len(held) > 1 else part for part, of in held.items())
-        partial.append(f"{before}the files that were read hold {told}{after}.")
-    lacking = dict.fromkeys(run.service["lacking"] for run in runs if run.service and run.service.get("lacking"))
-    partial += [f"The corpus here is not whole: {one}; in a smaller one more is found." for one in lacking]
-    partial += dict.fromkeys(line for one in results for line in load_tables(one.run.inputs.benchmark).odd(one))
-    notes = [*map(Alarm, partial), *note_invalid(results), *(note_failed(results) if failed else [])]
+def note_partial(results: Sequence[Result]) -> list[str]:
+    """Say that a table is partial, where a run could not finish, which metrics are invalid, and what is odd."""
+    named = list(zip(name_apart(results), results, strict=True))
+    told = group_notes((name, Alarm(line)) for name, one in named for line in _list_partial(one))
     doubts = [
-        (name, f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}.")
-        for name, one in zip(name_apart(results), results, strict=True)
+        (name, Alarm(f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}."))
+        for name, one in named
         for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
     ]
-    for line, names in fold_lines(doubts, numbers=False).items():
-        notes.append(Alarm(f"{join_runs(names, results)}: {line}" if any(names) else line))
-    named = zip(name_apart(results), results, strict=True)
-    if too := [name for name, one in named if any(map(is_alike_beside, one.scores))]:
-        notes.append(Alarm(f"{ALIKE} marks {join_runs(too, results) or 'it'} too: the judge is the same."))
-    notes += note_answers(results)
-    notes += [_BY_IDS] * any(one.run.by_ids for one in results)
+    doubts += [
+        (name, Alarm(f"{ALIKE} marks what rests on the same judge here too."))
+        for name, one in named
+        if any(map(is_alike_beside, one.scores))
+    ]
+    notes = [
+        *_name_some(told),
+        *note_invalid(results),
+        *note_failed(results),
+        *_name_some(group_notes(doubts)),
+        *note_answers(results),
+        *[_BY_IDS] * any(one.run.by_ids for one in results),
+    ]
     return list(dict.fromkeys(notes))  # runs of one config, with documents and without, may be told alike
+
+
+def _name_some(told: Sequence[tuple[Alarm, list[str]]]) -> list[Alarm]:
+    return [Alarm(f"{shorten_list(of)}: {note}") if any(of) else note for note, of in told]
+
+
+def _list_partial(result: Result) -> Iterator[str]:
+    """Say in what a run is not whole."""
+    run = result.run
+    if result.stopped and not run.dead_judge:
+        yield f"PARTIAL: {result.stopped}."
+    if run.coverage:
+        first = f"the first {run.inputs.limit} questions of each split, " if run.inputs.limit else ""
+        yield f"PARTIAL: {first}{run.coverage} questions{' are answered' * (not first)}."
+    for part in dict.fromkeys(part for one in result.parts or [run] for part in one.held):
+        yield f"PARTIAL: the files that were read hold {part.replace(' of ', ' of all ')} questions."
+    if run.service and run.service.get("lacking"):
+        yield f"The corpus here is not whole: {run.service['lacking']}; in a smaller one more is found."
 
 
 def _is_marked(result: Result) -> bool:
@@ -93,17 +100,6 @@ def is_part(run: RunRecord) -> bool:
     return bool(run.coverage or run.held)
 
 
-def _tell_limits(runs: Sequence[RunRecord]) -> Iterator[str]:
-    """Say of runs over the first questions alone how many of how many these are, of all with one limit at once."""
-    for limit in dict.fromkeys(run.inputs.limit for run in runs):
-        parts = {(one.inputs.config, *one.inputs.splits): one.coverage for one in runs if one.inputs.limit == limit}
-        counts = [list(map(int, str(part).split(" of "))) for part in parts.values()]
-        asked, whole = map(sum, zip(*counts, strict=True))
-        one_split = [len(places) for places in parts] == [2]
-        said = f"{asked} of {whole} questions" if one_split else f"{limit} questions of each split, {asked} of {whole}"
-        yield f"PARTIAL: the first {said}."
-
-
 def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     """Say on what data runs are, what was not ours, and under which settings they were made."""
     notes = [_note_data(runs)]
@@ -111,8 +107,9 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
     reasoned, answers = map(sum, zip(*(run.reasoned for run in runs), strict=True))
     notes += [f"Reasoning was parted off {reasoned} of {answers} answers, and is not scored."] * bool(reasoned)
-    notes += note_recipes(runs)
-    notes += [*_note_entities(runs), *_note_indexes(runs), *_note_services(runs)]
+    notes += [*note_recipes(runs), *_note_entities(runs), *_note_indexes(runs)]
+    served = (load_tables(run.inputs.benchmark).service for run in runs if run.service is not None)
+    notes += dict.fromkeys(filter(None, served))
     if any("prompt" in (run.inputs.judging or {}) for run in runs):
         notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
     settings = dict.fromkeys("; ".join(list_settings(run)) for run in runs)
@@ -177,16 +174,8 @@ def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
     for run in runs:
         who = run.inputs.entity["model"] if run.inputs.entity else "the model that answers"
         found.setdefault(who, Counter()).update(run.found.get("entities", {}))
-    without = {"unreadable": "the reply could not be read", "failed": "the call failed; run again to ask again"}
-    notes: list[str] = []
-    for who, counts in found.items():
-        if counts["rules"]:
-            notes.append(Detail("Entities of the questions were found by rules, without a model."))
-        elif counts:
-            parts = [f"Entities by {who}: {counts['model']} of {counts.total()} questions"]
-            parts += [f"{counts[how]} by rules, since {why}" for how, why in without.items() if counts[how]]
-            notes.append(f"{'; '.join(parts)}.")
-    return notes
+    told = {who: f"{counts['model']} of {counts.total()} questions" for who, counts in found.items() if counts}
+    return [f"Entities by {who}: {said}." for who, said in told.items()]
 
 
 def _note_indexes(runs: Sequence[RunRecord]) -> list[str]:
@@ -197,28 +186,4 @@ def _note_indexes(runs: Sequence[RunRecord]) -> list[str]:
         f"{one['sample']} of the passages as queries."
         for one in found
     ]
-    return list(dict.fromkeys(notes))
-
-
-def _note_services(runs: Sequence[RunRecord]) -> list[str]:
-    """Say what a RAG service gave, how its passages were known, and what of a benchmark cannot be asked of one."""
-    notes = []
-    for run in runs:
-        gave = run.service
-        if gave is None:
-            continue
-        passages, questions = gave["passages"], gave["questions"]
-        note = f"The system gave {passages} passages, to {questions} questions"
-        note = note if passages else "The system gave no passages" if gave["by"] else "Passages: not given"
-        strange = gave.get("strange")
-        known = {"id": "by their ids", "text": "by their text"}
-        note += f"; known {known[gave['by']]}" if gave["by"] in known else ""
-        if gave["by"] == "text" and gave.get("gold"):  # else an alarm says what they are
-            note += f": {gave['gold']} are of gold documents"
-            note += f", {strange} are part of no document of the corpus" if strange else ""
-        notes.append(f"{note}.")
-        if unasked := load_tables(run.inputs.benchmark).service:
-            notes.append(unasked)
-            first, *more = run.inputs.splits
-            notes += [f"A service is asked the same in every split; --split {first} asks once."] * bool(more)
     return list(dict.fromkeys(notes))

@@ -29,12 +29,10 @@ _EXACT, _LAX = json.JSONDecoder(), json.JSONDecoder(strict=False)
 
 
 def objects(text: str, mend: bool = True, inner: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a text in their order; never raises.
+    """Yield the JSON objects of a model's reply in their order; never raises.
 
-    Args:
-        text: a model's reply.
-        mend: read what is nearly JSON too, in the first 100,000 characters.
-        inner: after an object, also those within it; else the outermost alone.
+    `mend` reads what is nearly JSON too, in the first 100,000 characters; `inner` gives, after an object, also those
+    within it.
     """
     text = text[:_LONGEST] if mend else text
     spot = -1

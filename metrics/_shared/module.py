@@ -16,14 +16,7 @@ from typing import Any, NamedTuple
 import datasets
 import evaluate
 
-from .tally import (
-    NOT_APPLICABLE,
-    UNSCORED,
-    column,
-    fingerprint,
-    result,
-    strings,
-)
+from .tally import NOT_APPLICABLE, UNSCORED, column, fingerprint, result, strings
 
 TEXT = datasets.Value("string")
 TEXTS = datasets.Sequence(TEXT)
@@ -33,19 +26,12 @@ _FAILED = (*UNSCORED, "misaligned")  # reasons why a judge that was asked gave n
 
 
 class Option(NamedTuple):
-    """A keyword of `compute`.
+    """A keyword of `compute`."""
 
-    Attributes:
-        about: its documentation, for users.
-        default: what it is where it is not given.
-        choices: all that it may be, or () where that is no list.
-        read: returns what the metric uses in place of what was given; raises ValueError where it can use nothing of it.
-    """
-
-    about: str
+    about: str  # its documentation, for users
     default: Any = None
-    choices: tuple[str, ...] = ()
-    read: Callable[[Any], Any] = lambda value: value
+    choices: tuple[str, ...] = ()  # all that it may be, or () where that is no list
+    read: Callable[[Any], Any] = lambda value: value  # what the metric uses in its place; or ValueError
 
 
 def profile(about: str) -> Option:
@@ -62,6 +48,7 @@ _VALID = {
         rest on them, which the profile gives all the same, say nothing of the answers.""",
 }
 _COUNTS = {
+    "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     "n_total, n_scored, unscored": "items, items without an unscored value, and the others counted by reason.",
     "per_item": """one row per item, in order: its values, and the reasons where there is none; and, with a judge,
         `ruled` where a rule decided and the judge was not asked.""",
@@ -69,22 +56,15 @@ _COUNTS = {
 }
 
 
-def required_judge(judge: Any) -> Any:
+def required_judge(judge: Any, name: str = "judge") -> Any:
     """Return the judge; ValueError where it cannot be asked."""
     if not callable(judge):
-        raise ValueError(f"judge is {type(judge).__name__}; expected a callable from chats to replies")
+        raise ValueError(f"{name} is {type(judge).__name__}; expected a callable from chats to replies")
     return judge
 
 
 def document(inputs: Mapping[str, str], options: Mapping[str, Option], values: Mapping[str, str], code: str) -> str:
-    """Put the documentation of `compute` together, as `evaluate` wants it.
-
-    Args:
-        inputs: what predictions and references are.
-        options: the metric's.
-        values: the keys of the result; what every result has besides follows, as it is there or in the words of all.
-        code: examples, which are tests too.
-    """
+    """Put the documentation of `compute` together, as `evaluate` wants it; what every result has besides follows."""
 
     def entries(texts: Mapping[str, str]) -> str:
         lines = [f"{name}: " + inspect.cleandoc(text).replace("\n", "\n    ") for name, text in texts.items()]
@@ -107,7 +87,7 @@ def info(
     papers: Sequence[str],
     predictions: Any = TEXT,
 ) -> evaluate.MetricInfo:
-    """Return what `_info` has to: `references` and `predictions` are features, `code` and `papers` addresses."""
+    """Return what `_info` has to; `code` and `papers` are addresses."""
     return evaluate.MetricInfo(
         description=description,
         citation=citation,
@@ -150,11 +130,7 @@ class Shared:
         """Check what options say of each other, and put in what follows from several; raises ValueError."""
 
     def columns(self, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring a batch to the declared shapes; None stays None.
-
-        Raises:
-            ValueError: for a wrong type, different lengths, or references that are left out and must not be.
-        """
+        """Bring a batch to the declared shapes; None stays None."""
         answers = strings(predictions, "predictions", null=True)
         if references is None and self.OPTIONAL:
             references = [None] * len(answers)
@@ -187,19 +163,13 @@ class Shared:
             scores["valid"] = valid
         return scores
 
-    def compute_quietly(
-        self, *, predictions: Any = None, references: Any = None, **options: Any
-    ) -> dict[str, Any] | None:
+    def compute_quietly(self, *, predictions: Any = None, references: Any = None, **options: Any) -> Any:
         """Score as `compute` does, whatever the verdicts, without a warning: for who tells of these itself."""
-        read = self._read(options)
-        self.complete(read)
-        return self.tally(predictions, references, read)
+        return self.tally(predictions, references, self._read(options))
 
     def compute_here(self, *, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
         """Score what is given as `compute` does, without the files of `evaluate`: a tenth of its time for an item."""
-        read = self._read(options)
-        self.complete(read)
-        computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=read)  # type: ignore[attr-defined]  # each metric's
+        computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=self._read(options))  # type: ignore[attr-defined]  # each metric's
         return computed
 
     def _read(self, given: Mapping[str, Any]) -> Options:
@@ -212,6 +182,7 @@ class Shared:
             if option.choices and value not in option.choices:
                 raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, option.choices))}")
             setattr(options, name, option.read(value))
+        self.complete(options)
         return options
 
     def tally(self, predictions: Any, references: Any, options: Options) -> dict[str, Any] | None:
@@ -229,7 +200,6 @@ class Shared:
         return scores
 
     def sign(self, options: Options, prompt: str | None = None, judge: Any = None, **more: str) -> str:
-        """Return the signature of values that depend on these."""
         return fingerprint(self.name, self.VERSION, options.profile, prompt, judge, **more)
 
     def result(

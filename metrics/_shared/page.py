@@ -20,9 +20,9 @@ import gradio as gr
 import yaml
 
 Rows = list[list[str]]
-CARD = Path(__file__).with_name("README.md")
+_CARD = Path(__file__).with_name("README.md")
 # Wide tables scroll and headings stay whole on a narrow screen; boxes and hints are seen; no line is cut.
-CSS = """
+_CSS = """
 .gradio-container { --block-info-text-color: var(--block-title-text-color) }
 #card table { display: block; overflow-x: auto; border: 0; word-break: normal; overflow-wrap: normal }
 #card :is(th, td), #summary :is(table, th, td) { border-color: var(--border-color-primary) }
@@ -136,8 +136,8 @@ def summarise(scores: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     return "\n".join([f"# {first}: {texts[first]}", "", counts, "", *table]), scores
 
 
-def space(options: list[Any], score: Callable[..., dict[str, Any]]) -> gr.Blocks:
-    """Return the page that ``space.yaml`` describes, and below its table the `options`.
+def launch(options: list[Any], score: Callable[..., dict[str, Any]]) -> None:
+    """Serve the page that ``space.yaml`` describes, and below its table the `options`.
 
     The file has `title`, `intro` (Markdown), `columns`, `example` (the rows with which the table begins), `label` (what
     a row is) and the columns that are `required`. `score` makes of the rows that are not blank, and of the options in
@@ -197,9 +197,9 @@ def space(options: list[Any], score: Callable[..., dict[str, Any]]) -> gr.Blocks
             with gr.Column():
                 summary = gr.Markdown("The result appears here.", container=True, elem_id="summary")
                 result = gr.JSON(label="result", open=True)
-        gr.Markdown(CARD.read_text(encoding="utf-8").split("---", 2)[-1], elem_id="card")
+        gr.Markdown(_CARD.read_text(encoding="utf-8").split("---", 2)[-1], elem_id="card")
         pasted.submit(fill, pasted, table)
         # What stands there from before goes first, so that no old value stands beside an error.
         clear = submit.click(None, None, [summary, result], js="() => ['', null]")
         clear.then(run, [table, *options], [summary, result], api_name="score")
-    return demo
+    demo.launch(css=_CSS, show_error=True)

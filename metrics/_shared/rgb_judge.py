@@ -6,32 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace as Options
 from typing import ClassVar
 
-from .fold import (
-    fold,
-)
-from .module import (
-    JUDGE,
-    Option,
-)
-from .rgb_labels import (
-    Rgb,
-)
-from .slots import (
-    ask_user,
-    fill,
-    instructions,
-)
-from .tally import (
-    ask,
-    strings,
-)
+from .fold import fold
+from .module import JUDGE, Option
+from .rgb_labels import Rgb
+from .slots import ask_user, fill, instructions
+from .tally import ask, strings
 
 JUDGED = {
     "judge": Option(f"{JUDGE} Called once, for the items with an answer."),
     "questions": Option("list of n questions; required with judge."),
     "prompt": Option("the judge's instructions, a text with {answer} and {question}; default this module's own."),
 }
-
 
 _MARKUP = re.compile(r"</?\w+>|[*_`~#\"()\[\]]+|(?<!\w)'|'(?!\w)")
 _OPENING = re.compile(r"^\W*(?:(?:verdict|answer|reply)\W+)?(yes|no)\b\W*", re.IGNORECASE)
@@ -47,13 +32,9 @@ class SentenceReader:
     """Reads a judge's sentence, whatever marks it up: whether it says of something that it is so, or is not."""
 
     def __init__(self, mention: str, affirmed: str, negated: str, opens: bool) -> None:
-        """Take patterns, in lower case, of the word that decides and of the ways to affirm and to negate it.
+        """Take patterns of the word that decides, and of the ways to affirm and to negate it.
 
-        Args:
-            mention: the word.
-            affirmed: it is so.
-            negated: it is not so.
-            opens: whether a line's `yes` or `no` says it too, without the word.
+        `opens`: whether a line's `yes` or `no` says it too, without the word.
         """
         self.mention, self.affirmed, self.negated = (
             re.compile(pattern, re.IGNORECASE) for pattern in (mention, affirmed, negated)
@@ -96,19 +77,7 @@ class Judged(Rgb):
     def verdicts(
         self, predictions: Sequence[str | None], reasons: Sequence[str], options: Options
     ) -> list[float | str]:
-        """Ask the judge about every item that has an answer, in one batch.
-
-        Args:
-            predictions: n answers or None.
-            reasons: n reasons, "" where there is an answer.
-            options: the metric's, with a judge.
-
-        Returns:
-            n values, or the reasons why there is none.
-
-        Raises:
-            ValueError: questions are missing or not n, or the judge did not return one reply per request.
-        """
+        """Ask the judge about every item that has an answer, in one batch; n values, or reasons why there is none."""
         if options.questions is None:
             raise ValueError("judge was given without questions; pass questions=[...], one per prediction")
         asked = strings(options.questions, "questions", len(predictions))

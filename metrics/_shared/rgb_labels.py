@@ -12,20 +12,9 @@ from typing import Any
 
 import datasets
 
-from .fold import (
-    fold,
-)
-from .module import (
-    STATES,
-    TEXTS,
-    Option,
-    Shared,
-    info,
-)
-from .tally import (
-    is_list,
-    strings,
-)
+from .fold import fold
+from .module import STATES, TEXTS, Option, Shared, info
+from .tally import is_list, strings
 
 _CITATION = """\
 @inproceedings{chen2024benchmarking,
@@ -61,18 +50,7 @@ _NUMBER = re.compile(
 
 
 def parts(reference: Any, name: str = "reference") -> list[list[str]]:
-    """Bring a gold answer to one shape: outer all needed, inner any one.
-
-    Args:
-        reference: a string; or a list of which every element is needed: a string or a list of accepted ones.
-        name: what an error calls it.
-
-    Returns:
-        One list of accepted strings per needed part.
-
-    Raises:
-        ValueError: for any other shape.
-    """
+    """Bring a gold answer to one list of accepted strings per needed part: of a string, or a list of either."""
     if isinstance(reference, str):
         return [strings([reference], name)]
     if not is_list(reference):
@@ -85,7 +63,6 @@ def _squeeze(text: str, language: str) -> str:
 
 
 def _read(text: str, language: str) -> str:
-    """A text as `corrected` compares it."""
     return _squeeze(fold(text).casefold(), language)
 
 
@@ -97,18 +74,11 @@ def says(prediction: str, phrases: tuple[str, ...], language: str = "en", profil
 
 
 def label(prediction: str, gold: Any, language: str = "en", profile: str = "official") -> list[int]:
-    """Label an answer as RGB's code does.
+    """Label an answer as RGB's code does: [-1] for a rejection phrase, else per needed part whether it is there.
 
-    Args:
-        prediction: the model's answer.
-        gold: the gold answer in any shape that `parts` reads.
-        language: "zh" removes the blanks of the prediction first.
-        profile: "official" removes ASCII spaces and leaves those of golds and phrases: in Chinese, those with one
-            never match; "corrected" compares answer, golds and phrases as folded, and lets an empty gold match nothing.
-
-    Returns:
-        [-1] for an answer with a rejection phrase, else 1 or 0 per needed part: whether an accepted string is
-        in the answer, case ignored.
+    1 where an accepted string is in the answer, case ignored, else 0. For "zh" "official" removes the answer's ASCII
+    spaces and leaves those of golds and phrases, so that those with one never match; "corrected" compares all three as
+    folded, and lets an empty gold match nothing.
     """
     if says(prediction, REJECTION, language, profile):
         return [-1]

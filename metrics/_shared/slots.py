@@ -71,14 +71,9 @@ def _marks(template: str) -> re.Pattern[str]:
 
 
 def escape(text: str, template: str = "") -> str:
-    r"""Return a text with what could pass for the template's or a chat template's markup made harmless.
+    r"""Return a text with the first bracket of what could pass for markup written as `\uXXXX`; most texts have none.
 
-    Args:
-        text: any.
-        template: the prompt that it goes into; the tags that it closes are the ones that a text may not spell.
-
-    Returns:
-        The text, the first bracket of every such mark written as `\uXXXX`; most texts have none.
+    That is a chat template's, and that of the prompt that the text goes into: the tags that `template` closes.
     """
     marks = _marks(template)
     if not _OPENS.search(text) or not marks.search(text.translate(_FOLDED)):
@@ -119,11 +114,7 @@ def ask_user(content: str) -> list[dict[str, str]]:
 
 
 def instructions(prompt: Any, ours: str, needed: Sequence[str]) -> str:
-    """Return the given instructions, else ours.
-
-    Raises:
-        ValueError: they are no text, or one without a slot that is needed; a question's place is optional.
-    """
+    """Return the given instructions, else ours; ValueError where a slot that is needed is not in them."""
     chosen = ours if prompt is None else prompt
     for slot in needed:
         if not isinstance(chosen, str) or slot not in chosen:

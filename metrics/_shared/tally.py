@@ -34,11 +34,7 @@ def is_list(value: Any) -> bool:
 
 
 def string(value: Any, name: str, null: bool = False) -> Any:
-    """Return a text as UTF-8 can hold it (an API's JSON may carry half a surrogate pair).
-
-    Raises:
-        ValueError: it is no string (nor None or what stands for it in a column, with `null`).
-    """
+    """Return a text as UTF-8 can hold it (an API's JSON may carry half a surrogate pair); None too, with `null`."""
     if null and (value is None or (isinstance(value, float) and value != value) or type(value).__name__ == "NAType"):
         return None
     if not isinstance(value, str):
@@ -47,11 +43,7 @@ def string(value: Any, name: str, null: bool = False) -> Any:
 
 
 def column(values: Any, name: str, n: int | None = None, entries: str = "") -> list[Any]:
-    """Return a column as a list.
-
-    Raises:
-        ValueError: it is none (a table, a mapping, a set), or there are not `n` entries.
-    """
+    """Return a column of `n` entries as a list; ValueError for a table, a mapping, a set."""
     if not is_list(values) or isinstance(values, Set):
         kind = type(values).__name__
         one = "; of a table pass one column" * (hasattr(values, "__iter__") and not isinstance(values, str | bytes))
@@ -63,36 +55,20 @@ def column(values: Any, name: str, n: int | None = None, entries: str = "") -> l
 
 
 def strings(values: Any, name: str, n: int | None = None, null: bool = False) -> list[Any]:
-    """Return the column as a list of strings, as `string` reads each.
-
-    Raises:
-        ValueError: it is no list, there are not `n` of them, or an entry is no string (nor None, with `null`).
-    """
+    """Return the column as a list of strings, as `string` reads each."""
     listed = column(values, name, n, " of strings")
     return [string(value, f"{name}[{i}]", null) for i, value in enumerate(listed)]
 
 
 def read_accepted(reference: Any, name: str = "reference") -> list[str]:
-    """Bring a reference to a list of accepted answers: of a string, a list of strings, or None for none.
-
-    Raises:
-        ValueError: for any other shape; `name` is what it calls the reference.
-    """
+    """Bring a reference to a list of accepted answers: of a string, a list of strings, or None for none."""
     if reference is not None and not isinstance(reference, str) and not is_list(reference):
         raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
     return strings([reference] if isinstance(reference, str) else [] if reference is None else reference, name)
 
 
 def missing(predictions: Sequence[Any], states: Any) -> list[str]:
-    """Return the reason why each item has no answer, "" where it has one.
-
-    Args:
-        predictions: n answers; None is an item without one.
-        states: n reasons, read where an answer is None, or None for "api_error" throughout.
-
-    Raises:
-        ValueError: there are not n states, or one is unknown.
-    """
+    """Return the reason why each item has no answer, "" where it has one; without `states` it is "api_error"."""
     n = len(predictions)
     given = [None] * n if states is None else strings(states, "states", n, null=True)
     reasons = ["" if p is not None else why or "api_error" for p, why in zip(predictions, given, strict=True)]
@@ -147,19 +123,12 @@ def repeats(reply: str, instructions: str) -> bool:
 def ask(
     judge: Callable[[list[Any]], Any], batch: list[Any], profile: str, instructions: str
 ) -> tuple[list[str | None], list[str]]:
-    """Ask a judge everything in one batch.
+    """Ask a judge everything in one batch; an empty one is not asked.
 
-    Args:
-        judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
-        batch: the chat-message lists; an empty batch is not asked.
-        profile: for "corrected" a reply that repeats the instructions, in which verdicts stand, is none.
-        instructions: of the requests, before their slots are filled.
+    For "corrected" a reply that repeats the instructions, in which verdicts stand, is none.
 
     Returns:
         The texts without reasoning, None where there is none, and the reasons why, "" where there is a text.
-
-    Raises:
-        ValueError: the judge did not return one reply per request.
     """
     replies = judge(batch) if batch else []
     if not is_list(replies):
@@ -203,15 +172,11 @@ def result(
     signature: str,
     ruled: Sequence[bool] = (),
 ) -> dict[str, Any]:
-    """Average labelled items.
+    """Average labelled items, which have per key a value, or as a string the reason why there is none.
 
-    Args:
-        keys: the names of the values.
-        items: per item and key its value, or as a string the reason why there is none.
-        profile: "official" averages over the values there are; "corrected" over all items the key applies to,
-            an unscored one counting 0, and gives the former beside it as `<key>_over_scored`.
-        signature: as made by `fingerprint`.
-        ruled: per item whether the judge that was given was not asked about it, by a rule; its row says so.
+    "official" averages over the values there are; "corrected" over all items the key applies to, an unscored one
+    counting 0, and gives the former beside it as `<key>_over_scored`. `ruled` says of each item whether the judge that
+    was given was not asked about it, by a rule.
 
     Returns:
         The averages (None where there is nothing to average), counts, `per_item` rows and the signature.

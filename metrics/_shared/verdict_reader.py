@@ -12,9 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .fold import (
-    fold,
-)
+from .fold import fold
 
 _QUOTES = "\"'"
 _NEAR = 64  # characters before a field's name that are looked at
@@ -80,14 +78,10 @@ def agreed(verdicts: Sequence[int | None]) -> int | None:
 
 
 class VerdictReader:
-    """Reads one metric's verdicts.
+    """Reads one metric's verdicts: those of a scale as numbers or strings; of one that ends at 1 also as booleans.
 
-    Args:
-        field: its name, in lower case.
-        scale: the verdicts, as numbers or strings; of one that ends at 1 also as booleans.
-        other: a second name that the field may have. Beside the first it may hold something else, such as a reason: it
-            counts where it could be meant as a verdict.
-        marks: how a verdict stands in text.
+    The field may have a second name, `other`. Beside the first it may hold something else, such as a reason: it counts
+    where it could be meant as a verdict.
     """
 
     def __init__(self, field: str, scale: Sequence[int], other: str = "", marks: Marks = ENGLISH) -> None:

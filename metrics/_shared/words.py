@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A text as numbers, one for each token that jieba's precise mode cuts it into.
+"""The tokens that jieba's precise mode cuts a text into.
 
 The algorithm, the dictionary and the model for unknown words are jieba's (0.42.1, MIT). The way through the dictionary
 is left to rjieba, a port to Rust with the same dictionary; what that finds no word for is cut by jieba's own model.
@@ -55,18 +55,3 @@ def cut(text: str) -> list[str]:
                 loose = ""
             tokens.append(word)
     return tokens
-
-
-class Vocabulary:
-    """Numbers for tokens, given in the order in which they are met; a text met again is not cut again."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._texts: dict[str, list[int]] = {}
-
-    def __call__(self, text: str) -> list[int]:
-        """Return one number per token; none for an empty text."""
-        if text not in self._texts:
-            numbers = self._numbers
-            self._texts[text] = [numbers.setdefault(token, len(numbers)) for token in cut(text)]
-        return self._texts[text]

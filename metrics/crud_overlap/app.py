@@ -3,18 +3,15 @@
 
 from typing import Any
 
-from page import CSS, Rows, buttons, load, space
+from page import Rows, buttons, launch, load
 
 metric = load("crud_overlap")
 
 
 def score(table: Rows, profile: str) -> dict[str, Any]:
-    """Score the rows that are not blank."""
     answers, references = zip(*table, strict=True)
     return metric.compute(predictions=answers, references=references, profile=profile)
 
 
-demo = space(buttons(metric), score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch(buttons(metric), score)

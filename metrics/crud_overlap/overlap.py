@@ -15,20 +15,13 @@ import numpy as np
 from rapidfuzz.distance import LCSseq
 from sacrebleu.metrics import BLEU
 
-from .tally import (
-    is_list,
-    string,
-)
+from .tally import is_list, string
 
 ORDERS = range(1, 5)
 
 
 def one_text(reference: Any, name: str) -> str | None:
-    """Bring a reference to a string, or None for none.
-
-    Raises:
-        ValueError: it is of a wrong type, or holds several strings.
-    """
+    """Bring a reference, a string or a list of one, to a string, or None for none."""
     given = list(reference) if is_list(reference) else [reference]
     if len(given) > 1:
         raise ValueError(f"{name} holds {len(given)} entries; expected one string, or a list of one")
@@ -42,12 +35,10 @@ def embedding(embed: Any) -> Any:
     return embed
 
 
-def bleu(candidate: Sequence[int], reference: Sequence[int]) -> dict[str, float]:
+def bleu(candidate: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
     """Compare two sequences by their n-grams of one to four tokens.
 
-    Args:
-        candidate: at least one token, as numbers: sacrebleu, given a text, would merge the kinds of whitespace.
-        reference: at least one token.
+    Counts are made here, since sacrebleu, given a text, would merge the kinds of whitespace; each side has a token.
 
     Returns:
         bleu_1 to bleu_4: the precisions with clipped counts, in [0, 1]; 0 where there is no n-gram so long.
@@ -69,23 +60,19 @@ def bleu(candidate: Sequence[int], reference: Sequence[int]) -> dict[str, float]
     return {"bleu": penalised / score.bp if score.bp else 0.0, "bleu_bp": penalised, **values}
 
 
-def rouge_l(candidate: Sequence[int], reference: Sequence[int]) -> float:
+def rouge_l(candidate: Sequence[str], reference: Sequence[str]) -> float:
     """Return the F-measure, in [0, 1], of the longest common subsequence of two sequences, one of them not empty."""
     # Numbers, since rapidfuzz compares hashes, and a small number is its own.
-    return 2 * LCSseq.similarity(candidate, reference) / (len(candidate) + len(reference))
+    numbers: dict[str, int] = {}
+    sides = [[numbers.setdefault(token, len(numbers)) for token in side] for side in (candidate, reference)]
+    return 2 * LCSseq.similarity(*sides) / (len(candidate) + len(reference))
 
 
 def cosines(pairs: Sequence[tuple[str, str]], embed: Callable[[list[str]], Any]) -> list[float]:
     """Return the cosine, in [-1, 1], of the embeddings of each pair of texts.
 
     Whitespace around a text is taken off first, and a pair with an empty text gets 0, as text2vec's Similarity does.
-
-    Args:
-        pairs: n pairs of texts.
-        embed: takes a list of m strings, returns an m x d array; called once, with each text once, if there is any.
-
-    Raises:
-        ValueError: it returned something else, or a number that is not finite.
+    `embed` takes m texts and returns an m x d array; it is called once, with each text once.
     """
     bare = [(left.strip(), right.strip()) for left, right in pairs]
     full = [i for i, pair in enumerate(bare) if all(pair)]

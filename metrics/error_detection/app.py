@@ -6,18 +6,15 @@ It asks no judge. Verdicts made elsewhere can be pasted; a row without one is un
 
 from typing import Any
 
-from page import CSS, Rows, answers, buttons, load, space, verdicts
+from page import Rows, answers, buttons, launch, load, verdicts
 
 metric = load("error_detection")
 
 
 def score(table: Rows, profile: str, language: str) -> dict[str, Any]:
-    """Score the rows that are not blank."""
     given = {**answers(table, nested=True), **verdicts(row[2] for row in table)}
     return metric.compute_quietly(**given, profile=profile, language=language)
 
 
-demo = space(buttons(metric), score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch(buttons(metric), score)

@@ -6,16 +6,12 @@ from typing import Any
 
 import evaluate
 
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .fold import fold as fold
 from .module import document, profile
 from .prompts import PROMPTS, read
 from .rgb_judge import JUDGED, Judged
 from .rgb_labels import COMMON, FACTUAL_ERROR, GOLDS, correct, label, rgb_info, says
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .slots import fill as fill
 from .tally import NOT_APPLICABLE, missing
 
 _DESCRIPTION = """\
@@ -47,27 +43,18 @@ _KWARGS_DESCRIPTION = document(
         "error_detection_judged": "with judge only; in [0, 1] or None.",
         "error_correction": """in [0, 1], over the items that the judge, or without one the phrase, finds detected;
         None if none is. An item not detected is not_applicable.""",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     },
     code="""
     >>> metric = evaluate.load("error_detection")
-    >>> found = "There are factual errors in the provided documents. The answer should be Oslo."
-    >>> answers = [found, "The documents are mistaken, it was Lisbon.", "Paris."]
-    >>> golds = ["Oslo", "Lisbon", "Rome"]
-    >>> result = metric.compute(predictions=answers, references=golds)
-    >>> [row["error_detection"] for row in result["per_item"]]
-    [1.0, 0.0, 0.0]
-    >>> result["error_correction"]
-    1.0
+    >>> answers = ["There are factual errors. It was Oslo.", "They are mistaken, it was Lisbon.", "Paris."]
     >>> def judge(requests):
-    ...     yes, no = "Yes, the model has identified the factual errors.", "No, it has not identified them."
-    ...     return [yes, yes, no]
-    >>> asked = ["Where was it held?"] * 3
-    >>> result = metric.compute(predictions=answers, references=golds, judge=judge, questions=asked)
-    >>> [row["error_detection_judged"] for row in result["per_item"]]
-    [1.0, 1.0, 0.0]
-    >>> [row["error_correction"] for row in result["per_item"]]
-    [1.0, 1.0, None]
+    ...     return ["Yes, it has identified them.", "Yes, it has identified them.", "No, it has not identified them."]
+    >>> asked = {"references": ["Oslo", "Lisbon", "Rome"], "judge": judge, "questions": ["Where was it held?"] * 3}
+    >>> for row in metric.compute(predictions=answers, **asked)["per_item"]:
+    ...     row["error_detection"], row["error_detection_judged"], row["error_correction"]
+    (1.0, 1.0, 1.0)
+    (0.0, 1.0, 1.0)
+    (0.0, 0.0, None)
     """,
 )
 

@@ -6,9 +6,7 @@ ours, so a judged number made with them is not the authors' number. The judge se
 authors' does not, and no documents.
 """
 
-from .rgb_judge import (
-    SentenceReader,
-)
+from .rgb_judge import SentenceReader
 
 PROMPTS = {
     "en": """\

@@ -7,7 +7,7 @@ It asks no judge. One metric at a time, since each has a reply of its own.
 from typing import Any
 
 import gradio as gr
-from page import CSS, Pasted, Rows, answers, buttons, load, space
+from page import Pasted, Rows, answers, buttons, launch, load
 
 KEYS = {
     "acc": "accuracy",
@@ -20,7 +20,6 @@ metrics = {key: load("omnieval", key) for key in KEYS}
 
 
 def score(table: Rows, key: str, profile: str) -> dict[str, Any]:
-    """Score the rows that are not blank."""
     rows = [[cell.strip() for cell in row] for row in table]
     return metrics[key].compute_quietly(
         **answers(rows),
@@ -33,7 +32,5 @@ def score(table: Rows, key: str, profile: str) -> dict[str, Any]:
 
 
 CHOICE = gr.Radio([(f"{key}: {name}", key) for key, name in KEYS.items()], value="acc", label="metric")
-demo = space([CHOICE, *buttons(metrics["acc"])], score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch([CHOICE, *buttons(metrics["acc"])], score)

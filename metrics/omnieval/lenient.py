@@ -2,7 +2,7 @@
 """How `official` reads a verdict: as OmniEval's code, which has json_repair 0.30.0 mend a reply that is no JSON.
 
 The mending here is our own, made to agree with that library on what judges write: `omnieval_vectors.json` in
-`tests/metrics/omnieval/` holds replies as the library read them. Nothing is checked against a scale: that is the quirk.
+`tests/metrics/` holds replies as the library read them. Nothing is checked against a scale: that is the quirk.
 """
 
 import json
@@ -10,10 +10,7 @@ import re
 from bisect import bisect_left
 from typing import Any
 
-from .scales import (
-    FIELD,
-    NAMES,
-)
+from .scales import FIELD, NAMES
 
 
 def official(reply: str, key: str) -> int | None:

@@ -6,33 +6,18 @@ from typing import Any
 
 import evaluate
 
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
-from .items import passages, turns
+from .fold import fold as fold
 from .lenient import official
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile, required_judge
-from .prompts import fields, messages, templates
+from .papers import OMNIEVAL
+from .prompts import fields, messages, passages, templates, turns
 from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, at_worst, keys_of, response_format, value
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .slots import fill as fill
 from .tally import NOT_APPLICABLE, ask, missing, read_accepted, strings
 from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
 READERS = {"official": official, "corrected": lambda reply, key: _VERDICTS[key].read(reply)}
-
-_CITATION = """\
-@inproceedings{wang2025omnieval,
-  title     = {{OmniEval}: An Omnidirectional and Automatic {RAG} Evaluation Benchmark in Financial Domain},
-  author    = {Wang, Shuting and Tan, Jiejun and Dou, Zhicheng and Wen, Ji-Rong},
-  booktitle = {Proceedings of the 2025 Conference on Empirical Methods in Natural Language Processing},
-  pages     = {5737--5762},
-  year      = {2025},
-  url       = {https://arxiv.org/abs/2412.13018}
-}
-"""
 
 _DESCRIPTION = """\
 OmniEval's judged metrics, by a judge model that sees the accepted answers: accuracy (acc), hallucination (hal),
@@ -72,11 +57,8 @@ _KWARGS_DESCRIPTION = document(
     options=OPTIONS,
     values={
         "acc": "in [0, 1], or None without a value; official values may be above, here and below.",
-        "hal": "in [0, 1] or None; lower is better.",
-        "com": "in [0, 1] or None; over the items whose accepted answer has several aspects, by the judge.",
-        "utl": "in [0, 1] or None.",
-        "nac": "in [0, 1] or None; over the items that are about numbers, by the judge.",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
+        "hal, utl": "in [0, 1] or None; of hal lower is better.",
+        "com, nac": "in [0, 1] or None; over the items to which they apply, by the judge.",
     },
     code="""
     >>> metric = evaluate.load("omnieval", "acc")
@@ -85,13 +67,10 @@ _KWARGS_DESCRIPTION = document(
     >>> answers, golds = ["3.2亿元", "约3亿元", "5%", "不清楚"], [["3.2亿元", "3.20亿元"], "3.2亿元", "4%", "2019年"]
     >>> asked = {"judge": judge, "questions": ["净利润是多少？", "净利润是多少？", "利率是多少？", "哪一年上市？"]}
     >>> result = metric.compute(predictions=answers, references=golds, **asked)
-    >>> result["acc"], result["unscored"]
-    (0.5, {'unparsable': 1})
-    >>> [row["acc"] for row in result["per_item"]]
-    [1.0, 0.5, 0.0, None]
-    >>> result = metric.compute(predictions=answers, references=golds, **asked, profile="corrected")
-    >>> result["acc"], result["acc_over_scored"]
-    (0.375, 0.5)
+    >>> result["acc"], [row["acc"] for row in result["per_item"]]
+    (0.5, [1.0, 0.5, 0.0, None])
+    >>> metric.compute(predictions=answers, references=golds, **asked, profile="corrected")["acc"]
+    0.375
     """,
 )
 
@@ -104,7 +83,7 @@ class Omnieval(Shared, evaluate.Metric):
     def _info(self) -> evaluate.MetricInfo:
         keys_of(self.config_name, False)
         code, papers = ["https://github.com/RUC-NLPIR/OmniEval"], ["https://arxiv.org/abs/2412.13018"]
-        return info(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, TEXTS, code, papers)
+        return info(_DESCRIPTION, OMNIEVAL, _KWARGS_DESCRIPTION, TEXTS, code, papers)
 
     @property
     def response_format(self) -> dict[str, Any]:

@@ -1,25 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge's instructions, and how an item's texts get into them.
+"""The judge's instructions, and how an item's texts, in the shapes that users have them in, get into them.
 
-Every text goes in as a JSON string, and all of them on one line; `slots` says why.
-
-The field `prediction`, the scales and what each metric looks at are the protocol's (OmniEval); the words around them
-are ours, so a number made with them is not the authors' number. The material comes first and alike for all five
-metrics, passages last, so that a server that keeps prefixes reads it once.
+Every text goes in as a JSON string, and all of them on one line; `slots` says why. The field `prediction`, the scales
+and what each metric looks at are the protocol's (OmniEval); the words around them are ours, so a number made with them
+is not the authors' number. The material comes first and alike for all five metrics, passages last, so that a server
+that keeps prefixes reads it once.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .scales import (
-    KEYS,
-    RETRIEVAL,
-    SCALES,
-)
-from .slots import (
-    fill,
-    quote,
-)
+from .scales import KEYS, RETRIEVAL, SCALES
+from .slots import fill, quote
+from .tally import column, is_list, strings
 
 _INTRO = """\
 你给一个金融问题的回答打分。下面一行是一个 JSON 对象，装着全部材料，打分的要求写在材料之后：
@@ -81,11 +74,7 @@ Prompt = tuple[str, ...]
 
 
 def templates(prompts: Any, keys: Sequence[str]) -> dict[str, Prompt]:
-    """Return the given instructions, ours where one is not given, each as a user message or a system and a user one.
-
-    Raises:
-        ValueError: an unknown name, or a text without a place for what it is about.
-    """
+    """Return the given instructions, ours where one is not given, each as a user message or a system and a user one."""
     if prompts is not None and not isinstance(prompts, Mapping):
         raise ValueError(f"prompts is {type(prompts).__name__}; expected a mapping from {', '.join(KEYS)} to texts")
     chosen: dict[str, Prompt] = {}
@@ -121,3 +110,42 @@ def messages(prompt: Prompt, material: Mapping[str, str]) -> list[dict[str, str]
     return [
         {"role": role, "content": fill(text, material)} for role, text in zip(_ROLES[len(prompt)], prompt, strict=True)
     ]
+
+
+_TURN = ("question", "answer")
+
+
+def passages(contexts: Any, predictions: Sequence[str | None]) -> list[list[str]]:
+    """Return what was retrieved for each item: lists, or one text; None stands for none where there is no answer."""
+    found: list[list[str]] = []
+    entries = column(contexts, "contexts", len(predictions))
+    for i, (entry, answer) in enumerate(zip(entries, predictions, strict=True)):
+        name = f"contexts[{i}]"
+        if entry is None and answer is None:
+            found.append([])
+            continue
+        if not isinstance(entry, str) and not is_list(entry):
+            raise ValueError(f"{name} is {type(entry).__name__}; expected a list of passages or a string")
+        found.append(strings([entry] if isinstance(entry, str) else entry, name))
+    return found
+
+
+def turns(history: Any, n: int) -> list[list[dict[str, str]]]:
+    """Return the conversation before each of n questions; None or an empty list where there is none."""
+    found: list[list[dict[str, str]]] = []
+    for i, entry in enumerate(column([None] * n if history is None else history, "history", n)):
+        name = f"history[{i}]"
+        if entry is not None and not is_list(entry):
+            raise ValueError(f"{name} is {type(entry).__name__}; expected a list of turns")
+        found.append([_turn(turn, f"{name}[{k}]") for k, turn in enumerate(entry if entry is not None else ())])
+    return found
+
+
+def _turn(turn: Any, name: str) -> dict[str, str]:
+    if not isinstance(turn, Mapping) or "question" not in turn or not set(turn) <= set(_TURN):
+        shown = (
+            f"has the keys {', '.join(map(str, turn))}" if isinstance(turn, Mapping) else f"is {type(turn).__name__}"
+        )
+        raise ValueError(f"{name} {shown}; expected a mapping with 'question' and 'answer'")
+    parts = [part for part in _TURN if part == "question" or turn.get(part) is not None]
+    return dict(zip(parts, strings([turn[part] for part in parts], name), strict=True))

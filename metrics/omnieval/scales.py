@@ -8,9 +8,7 @@ Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018),
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .tally import (
-    NOT_APPLICABLE,
-)
+from .tally import NOT_APPLICABLE
 
 FIELD = "prediction"  # the protocol's; a verdict under the metric's own name is read too
 NAMES = {
@@ -31,11 +29,7 @@ _HALVED = ("acc", "com", "utl")
 
 
 def keys_of(config: str, close_book: bool) -> tuple[str, ...]:
-    """Return the metrics that a config asks for: one, or of `all` those that can be judged.
-
-    Raises:
-        ValueError: the config is unknown, or its metric needs passages and there are none.
-    """
+    """Return the metrics that a config asks for: one, or of `all` those that can be judged."""
     if config in ("all", "default"):
         return tuple(key for key in KEYS if not (close_book and key in RETRIEVAL))
     if config not in KEYS:
@@ -61,15 +55,10 @@ def response_format(keys: Sequence[str]) -> dict[str, Any]:
 
 
 def value(verdict: int | None, key: str) -> float | str:
-    """Return a verdict's value, or why there is none.
+    """Return a verdict's value, halved where the scale goes to 2, or why there is none.
 
-    Args:
-        verdict: what was read, None for nothing. It may be above the scale, which the authors' code does not check.
-        key: the metric.
-
-    Returns:
-        The verdict, halved where the scale goes to 2; "not_applicable" for -1 where the metric knows it; else
-        "unparsable" for it, for None and for what is below.
+    -1 is "not_applicable" where the metric knows it, else "unparsable", as are None and what is below. What is above
+    the scale is a value: the authors' code does not check it.
     """
     if verdict is None or verdict < -1 or (verdict == -1 and verdict not in READABLE[key]):
         return "unparsable"
@@ -79,12 +68,7 @@ def value(verdict: int | None, key: str) -> float | str:
 
 
 def at_worst(got: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
-    """Return the means in which an unscored item counts as 0 and should count as the worst value, 1.
-
-    Args:
-        got: a result of `tally.result` for "corrected".
-        keys: the metrics in it.
-    """
+    """Return a result's means in which an unscored item counts as 0 and should count as the worst value, 1."""
     means: dict[str, float] = {}
     for key in keys:
         reasons = [row["reasons"].get(key) for row in got["per_item"]]

@@ -3,25 +3,68 @@
 
 `official` follows the released code (Wang et al., 2024), rouge-chinese 1.0.3 included, whose arithmetic is written
 again here: it is not maintained (last release in 2022) and fills a table cell by cell in Python for the longest common
-subsequence. `corrected` is the exact match, the token F1 of SQuAD (Rajpurkar et al., 2016) and Lin's (2004) ROUGE. This
-file cuts no text and averages nothing over items.
+subsequence. `corrected` is the exact match, the token F1 of SQuAD (Rajpurkar et al., 2016) and Lin's (2004) ROUGE.
+Texts are compared in lower case, without ASCII punctuation and English articles, blanks collapsed.
 """
 
 import re
+import string
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
+import regex  # not re: its \b is what the authors' code uses, and takes a letter with a combining accent for one word
 from rapidfuzz.distance import LCSseq
 
-from .normalise import (
-    normalise,
-    normalise_keeping_numbers,
-)
+from .fold import fold
 
 KEYS = ("em", "f1", "rouge_1", "rouge_2", "rouge_l")
 Cut = Callable[[str], Sequence[str]]
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_ARTICLE = regex.compile(r"\b(?:a|an|the)\b")
+_ASCII = f"[{regex.escape(string.punctuation)}]"
+_RUN = regex.compile(f"(?:{_ASCII}|[。、])+")
+_OF_A_NUMBER = regex.compile(
+    rf"(?<=\d){_ASCII}(?=\d)"  # 3.2, 2021-2022, 1/2, 12:30
+    r"|(?<![a-z\d.])\.(?=\d)"  # .5, but not No.5
+    r"|(?<![a-z])-(?=[$¥￥€£]?\.?\d)"  # -5, -$5, but not covid-19
+    r"|(?<=\de)-(?=\d)"  # 1e-5
+    r"|(?<=\d ?)%"
+)
 _STOP = re.compile("([。！？?]) ")
 _SIX_DOTS = re.compile("([.]{6})([^”’])")
+
+
+def _collapse(text: str) -> str:
+    return " ".join(text.split())
+
+
+def normalise(text: str) -> str:
+    """Return the text as the authors' code compares it, which is SQuAD's way: 3.2 becomes 32, and -5% becomes 5."""
+    return _collapse(_ARTICLE.sub(" ", text.lower().translate(_NO_PUNCTUATION)))
+
+
+def _thin(text: str) -> str:
+    """Delete the punctuation that is no part of a number."""
+    kept = {match.start() for match in _OF_A_NUMBER.finditer(text)}
+
+    def thin(run: regex.Match[str]) -> str:
+        start, end = run.span()
+        left = "".join(text[i] for i in range(start, end) if i in kept)
+        # Two numbers with nothing left between them would be read as one.
+        between = text[start - 1 : start].isdecimal() and text[end : end + 1].isdecimal()
+        return left or (" " if between else "")
+
+    return _RUN.sub(thin, text)
+
+
+def normalise_keeping_numbers(text: str) -> str:
+    """Return the folded text as `normalise` does, with the decimal points, signs and percent signs of its numbers.
+
+    A step that would leave nothing is left out: "A" stays "a". Empty for a blank text alone.
+    """
+    text = fold(text).casefold()
+    text = _collapse(_thin(text)) or text
+    return _collapse(_ARTICLE.sub(" ", text)) or text
 
 
 def official(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
@@ -30,10 +73,7 @@ def official(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
     The exact match is averaged over the accepted answers. All others are the best over them. F1 is over the characters
     of jieba's tokens joined by blanks, these blanks among them; ROUGE is of the text as it is.
 
-    Args:
-        answer: what is scored; may be empty.
-        golds: the accepted answers, at least one; any may be empty.
-        cut: from a text to its tokens, which joined are the text.
+    Any text may be empty; `cut` takes a text to its tokens, which joined are the text.
     """
     bare, theirs = normalise(answer), [normalise(gold) for gold in golds]
     characters, words = Counter(" ".join(cut(bare))), rouge_words(cut(answer))
@@ -93,11 +133,7 @@ def corrected(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
 
     Both texts are normalised with their numbers kept. F1 and ROUGE are over jieba's tokens, each counted as often as it
     is there, without smoothing.
-
-    Args:
-        answer: what is scored; may be empty.
-        golds: the accepted answers, at least one, none of them blank.
-        cut: from a text to its tokens.
+    None of the accepted answers is blank.
     """
     bare = normalise_keeping_numbers(answer)
     found = cut(bare)

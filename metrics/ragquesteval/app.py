@@ -6,7 +6,7 @@ It asks no judge: the answers that one gave elsewhere are pasted. Rows with the 
 
 from typing import Any
 
-from page import CSS, Pasted, Rows, buttons, load, space
+from page import Pasted, Rows, buttons, launch, load
 
 metric = load("ragquesteval")
 
@@ -43,7 +43,5 @@ def score(table: Rows, profile: str) -> dict[str, Any]:
     )
 
 
-demo = space(buttons(metric), score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch(buttons(metric), score)

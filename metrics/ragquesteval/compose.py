@@ -8,15 +8,10 @@ TOIS 2025, arXiv:2401.17043), `corrected` the paper's formulas (1) and (2); wher
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
 
-from .fold import (
-    fold,
-)
-from .tally import (
-    NOT_APPLICABLE,
-)
+from .fold import fold
+from .tally import NOT_APPLICABLE
+from .words import cut
 
 UNANSWERABLE = "无法推断"  # the protocol's
 MISALIGNED = "misaligned"
@@ -32,30 +27,12 @@ _LEADS_IN = re.compile(
 _LONGEST = 30  # characters of a clause that says no more than that there is no answer
 
 
-@lru_cache(maxsize=1)
-def _tokenizer() -> Any:
-    try:
-        import jieba
-    except ImportError as error:
-        raise ImportError("ragquesteval needs jieba; run `pip install jieba==0.42.1`") from error
-    jieba.setLogLevel("WARNING")
-    return jieba.Tokenizer()  # not jieba.dt: words that a caller added there would change scores
-
-
-def tokenizer_version() -> str:
-    """Name and version of the tokenizer, for the signature; ImportError where it is not installed."""
-    _tokenizer()
-    import jieba
-
-    return f"jieba-{jieba.__version__}"
-
-
 def token_f1(expected: str, answer: str) -> float:
     """Return the harmonic mean of precision and recall over jieba tokens as multisets, in [0, 1].
 
     Punctuation and spaces are tokens. Two empty texts have 1, one empty text 0.
     """
-    golds, given = (Counter(_tokenizer().cut(text)) for text in (expected, answer))
+    golds, given = (Counter(cut(text)) for text in (expected, answer))
     if not golds or not given:
         return float(golds == given)
     return 2 * (golds & given).total() / (golds.total() + given.total())
@@ -79,16 +56,10 @@ def declines(answer: str) -> bool:
 
 
 def official(expected: Sequence[str], answers: Sequence[str]) -> Values:
-    """Precision and recall as the authors' code has them.
+    """Precision and recall as the authors' code has them: the mean F1 of what is answered, and the share of it.
 
-    Args:
-        expected: the reference's answers. Those that are exactly `无法推断` are left out; with none left both
-            values are 0.
-        answers: the generated text's, matched by position; surplus ones are ignored.
-
-    Returns:
-        Precision, the mean F1 of what is answered, and recall, the share of it; both in [0, 1], both 0 where
-        nothing is answered. "misaligned" twice where a position needed is not there.
+    Answers are matched by position, surplus ones ignored; the reference's that are exactly `无法推断` are left out.
+    Both values are 0 where nothing is left or answered, "misaligned" where a position needed is not there.
     """
     kept = [i for i, text in enumerate(expected) if text != UNANSWERABLE]
     if not kept:
@@ -105,14 +76,9 @@ def official(expected: Sequence[str], answers: Sequence[str]) -> Values:
 def corrected(expected: Sequence[str], answers: Mapping[int, str]) -> Values:
     """Precision and recall as the paper defines them, over the questions that the reference answers.
 
-    Args:
-        expected: the reference's answers, one per question.
-        answers: the generated text's, by the question's index.
-
-    Returns:
-        As `official`, but "not_applicable" twice where the reference answers nothing, and for precision where
-        the generated text answers nothing (the formula divides by its answers). "misaligned" twice where a
-        question that the reference answers has no reply.
+    Answers are by the index of their question. "not_applicable" twice where the reference answers nothing, and for
+    precision where the generated text answers nothing (the formula divides by its answers); "misaligned" twice where a
+    question that the reference answers has no reply.
     """
     kept = [i for i, text in enumerate(expected) if not declines(text)]
     if not kept:

@@ -1,42 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
 """The three rounds with the judge: questions from the references, their answers there and in the predictions.
 
-Each round is one batch over all items, and asks only what no question file tells and a value depends on. It words no
-request, parses no reply and computes no value: prompts, replies and compose do.
+Each round is one batch over all items, and asks only what no question file tells and a value depends on.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from .cache import (
-    Entry,
-)
-from .compose import (
-    MISALIGNED,
-    UNANSWERABLE,
-    Values,
-    corrected,
-    declines,
-    official,
-)
-from .prompts import (
-    to_answer,
-    to_ask,
-)
-from .replies import (
-    Reader,
-)
-from .tally import (
-    NOT_APPLICABLE,
-    ask,
-)
+from .compose import MISALIGNED, UNANSWERABLE, Values, corrected, declines, official
+from .prompts import Reader, to_answer, to_ask
+from .tally import NOT_APPLICABLE, ask, strings
 
 NO_QUESTIONS = "no_questions"
 EMPTY = "empty"
 UNPARSABLE = "unparsable"
+
+
+class Entry(NamedTuple):
+    """What a question file says of an item; `answers` is None where it does not speak of them."""
+
+    questions: list[str]
+    answers: list[str] | None
+
+
+def read_cache(source: Any) -> tuple[dict[str, Entry], str]:
+    """Read a question file, which spares the judge two rounds: a path, or the mapping itself.
+
+    It is never written: the authors' code overwrites the one that it ships. It maps ids to `question` (or `questions`),
+    `answers` and `key_info`, which is not used. In upstream's, lists of questions are empty (730 of 2,000 for
+    hallucination modification) and lists of answers too short or missing.
+
+    Returns:
+        The entries by id, and the first 8 hex digits of the sha256 of what was used of them.
+    """
+    name = "question_cache"
+    if isinstance(source, str | Path):
+        name = str(source)
+        try:
+            source = json.loads(Path(source).read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError, RecursionError) as error:
+            what = getattr(error, "strerror", None) or "no JSON in UTF-8"
+            raise ValueError(f"{name}: {what}; expected a file like upstream's *_quest_gt_save.json") from None
+    if not isinstance(source, Mapping):
+        raise ValueError(f"{name} is {type(source).__name__}; expected a path, or a mapping from ids to questions")
+    entries: dict[str, Entry] = {}
+    for key, value in source.items():
+        if not isinstance(key, str) or not isinstance(value, Mapping):
+            raise ValueError(f"{name} maps {key!r} to {type(value).__name__}; expected strings to mappings")
+        asked, told = value.get("question", value.get("questions")), value.get("answers")
+        questions = strings([] if asked is None else asked, f"{name}[{key!r}]['question']")
+        answers = strings([] if told is None else told, f"{name}[{key!r}]['answers']")
+        entries[key] = Entry(questions, None if questions and told is None else answers)
+    text = json.dumps(entries, ensure_ascii=True, sort_keys=True)
+    return entries, hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 @dataclass
@@ -81,14 +103,9 @@ def _needs_answers(item: Item, profile: str) -> bool:
 
 
 def interview(items: Sequence[Item], judge: Any, words: Mapping[str, str], reader: Reader, profile: str) -> None:
-    """Have every item's questions, reference answers and answers filled in, or its reason.
+    """Have the questions, reference answers and answers of every item without a reason filled in, or its reason.
 
-    Args:
-        items: those with a reason already are left alone.
-        judge: takes a list of chat-message lists, returns for each a text or an object with a `reason`.
-        words: the judge's instructions, as made by `prompts.templates`.
-        reader: reads the replies as the profile does.
-        profile: "official" takes what reference answers it can read for all there are; "corrected" needs each.
+    Of the reference answers "official" takes those that it can read for all there are; "corrected" needs each.
     """
 
     def read_questions(item: Item, reply: str) -> str:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The judge's two instructions: to ask questions about a text, and to answer them from a text.
+"""The judge's two instructions, to ask questions about a text and to answer them from one, and how replies are read.
 
 `key_info`, `question`, the `<response>` tags and `无法推断` are the protocol's (CRUD-RAG, RAGQuestEval); the words
 around them are ours, so a number made with them is not the authors' number. `问题 N` before each pair of tags is ours
 too: it lets `corrected` match answers to questions, and the authors' parser passes over it, so that both profiles
-read one reply.
+read one reply: `official` as the authors' code does, `corrected` with more patience. All is linear in a reply's length.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from .slots import (
-    ask_user,
-    fill,
-)
+from .slots import ask_user, fill
+from .tally import strings
 
 PROMPTS = {
     "questions": """\
@@ -66,11 +66,7 @@ _SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
 
 
 def templates(prompts: Any) -> dict[str, str]:
-    """Return the given instructions, ours where one is not given.
-
-    Raises:
-        ValueError: an unknown name, or a text without a place for what it is about.
-    """
+    """Return the given instructions, ours where one is not given."""
     if prompts is not None and not isinstance(prompts, Mapping):
         raise ValueError(f"prompts is {type(prompts).__name__}; expected a mapping of 'questions' and 'answers'")
     given = dict(prompts or {})
@@ -92,3 +88,82 @@ def to_answer(words: Mapping[str, str], text: str, questions: Sequence[str]) -> 
     """The chat messages that have n questions answered from a text; they are numbered from 1, one a line."""
     lines = (f"问题 {n}：{' '.join(question.split())}" for n, question in enumerate(questions, 1))
     return ask_user(fill(words["answers"], {"text": text, "questions": "\n".join(lines)}))
+
+
+# A text without an end takes the rest of the reply, so that each end is looked for once.
+_PAIR = re.compile(r"<response>\n([^\n]*(?:\n(?!</response>)[^\n]*)*)(\n</response>)?")
+_TAG = re.compile(r"<(/?)response>", re.IGNORECASE)
+# What opens a line, whatever marks it up: 问题 3, 第3题, **问题3：**
+_NUMBER = re.compile(r"^[^\w\n]*(?:问题[^\S\n]*(\d{1,4})|第[^\S\n]*(\d{1,4})[^\S\n]*[个道]?[问题])", re.MULTILINE)
+
+
+class Reader(NamedTuple):
+    """How a profile reads replies: the questions in one, or the answers to n questions by index."""
+
+    questions: Callable[[str], list[str] | None]
+    answers: Callable[[str, int], dict[int, str] | None]
+
+
+def _texts(value: Any) -> list[str] | None:
+    try:
+        return [str(text) for text in strings(value, "question")]
+    except ValueError:
+        return None
+
+
+def questions_official(reply: str) -> list[str] | None:
+    """The list `question` of a reply that is JSON and nothing else; None where it is not."""
+    try:
+        value = json.loads(reply)
+    except (ValueError, RecursionError):
+        return None
+    return _texts(value.get("question")) if isinstance(value, dict) else None
+
+
+def questions_corrected(objects: Iterable[Mapping[str, Any]]) -> list[str] | None:
+    """The questions of the first of a reply's JSON objects that has any; None without one.
+
+    A single string is a list of one; blank questions are left out.
+    """
+    for value in objects:
+        found = value.get("question", value.get("questions"))
+        texts = _texts([found] if isinstance(found, str) else found)
+        if texts is not None:
+            return [text for text in texts if text.strip()]
+    return None
+
+
+def answers_official(reply: str, n: int = 0) -> dict[int, str] | None:
+    r"""The texts between `<response>\n` and the next `\n</response>`, unstripped, by their position from 0.
+
+    How many were asked for, `n`, does not matter. None where it finds nothing.
+    """
+    return dict(enumerate(text for text, end in _PAIR.findall(reply) if end)) or None
+
+
+def answers_corrected(reply: str, n: int) -> dict[int, str] | None:
+    """The stripped answers by the index of their question, from tags with or without line breaks; None without tags.
+
+    The number is the last `问题 N` that opens a line between one pair of tags and the next. A reply with no number at
+    all counts by position if it has exactly `n` pairs, since then nothing is missing. Absent are questions without a
+    pair of their own number, and those that two pairs answer differently.
+    """
+    pairs: list[tuple[int | None, str]] = []
+    label_from, opened = 0, None
+    for tag in _TAG.finditer(reply):
+        if not tag.group(1):
+            opened = tag
+        elif opened is not None:
+            labels = _NUMBER.findall(reply[label_from : opened.start()])
+            number = int("".join(labels[-1])) if labels else None
+            pairs.append((number, reply[opened.end() : tag.start()].strip()))
+            opened, label_from = None, tag.end()
+    if not pairs:
+        return None
+    if all(number is None for number, _ in pairs):
+        return {i: text for i, (_, text) in enumerate(pairs)} if len(pairs) == n else {}
+    told: dict[int, set[str]] = {}
+    for number, text in pairs:
+        if number is not None and 1 <= number <= n:
+            told.setdefault(number - 1, set()).add(text)
+    return {i: told[i].pop() for i in sorted(told) if len(told[i]) == 1}

@@ -5,41 +5,31 @@ from types import SimpleNamespace as Options
 from typing import Any
 
 import evaluate
+import jieba
 
-from .cache import read_cache
-from .compose import tokenizer_version
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
-from .interview import interview, open_case, values
+from .compose import declines as declines
+from .fold import fold as fold
+from .interview import interview, open_case, read_cache, values
 from .json_reader import objects
 from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile, required_judge
-from .prompts import templates
-from .replies import Reader, answers_corrected, answers_official, questions_corrected, questions_official
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
+from .papers import CRUD_RAG
+from .prompts import (
+    Reader,
+    answers_corrected,
+    answers_official,
+    questions_corrected,
+    questions_official,
+    templates,
 )
+from .slots import fill as fill
 from .tally import missing, strings
+from .words import cut as cut
 
 KEYS = ("precision", "recall")
 READERS = {
     "official": Reader(questions_official, answers_official),
     "corrected": Reader(lambda reply: questions_corrected(objects(reply, mend=False, inner=True)), answers_corrected),
 }
-
-_CITATION = """\
-@article{lyu2025crud,
-  title   = {{CRUD-RAG}: A Comprehensive {Chinese} Benchmark for Retrieval-Augmented Generation of Large Language
-             Models},
-  author  = {Lyu, Yuanjie and Li, Zhiyu and Niu, Simin and Xiong, Feiyu and Tang, Bo and Wang, Wenjin and Wu, Hao and
-             Liu, Huanyong and Xu, Tong and Chen, Enhong},
-  journal = {ACM Transactions on Information Systems},
-  volume  = {43},
-  number  = {2},
-  year    = {2025},
-  doi     = {10.1145/3701228}
-}
-"""
 
 _DESCRIPTION = """\
 RAGQuestEval of CRUD-RAG: a judge asks questions about the key facts of the reference and answers them from the
@@ -78,9 +68,7 @@ _KWARGS_DESCRIPTION = document(
     },
     options=OPTIONS,
     values={
-        "precision": "in [0, 1], or None without a value.",
-        "recall": "in [0, 1], or None without a value.",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
+        "precision, recall": "in [0, 1], or None without a value.",
     },
     code="""
     >>> metric = evaluate.load("ragquesteval")
@@ -106,14 +94,14 @@ class Ragquesteval(Shared, evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         code, papers = ["https://github.com/IAAR-Shanghai/CRUD_RAG"], ["https://arxiv.org/abs/2401.17043"]
-        return info(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, TEXT, code, papers)
+        return info(_DESCRIPTION, CRUD_RAG, _KWARGS_DESCRIPTION, TEXT, code, papers)
 
     def columns(self, predictions: Any, references: Any) -> dict[str, list[str | None]]:
         texts = strings(predictions, "predictions", null=True)
         return {"predictions": texts, "references": strings(references, "references", len(texts), null=True)}
 
     def _compute(self, predictions: list[str | None], references: list[str | None], options: Options) -> dict[str, Any]:
-        words, tokenizer = options.prompts, tokenizer_version()
+        words, tokenizer = options.prompts, f"jieba-{jieba.__version__}"
         reasons = missing(predictions, options.states)
         items = [open_case(*texts, options.profile) for texts in zip(predictions, references, reasons, strict=True)]
         source = "judge"

@@ -6,7 +6,7 @@ It asks no judge. Verdicts made elsewhere can be pasted; a row without one is un
 
 from typing import Any
 
-from page import CSS, Rows, buttons, load, read_list, space, verdicts
+from page import Rows, buttons, launch, load, read_list, verdicts
 
 metric = load("rejection_rate")
 
@@ -25,7 +25,5 @@ def score(table: Rows, profile: str, language: str) -> dict[str, Any]:
     )
 
 
-demo = space(buttons(metric), score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch(buttons(metric), score)

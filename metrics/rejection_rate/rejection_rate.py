@@ -6,16 +6,12 @@ from typing import Any
 
 import evaluate
 
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .fold import fold as fold
 from .module import document, profile
 from .prompts import PROMPTS, read
 from .rgb_judge import JUDGED, Judged
 from .rgb_labels import COMMON, GOLDS, REJECTION, correct, label, rgb_info, says
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .slots import fill as fill
 from .tally import missing
 
 _DESCRIPTION = """\
@@ -45,20 +41,14 @@ _KWARGS_DESCRIPTION = document(
         "rejection_rate_judged": "with judge only; in [0, 1] or None.",
         "unsupported_correct": """with references only; the share of all answers that lack the phrase and are correct
         all the same.""",
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
     },
     code="""
     >>> metric = evaluate.load("rejection_rate")
     >>> refusal = "I can not answer the question because of the insufficient information in documents."
     >>> answers = [refusal, "It is not stated.", "Lisbon."]
-    >>> metric.compute(predictions=answers)["rejection_rate"] == 1 / 3
-    True
-    >>> golds = ["Madrid", "Oslo", "Lisbon"]
-    >>> result = metric.compute(predictions=answers, references=golds)
-    >>> [row["rejection_rate"] for row in result["per_item"]]
-    [1.0, 0.0, 1.0]
-    >>> [row["unsupported_correct"] for row in result["per_item"]]
-    [0.0, 0.0, 1.0]
+    >>> result = metric.compute(predictions=answers, references=["Madrid", "Oslo", "Lisbon"])
+    >>> [(row["rejection_rate"], row["unsupported_correct"]) for row in result["per_item"]]
+    [(1.0, 0.0), (0.0, 0.0), (1.0, 1.0)]
     >>> def judge(requests):
     ...     return ["No, it is not addressed.", "No, it is not addressed.", "Yes, it is addressed."]
     >>> asked = ["Where was it held?"] * 3

@@ -4,7 +4,7 @@
 from typing import Any
 
 import gradio as gr
-from page import CSS, Rows, buttons, load, space
+from page import Rows, buttons, launch, load
 
 metric = load("retrieval_ranking")
 
@@ -15,7 +15,6 @@ def split(text: str) -> list[str]:
 
 
 def score(table: Rows, cuts: str, profile: str) -> dict[str, Any]:
-    """Score the rows that are not blank."""
     return metric.compute(
         predictions=[split(row[0]) for row in table],
         references=[split(row[1]) for row in table],
@@ -25,7 +24,5 @@ def score(table: Rows, cuts: str, profile: str) -> dict[str, Any]:
 
 
 CUTS = gr.Textbox(value="1, 5, 10", label="k: places that recall, nDCG and hit look at")
-demo = space([CUTS, *buttons(metric)], score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch([CUTS, *buttons(metric)], score)

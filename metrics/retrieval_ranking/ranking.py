@@ -11,21 +11,13 @@ from math import log2
 from numbers import Integral
 from typing import Any
 
-from .tally import (
-    column,
-    is_list,
-    strings,
-)
+from .tally import column, is_list, strings
 
 _DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 
 
 def check_k(k: Any) -> tuple[int, ...]:
-    """Return the cut-offs.
-
-    Raises:
-        ValueError: it is no list of different positive integers, or an empty one.
-    """
+    """Return the cut-offs; ValueError unless they are different positive integers."""
     if not is_list(k):
         raise ValueError(f"k is {k!r}; expected a list of positive integers such as [1, 5, 10]")
     given = list(k)
@@ -45,11 +37,7 @@ def keys(k: Sequence[int]) -> list[str]:
 
 
 def ids(values: Any, name: str) -> list[str | None]:
-    """Return a list of ids as strings.
-
-    Raises:
-        ValueError: it is no list, or an entry is neither a string nor an integer of up to 300 digits.
-    """
+    """Return a list of ids, strings or integers of up to 300 digits, as strings."""
     if not is_list(values):
         raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
     texts = []
@@ -64,11 +52,7 @@ def ids(values: Any, name: str) -> list[str | None]:
 
 
 def columns(predictions: Any, references: Any) -> dict[str, list[list[str | None] | None]]:
-    """Bring a batch to two columns of id lists; None stays None.
-
-    Raises:
-        ValueError: for a wrong type or different lengths.
-    """
+    """Bring a batch to two columns of id lists; None stays None."""
     given: dict[str, list[list[str | None] | None]] = {}
     for name, lists in (("predictions", predictions), ("references", references)):
         entries = enumerate(column(lists, name, entries=" of id lists"))
@@ -90,13 +74,9 @@ def places(ranking: Iterable[str], relevant: Iterable[str]) -> list[int]:
 
 
 def measures(ranks: Sequence[int], n: int, k: Sequence[int], profile: str) -> dict[str, float]:
-    """Compute all values of one ranking, each in [0, 1].
+    """Compute all values of one ranking, each in [0, 1], of the ranks at which some of n relevant ids stand.
 
-    Args:
-        ranks: where relevant ids stand, as made by `places`.
-        n: how many relevant ids there are, at least 1.
-        k: the cut-offs.
-        profile: "official" divides the sum of precisions by the hits found, as OmniEval's code does; "corrected" by n.
+    "official" divides the sum of precisions by the hits found, as OmniEval's code does; "corrected" by n.
     """
     precisions = sum(hits / rank for hits, rank in enumerate(ranks, 1))
     over = n if profile == "corrected" else max(len(ranks), 1)

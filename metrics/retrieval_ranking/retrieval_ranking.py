@@ -39,7 +39,6 @@ _KWARGS_DESCRIPTION = document(
         "mrr_per_gold": """in [0, 1]; the reciprocal rank of each relevant id, 0 for one not found, averaged over
         these.""",
         "recall@k, ndcg@k, hit@k": "in [0, 1]; for each k.",
-        "<key>_over_scored": 'with "corrected" only; over the items with a ranking.',
     },
     code="""
     >>> metric = evaluate.load("retrieval_ranking")

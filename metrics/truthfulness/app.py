@@ -6,7 +6,7 @@ It asks no judge: a reply that one gave elsewhere, or a human rating, is pasted 
 
 from typing import Any
 
-from page import CSS, Pasted, Rows, answers, buttons, load, space
+from page import Pasted, Rows, answers, buttons, launch, load
 
 metric = load("truthfulness")
 RATINGS = ("perfect", "acceptable", "missing", "incorrect")
@@ -34,7 +34,5 @@ def score(table: Rows, profile: str) -> dict[str, Any]:
     return metric.compute_quietly(**answers(rows), **judged, profile=profile)
 
 
-demo = space(buttons(metric), score)
-
 if __name__ == "__main__":
-    demo.launch(css=CSS, show_error=True)
+    launch(buttons(metric), score)

@@ -9,9 +9,7 @@ The patterns are ours. It knows no accepted answer.
 
 import re
 
-from .fold import (
-    fold,
-)
+from .fold import fold
 
 _LONGEST = 1_000  # characters; what is longer tells something
 # What refusals are written with in traditional characters.

@@ -10,12 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from .fold import (
-    fold,
-)
-from .refusals import (
-    declines,
-)
+from .fold import fold
+from .refusals import declines
 
 CORRECT, INCORRECT, MISSING = "correct", "incorrect", "missing"
 UNSURE, INVALID = "i don't know", "invalid"  # the protocol's
@@ -45,11 +41,8 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
     not know and then tells something. Of the accepted answers, an equal one (ignoring case) accepts, and so does one
     with `invalid` in it where the answer has it too; one of the two with `invalid` alone rejects. The others are open.
 
-    Args:
-        answer: the model's, trimmed and stripped.
-        golds: at least one accepted answer, stripped.
-        profile: "official" knows the straight apostrophe alone and has an empty answer judged; "corrected" compares as
-            folded, and takes for missing an empty answer, and one that only declines to answer.
+    Both are stripped. "official" knows the straight apostrophe alone and has an empty answer judged; "corrected"
+    compares as folded, and takes for missing an empty answer, and one that only declines to answer.
     """
 
     def plain(text: str) -> str:
@@ -74,17 +67,10 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
 
 
 def trimmer(tokenizer: Any) -> Callable[[str], str]:
-    """Return what cuts an answer to 75 tokens.
+    """Return what cuts an answer to 75 tokens, by an object with `encode` and `decode`, or a function of a text.
 
     The protocol encodes (which prepends BOS), keeps ids[1:76] and decodes. Whatever ids the tokenizer gives to the
     empty text too are left out here, so that a tokenizer without BOS loses no token.
-
-    Args:
-        tokenizer: an object with `encode` (text to ids, or to an object with `ids`) and `decode` (ids to text); or a
-            function from a text to the text cut short; or None for no cut.
-
-    Raises:
-        ValueError: for anything else.
     """
     if tokenizer is None:
         return str

@@ -1,31 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the items' outcomes to the shares: the rows, their means, and what became of items without a verdict.
+"""From the items' outcomes to the shares: rows, means, weighted means, and what became of items without a verdict.
 
-It decides no outcome. Truthfulness is accuracy minus hallucination; by hand, perfect plus half of acceptable minus
-hallucination (Yang et al., NeurIPS 2024, arXiv:2406.04744, section 4).
+Truthfulness is accuracy minus hallucination; by hand, perfect plus half of acceptable minus hallucination (Yang et
+al., NeurIPS 2024, arXiv:2406.04744, section 4).
 """
 
-from collections import Counter
-from collections.abc import Sequence
+import hashlib
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
-from .panel import (
-    NO_JUDGE,
-)
-from .rules import (
-    CORRECT,
-    INCORRECT,
-    MISSING,
-)
-from .tally import (
-    NOT_APPLICABLE,
-    UNSCORED,
-    result,
-    strings,
-)
-from .weights import (
-    Weighing,
-)
+from .judging import NO_JUDGE
+from .rules import CORRECT, INCORRECT, MISSING
+from .tally import NOT_APPLICABLE, UNSCORED, result, strings
 
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
 RATED = ("perfect", "acceptable")
@@ -40,6 +30,70 @@ _RATINGS = {
     "missing": (0.0, MISSING),
     "incorrect": (-1.0, INCORRECT),
 }
+
+
+class Weighing:
+    """The weights of n items by their domain and question type: CRAG's "traffic" weighting.
+
+    CRAG's own are not published. A type's weight is its share of the domain's questions in some traffic, so it
+    multiplies the mean of the type's items, however many of them there are.
+    """
+
+    def __init__(self, weights: Any, domains: Any, question_types: Any, n: int) -> None:
+        """Read weights as `check_weights` takes them; ValueError where one of the n items has none."""
+        check_weights(weights, domains, question_types)
+        types = strings(question_types, "question_types", n)
+        self.items = list(zip(strings(domains, "domains", n), types, strict=True))
+        self.of = {item: _weight(weights, *item) for item in dict.fromkeys(self.items)}
+        text = json.dumps(sorted([*pair, float(weight)] for pair, weight in self.of.items()))
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def mean(self, values: Sequence[float | None]) -> float | None:
+        """Average n values by type within each domain, then over the domains; None where nothing is left.
+
+        Types without a value leave their domain's mean, and the others' weights grow in proportion; a domain whose
+        types have no weight left leaves the average over domains.
+        """
+        groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for (domain, kind), value in zip(self.items, values, strict=True):
+            if value is not None:
+                groups[domain][kind].append(value)
+        means: list[float] = []
+        for domain, kinds in groups.items():
+            total = sum(self.of[domain, kind] for kind in kinds)
+            if total:
+                parts = (self.of[domain, kind] * sum(found) / len(found) for kind, found in kinds.items())
+                means.append(sum(parts) / total)
+        return sum(means) / len(means) if means else None
+
+
+def check_weights(weights: Any, domains: Any, question_types: Any) -> None:
+    """Raise ValueError unless weights are of one of the two shapes, and come with what they weigh."""
+    if not isinstance(weights, Mapping) or not weights:
+        shown = "empty" if isinstance(weights, Mapping) else type(weights).__name__
+        raise ValueError(f"weights is {shown}; expected a mapping from question types to numbers, or one per domain")
+    for name, column in (("domains", domains), ("question_types", question_types)):
+        if column is None:
+            raise ValueError(f"weights was given without {name}; pass {name}=[...], one per prediction")
+    by_domain = {isinstance(value, Mapping) for value in weights.values()}
+    if len(by_domain) > 1:
+        raise ValueError("weights mixes numbers and mappings; expected one mapping, or one per domain")
+    tables = weights.items() if True in by_domain else [("", weights)]
+    for domain, table in tables:
+        for kind, weight in table.items():
+            number = isinstance(weight, Real) and not isinstance(weight, bool)
+            if not number or not math.isfinite(weight) or weight < 0:
+                where = f"[{domain!r}]" if domain else ""
+                raise ValueError(f"weights{where}[{kind!r}] is {weight!r}; expected a number of at least 0")
+
+
+def _weight(weights: Mapping[str, Any], domain: str, kind: str) -> float:
+    by_domain = any(isinstance(value, Mapping) for value in weights.values())
+    table = weights.get(domain, {}) if by_domain else weights
+    if kind not in table:
+        where = f" in domain {domain[:60]!r}" if by_domain else ""
+        raise ValueError(f"weights has none for question type {kind[:60]!r}{where}; give every type of the items one")
+    return float(table[kind])
 
 
 def average(outcomes: Sequence[str]) -> Cell:
@@ -65,11 +119,7 @@ def rate(rating: str) -> Cell:
 
 
 def read_ratings(ratings: Any, n: int | None = None) -> list[str]:
-    """Return n ratings, "unrated" for None.
-
-    Raises:
-        ValueError: there are not n of them, or one is unknown.
-    """
+    """Return n ratings, "unrated" for None; ValueError where one is unknown."""
     given = [None if text is None else text.strip().lower() for text in strings(ratings, "ratings", n, null=True)]
     for i, rating in enumerate(given):
         if rating is not None and rating not in _RATINGS:
@@ -86,19 +136,11 @@ def report(
     weighing: Weighing | None,
     ruled: Sequence[bool] = (),
 ) -> dict[str, Any]:
-    """Put the result together.
-
-    Args:
-        cells: per item and key its value, or the reason why there is none.
-        keys: the names of the values.
-        profile: "corrected" keeps unscored items as a share of their own, which adds to no other.
-        failures: "hallucination" counts an item without an answer or a verdict as one; its row keeps the reason.
-        signature: as made by `tally.fingerprint`.
-        weighing: the weights, or None.
-        ruled: as `tally.result` takes it.
+    """Put the result together; of items without an outcome, `failures` says whether they count as hallucinations.
 
     Returns:
-        What `tally.result` returns, with `unscored_share` for "corrected" and, with weights, `<key>_weighted`.
+        What `tally.result` returns, with `unscored_share` for "corrected" (a share of its own, in no other) and, with
+        weights, `<key>_weighted`.
     """
     whys = [str(cell["truthfulness"]) if isinstance(cell["truthfulness"], str) else "" for cell in cells]
     counted = [failures == "hallucination" and why in UNSCORED for why in whys]

@@ -6,24 +6,15 @@ from typing import Any
 
 import evaluate
 
-from .fold import (
-    fold,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .fold import fold as fold
+from .judging import PROMPT, name_judges, official, official_either, outcomes, panel, requests, template
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
-from .panel import name_judges, outcomes, panel
-from .prompts import PROMPT, requests, template
-from .refusals import (
-    declines,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .refusals import declines as declines
 from .rules import Ruling, distinct, settle, tokenizer_name, trimmer
-from .shares import FAILURES, KEYS, RATED, average, rate, read_ratings, report
-from .slots import (
-    fill,  # noqa: F401  # evaluate fetches only the files that this one imports from
-)
+from .shares import FAILURES, KEYS, RATED, Weighing, average, check_weights, rate, read_ratings, report
+from .slots import fill as fill
 from .tally import NOT_APPLICABLE, missing, read_accepted, strings
-from .verdict import official, official_either
 from .verdict_reader import VerdictReader
-from .weights import Weighing, check_weights
 
 READERS = {"official": official, "corrected": VerdictReader("score", (0, 1)).read}
 # Of other instructions than ours: the form of the paper's printed ones too, `"Accuracy": "True"`.
@@ -32,11 +23,7 @@ OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", 
 _CITATION = """\
 @inproceedings{yang2024crag,
   title     = {{CRAG} -- Comprehensive {RAG} Benchmark},
-  author    = {Yang, Xiao and Sun, Kai and Xin, Hao and Sun, Yushi and Bhalla, Nikita and Chen, Xiangsen and Choudhary,
-               Sajal and Gui, Rongze Daniel and Jiang, Ziran Will and Jiang, Ziyu and Kong, Lingkun and Moran, Brian and
-               Wang, Jiaqi and Xu, Yifan Ethan and Yan, An and Yang, Chenyu and Yuan, Eting and Zha, Hanwen and Tang,
-               Nan and Chen, Lei and Scheffer, Nicolas and Liu, Yue and Shah, Nirav and Wanga, Rakesh and Kumar, Anuj
-               and Yih, Wen-tau and Dong, Xin Luna},
+  author    = {Yang, Xiao and Sun, Kai and Xin, Hao and Sun, Yushi and Bhalla, Nikita and Chen, Xiangsen and others},
   booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
   year      = {2024},
   url       = {https://arxiv.org/abs/2406.04744}
@@ -95,14 +82,10 @@ _KWARGS_DESCRIPTION = document(
     options=OPTIONS,
     values={
         "truthfulness": "in [-1, 1], or None without a value.",
-        "accuracy": "in [0, 1], or None without a value.",
-        "hallucination": "in [0, 1], or None without a value.",
-        "missing": "in [0, 1], or None without a value.",
-        "perfect": "with ratings only; in [0, 1] or None.",
-        "acceptable": "with ratings only; in [0, 1] or None.",
+        "accuracy, hallucination, missing": "in [0, 1], or None without a value.",
+        "perfect, acceptable": "with ratings only; in [0, 1] or None.",
         "<key>_weighted": "with weights only.",
         "unscored_share": 'with "corrected" only; with accuracy, hallucination and missing it makes 1.',
-        "<key>_over_scored": 'with "corrected" only; over the items with a value.',
         "per_item": """one row per item, in order: its values, and the reasons where there is none, or where there was
         none and the item counts as a hallucination; and, with a judge, `ruled` where the rules decide and it was not
         asked.""",

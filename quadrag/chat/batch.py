@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag.chat.job import Job
@@ -11,8 +11,6 @@ from quadrag.chat.ledger import call_key, canonical
 from quadrag.chat.ledger.shelf import Shelf
 from quadrag.chat.reply import Outcome
 from quadrag.errors import QuadragError
-
-Make = Callable[[Collection[bytes]], None]  # makes calls, and enters what they come to among the outcomes
 
 
 class Batch:
@@ -53,37 +51,12 @@ class Batch:
             if key not in self.stored:
                 self.missing.setdefault(key, place)
 
-    def jobs(self, keys: Collection[bytes], sized: bool) -> Iterator[Job]:
-        """Yield the calls of some of the keys; `sized` where a budget asks for their sizes."""
+    def jobs(self, sized: bool) -> Iterator[Job]:
+        """Yield the calls to make; `sized` where a budget asks for their sizes."""
         for key, place in self.missing.items():
-            if key in keys:
-                chat = self._chats[place]
-                yield Job(key, chat, self._numbers[place], len(canonical(chat)) if sized else 0)
+            chat = self._chats[place]
+            yield Job(key, chat, self._numbers[place], len(canonical(chat)) if sized else 0)
 
     def count(self, keys: Collection[bytes]) -> int:
         """Return how many chats some calls are."""
         return sum(self.times[key] for key in keys)
-
-    def ask(self, shelf: Shelf | None, make: Make, told: Callable[[Collection[bytes]], None]) -> int:
-        """Have the missing calls made; those that another run on the ledger has in flight are waited for.
-
-        Returns:
-            How many chats another run answered.
-        """
-        others = 0
-
-        def take(found: Mapping[bytes, Outcome]) -> None:
-            nonlocal others
-            self.outcomes.update(found)
-            self.stored.update(found)
-            others += self.count(found)
-            if found:
-                told(found)
-
-        if shelf is None:
-            make(self.missing)
-        else:
-            from quadrag.chat.ledger.claims import make_once
-
-            make_once(shelf, self.missing, make, take)
-        return others

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quadrag import parallel
 from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
 from quadrag.chat.job import Limits
@@ -78,15 +77,13 @@ class ChatClient:
         self._lost = 0  # calls that got no reply in time, in batches that were finished
         self._saved = Saved(self.spent, calling.prices)
         self._budget = calling.open_budget()
-        if self._budget is not None and parallel.workers() > 1:
-            raise QuadragError("--budget is held by one process; leave it out, or --on")
         self._model = self.spec.model
         self._transport = transport or Transport()
         self.service = calling.alias.service or name_service(self.spec, self._transport.find_keys)
         self._known = Known(self.service, calling.alias, calling.ledger)
         self.shelf: Shelf | None = None
         if calling.ledger is not None:
-            self.shelf = Shelf(calling.ledger, self.service, calling.reuse, calling.replay, self._transport.kind_of)
+            self.shelf = Shelf(calling.ledger, self.service, calling.reuse, self._transport.kind_of)
         self._engine: Engine | None = None
         self._turn = threading.Lock()
         if self._model is not None:
@@ -269,15 +266,11 @@ class ChatClient:
 
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
 
-        def make(mine: Collection[bytes]) -> None:
-            jobs = list(batch.jobs(mine, sized=self._budget is not None))
-            concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
-            limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
-            told = None if tell is None else progress
-            self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, told)
-
         self._known.warn_of_others(batch.missing)
-        self.spent["cached"] += batch.ask(self.shelf, make, progress)
+        jobs = list(batch.jobs(sized=self._budget is not None))
+        concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
+        limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
+        self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, None if tell is None else progress)
         self._tell_refused()
 
     def _open(self) -> Engine:
@@ -286,11 +279,5 @@ class ChatClient:
             from quadrag.chat.network.wire import Wire
 
             bounds = self.calling.bound(self._transport.timeout)
-            way = (self.spec, bounds, self._transport)
-            if parallel.workers() == 1:
-                self._engine = Engine(Wire(*way), self.shelf, self.spent)
-            else:
-                from quadrag.chat.network.parted import PartedEngine
-
-                self._engine = PartedEngine(*way, self.shelf, self.spent)
+            self._engine = Engine(Wire(self.spec, bounds, self._transport), self.shelf, self.spent)
         return self._engine

@@ -101,14 +101,10 @@ class Known:
     def _name_others(self, keys: Collection[bytes]) -> str:
         """Name the other services that have replies to some calls, and the option that takes each; "" for none."""
         found = self._find_others(keys)
-        told = (f"{name or 'no known service'} ({count}; {self._take_from(name)})" for name, count in found.items())
-        return ", ".join(told)
+        option = f"--{self._alias.role}service"
+        return ", ".join(f"{name} ({count}; {option} '{name}')" for name, count in found.items())
 
     def _find_others(self, keys: Collection[bytes]) -> dict[str, int]:
-        """Count the replies to some calls that the ledger has of other services; "" is one that is not known."""
+        """Count the replies to some calls that the ledger has of other services."""
         found = {} if self._ledger is None else self._ledger.services(keys)
-        return {name: count for name, count in found.items() if name != self._name}
-
-    def _take_from(self, service: str) -> str:
-        """Write the option that takes the replies of a service."""
-        return f"--{self._alias.role}service '{service}'" if service else "--reuse-unnamed"
+        return {name: count for name, count in found.items() if name not in ("", self._name)}

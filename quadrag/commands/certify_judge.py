@@ -2,10 +2,9 @@
 
 LABELS is a known label set (quadrag certify-judge --list), fetched from its
 authors and verified, or a CSV file with `id` and `label`, and where there are
-any `question`, `answer`, `gold`, `passages`, `group`, `system`. Exports of
-Label Studio and Argilla are read too. The judge is a model, or a CSV file of
-its verdicts with `id` and `verdict`. Without a judge those are measured that
-need no model: recorded ones, and rules.
+any `question`, `answer`, `gold`, `passages`, `group`, `system`. The judge is a
+model, or a CSV file of its verdicts with `id` and `verdict`. Without a judge
+those are measured that need no model: recorded ones, and rules.
 
 With --injections a live judge is shown a hundred hostile texts in ten families,
 and the share of them that turn its verdict is printed, by family and by prompt.
@@ -29,7 +28,6 @@ EXAMPLES = (
     "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
     "quadrag certify-judge labels.csv --verdicts verdicts.csv --out judge.json",
     "quadrag certify-judge openqa-eval --judge recorded:gpt-4 --against recorded:bem",
-    "quadrag certify-judge openqa-eval --judge rule:bounded --judge-large recorded:gpt-4",
     "quadrag certify-judge --injections --judge http://HOST/v1",
 )
 
@@ -55,17 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
     options.labels(parser, "tables and of what is said of the judge")
     options.calls(parser)
-    parser.add_argument(
-        "--judge-large",
-        metavar="JUDGE",
-        help="a cascade: rules and --judge in their order, then this spec or file where they are unsure or err",
-    )
-    parser.add_argument(
-        "--keep-agreement",
-        metavar="S",
-        type=options.number(0, 1),
-        help="of the cascade with people, while as many calls as can be are saved (default: the large judge's own)",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,8 +83,6 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
     if arguments.out and (few := tell_few(count_groups(labels.items))):
         raise QuadragError(f"{few}, or leave out --out")
-    if arguments.judge_large is not None:
-        return _certify_cascade(arguments, labels)
     judges = list(_verdicts(arguments, labels))
     if not judges:
         judges = [known_verdicts(labels, name) for name in list_judges(labels)]
@@ -124,7 +109,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> None:
-    """Print whether a judge is worth asking, or that nobody knows."""
     from quadrag.baselines.certify.figures import tell_few
 
     few = tell_few(certificate.figures["groups"])
@@ -132,7 +116,6 @@ def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> No
 
 
 def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
-    """Print a sentence in lines that the window holds."""
     from quadrag.baselines.tables.language import speak
     from quadrag.wrapping import wrap
 
@@ -141,12 +124,11 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
 
 
 def _inject(arguments: argparse.Namespace) -> int:
-    """Show a judge the hostile texts, and print how many of them turn its verdict."""
     from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
     from quadrag.baselines.certify.verdicts import is_known
     from quadrag.run_record import MOST_FAILED
 
-    others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "judge_large", "keep_agreement")
+    others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name) not in (None, [], False)]
     given += ["LABELS"] * bool(arguments.people) + ["--repeats"] * (arguments.repeats > 1)
     if given:
@@ -163,36 +145,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _certify_cascade(arguments: argparse.Namespace, labels: Any) -> int:
-    """Choose what each judge of a cascade decides, and print how far the whole agrees with people."""
-    from quadrag.baselines.certify.certificate import certify
-    from quadrag.baselines.certify.choose import choose_cascade
-    from quadrag.baselines.certify.figures import measure
-    from quadrag.baselines.certify.tables import CASCADE, describe_labels, tabulate, tabulate_cascade
-    from quadrag.baselines.certify.verdicts import leave_to_rules
-
-    judges = leave_to_rules(list(_verdicts(arguments, labels)))
-    if _is_invalid(arguments, labels, judges):
-        return 3
-    choice = choose_cascade(labels, judges, arguments.keep_agreement)
-    found = [measure(choice.labels, one) for one in (*judges, choice.verdicts)]
-    certificate = certify(found[-1], choice)
-    if arguments.out:
-        certificate.write(Path(arguments.out))
-    write(certificate.judge)
-    _tell_worth(arguments, "", certificate)
-    tell(arguments, describe_labels(choice.labels))
-    found[-1].verdicts.judge = CASCADE
-    print_tables(arguments, [*tabulate(found), tabulate_cascade(choice)])
-    return _end(arguments)
-
-
 def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool:
-    """Say of a judge that it said too little that can be read, or of too few questions: figures would say nothing.
-
-    Raises:
-        QuadragError: what a judge said is of labels of one class alone.
-    """
     from quadrag.baselines.certify.figures import count_groups, tell_few
     from quadrag.baselines.certify.labels import check_classes
     from quadrag.baselines.certify.verdicts import list_judged
@@ -217,24 +170,15 @@ def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool
 
 
 def _end(arguments: argparse.Namespace) -> int:
-    """Say where the certificate is."""
     if arguments.out:
         write(arguments.out)
     return 0
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Refuse what would do nothing."""
-    cascade = arguments.judge_large is not None
-    if cascade and not (arguments.judge or arguments.verdicts):
-        raise QuadragError("--judge-large is asked last; name what comes before it with --judge or --verdicts")
-    if cascade and (arguments.against or arguments.repeats > 1):
-        raise QuadragError("--judge-large takes neither --against nor --repeats; leave them out")
-    if arguments.keep_agreement is not None and not cascade:
-        raise QuadragError("--keep-agreement is of a cascade; name its last judge with --judge-large")
-    if len(arguments.judge) > 1 and not cascade:
+    if len(arguments.judge) > 1:
         raise QuadragError("--judge names several; one is certified at a time, test another with --against")
-    if arguments.judge and arguments.verdicts and not cascade:
+    if arguments.judge and arguments.verdicts:
         raise QuadragError("--judge and --verdicts are two ways to name one judge; give one, the other as --against")
     if arguments.against and not (arguments.judge or arguments.verdicts):
         raise QuadragError("--against tests two judges; name the first with --judge or --verdicts")
@@ -251,7 +195,6 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    """Yield the verdicts of the judges in their order: the last is the one that is tested against, or asked last."""
     from quadrag.baselines.certify.verdicts import is_known, read_verdicts
 
     asked = 0
@@ -260,14 +203,13 @@ def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
         asked += not is_known(spec)
     if arguments.verdicts:
         yield read_verdicts(labels, [Path(name) for name in arguments.verdicts])
-    if last := arguments.against or arguments.judge_large:
+    if last := arguments.against:
         file = Path(last)
         is_file = file.is_file() or (file.suffix in (".csv", ".tsv") and "://" not in last)
         yield read_verdicts(labels, [file]) if is_file else _ask(arguments, labels, last, asked)
 
 
 def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> Any:
-    """Return the verdicts of a judge by its spec, and its place among those that are asked."""
     from quadrag.baselines.certify.asking import ask_judge, check_askable
     from quadrag.baselines.certify.verdicts import is_known, known_verdicts
 
@@ -280,7 +222,6 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> A
 
 @contextmanager
 def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
-    """Open a live judge as a run of a benchmark with the metric opens it."""
     from quadrag.baselines.certify.asking import find_benchmark
     from quadrag.baselines.certify.grades import find_graded
     from quadrag.baselines.runs.request import RunRequest
@@ -288,7 +229,7 @@ def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: st
     from quadrag.commands.shared.session import call_request
 
     own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
-    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec], "judge_large": None}))
+    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec]}))
     benchmark, config = find_benchmark(find_graded(metric))
     with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
         if session.fresh:

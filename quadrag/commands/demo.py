@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_matrices
     from quadrag.baselines.runs.campaign import run_demo
-    from quadrag.hub.export.card import read_card
+    from quadrag.hub.card import read_card
 
     out = Path(arguments.out)
     results: list[Any] = []

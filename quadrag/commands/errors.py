@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.rgb.error_table import tabulate_errors
     from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people
     from quadrag.baselines.runs.finished import read_result
-    from quadrag.baselines.runs.idle import refuse_idle_options
+    from quadrag.baselines.runs.session import refuse_idle
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.provenance import Provenance
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         testbed = replace(testbed, published={})
     arguments.benchmark = inputs.benchmark
     request, calls = run_request(arguments), call_request(arguments)
-    refuse_idle_options(request, calls)
+    refuse_idle(request, calls)
     reader = RunReader(folder, result, arguments.data_dir)
     wrong = _wrong_answers(reader, arguments.metric)
     if arguments.sheet:
@@ -98,7 +98,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _wrong_answers(reader: Any, metric: str | None) -> list[Any]:
-    """Return the wrong answers of a run, those without an answer left out."""
     from quadrag.baselines.report.items.reader import Which
     from quadrag.baselines.rgb.errors import WrongAnswer
     from quadrag.sheet import Place
@@ -120,7 +119,6 @@ def _wrong_answers(reader: Any, metric: str | None) -> list[Any]:
 
 
 def _write_sheet(path: Path, wrong: Sequence[Any]) -> None:
-    """Write wrong answers for people, a line each; what a terminal would obey, and keys, are not shown."""
     from quadrag.chat.keys import known_keys
     from quadrag.sheet import write_sheet
 
@@ -134,7 +132,6 @@ def _write_sheet(path: Path, wrong: Sequence[Any]) -> None:
 
 
 def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tuple[list[Any], str, str | None]:
-    """Have a judge sort wrong answers; return the verdicts, who gave them, and why it was asked no further."""
     from quadrag.baselines.rgb.errors import prompt_hash, sort_by_judge
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.progress import Progress
@@ -154,7 +151,6 @@ def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tupl
 
 
 def _write_verdicts(path: Path, result: Any, wrong: Sequence[Any], verdicts: Sequence[Any]) -> None:
-    """Write what a judge said of each wrong answer, in the form that --people reads."""
     from quadrag.records import write_jsonl
 
     inputs = result.run.inputs

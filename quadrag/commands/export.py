@@ -1,7 +1,7 @@
 """Write each benchmark as a Hub dataset repository: Parquet and a card.
 
 Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
-folder that is whole already is left as it is, an interrupted export goes on.
+folder that is whole already is left as it is.
 Of crud_rag and omnieval, whose data are not hosted again, the card with the
 way to the data is written.
 """
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.hub.export.repository import export
+    from quadrag.hub.export import export
 
     def progress(what: str, rows: int) -> None:
         if not rows:
@@ -45,8 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
     for one in done:
         rows = sum(count for splits in one.rows.values() for count in splits.values())
-        size = f", {one.size / 1e6:,.1f} MB" if isinstance(one.size, (int, float)) else ""
-        what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows{size}"
+        what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows, {one.size / 1e6:,.1f} MB"
         write(f"{one.folder}: {what}{'' if one.made else ', written before'}")
         for config, files in one.lacking.items():
             write(f"  {config}: without {', '.join(files)}")

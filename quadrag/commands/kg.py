@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     if arguments.action == "serve":
-        from quadrag.kg.server.serve import serve
+        from quadrag.kg.server import serve
 
         def ready(address: str) -> None:
             write(f"serving {arguments.graph} at {address}, until Ctrl-C")

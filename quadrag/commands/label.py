@@ -1,9 +1,9 @@
 """Draw items of a judged run for people, and correct its score by their labels.
 
---out writes a CSV sheet, whose column `label` is to be filled in, or, where the
-file ends in .html, a page to label on by keys, which saves that sheet. --people
-reads it back, or any CSV file with `id` and `label` of a random draw of the
-run's items.
+--out writes a CSV sheet, whose column `label` is to be filled in; --page serves
+a sheet to this machine alone, to be labelled by keys, and writes it first where
+there is none. --people reads it back, or any CSV file with `id` and `label` of
+a random draw of the run's items.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell
 from quadrag.errors import QuadragError
@@ -19,7 +20,7 @@ from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
-    "quadrag label runs/a --n 100 --out label.html",
+    "quadrag label runs/a --n 100 --page sheet.csv",
     "quadrag label runs/a --people sheet.csv",
 )
 
@@ -28,11 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("folder", metavar="RUN", help="the folder of a judged run")
     parser.add_argument("--n", metavar="N", type=options.whole(1), default=100, help="items to label (default: 100)")
-    parser.add_argument("--out", metavar="FILE", help="write a sheet of so many items here: .csv, or .html, a page")
+    parser.add_argument("--out", metavar="FILE", help="write a sheet of so many items here")
+    parser.add_argument("--page", metavar="FILE", help="label such a sheet on a page, at any free port")
     parser.add_argument("--people", metavar="FILE", help="a sheet with labels")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the first judged value of the run)")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
-    options.labels(parser, "the sheet and of tables")
+    add_page(parser)
+    options.labels(parser, "the sheet, its page and of tables")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
 
 
@@ -41,39 +44,50 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.certify.corrected import correct
     from quadrag.baselines.certify.draw import NOTHING, draw_sheet, take_back
     from quadrag.baselines.certify.tables import tabulate_corrected
-    from quadrag.baselines.page.labelling import write_labelling
     from quadrag.sheet import refuse_filled, write_sheet
 
-    if bool(arguments.out) == bool(arguments.people):
-        raise QuadragError("give --out for a new sheet, or --people to take one back")
+    if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
+        raise QuadragError("give --out or --page for a new sheet, or --people to take one back")
     graded, items = _read_items(arguments)
-    if arguments.out:
-        out = Path(arguments.out)
-        refuse_filled(out)
+    if out := arguments.out or arguments.page:
+        sheet = Path(out)
+        if arguments.page and sheet.exists():
+            _serve(arguments, sheet, graded)
+            return
+        refuse_filled(sheet)
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
         grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
         said = "; ".join(
             f"{count} without a verdict" if name == NOTHING else f"{count} scored as {grades.get(name, name)}"
             for name, count in given.items()
         )
-        then = f"Fill in the column label: {graded.spelled}."
-        if out.suffix == ".html":
-            write_labelling(out, rows, graded, arguments.labels)
-            then = f"Open it in a browser: it saves a sheet, {out.stem}.csv, among your downloads."
-        else:
-            write_sheet(out, rows)
-        tell(arguments, f"{arguments.out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks, then)
-        again = ["quadrag", "label", arguments.folder, "--people", str(out.with_suffix(".csv"))]
-        again += ["--metric", arguments.metric] if arguments.metric else []
-        write(f"next: {shlex.join(again)}")
+        write_sheet(sheet, rows)
+        tell(arguments, f"{out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks)
+        if arguments.page:
+            _serve(arguments, sheet, graded)
+            return
+        tell(arguments, f"Fill in the column label: {graded.spelled}.")
+        write(f"next: {_take_back(arguments, sheet)}")
         return
-    sheet = take_back(Path(arguments.people), items, graded)
-    grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, sheet), sheet)
+    labelled = take_back(Path(arguments.people), items, graded)
+    grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, labelled), labelled)
     print_tables(arguments, [grid])
 
 
+def _serve(arguments: argparse.Namespace, sheet: Path, graded: Any) -> None:
+    from quadrag.baselines.construct.review.server import LabelPage
+    from quadrag.commands.construct.review import serve
+
+    serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), _take_back(arguments, sheet))
+
+
+def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
+    given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
+    options = [word for name, value in given.items() if value is not None for word in (name, value)]
+    return shlex.join(["quadrag", "label", arguments.folder, *options])
+
+
 def _read_items(arguments: argparse.Namespace) -> Any:
-    """Return what is graded, and the items of the run that judge or rules decided with what a person must see."""
     from quadrag.baselines.certify.draw import Judged
     from quadrag.baselines.certify.grades import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader

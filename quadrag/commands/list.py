@@ -5,9 +5,6 @@ recipe is a row of a published table, for `quadrag run --recipe`; a judge a
 preset that asks as a paper did, for `--judge NAME=http://HOST/v1`. Of one
 recipe: each setting as the paper or its code has it, as a run has it, and why
 they differ.
-
-With --statistics the data themselves are counted, as far as they are there:
-questions by their groups and lengths of texts, the paper's counts beside them.
 """
 
 import argparse
@@ -17,14 +14,12 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import remark
 from quadrag.wrapping import wrap
 
 EXAMPLES = (
     "quadrag list",
     "quadrag list rgb",
     "quadrag list --recipe rgb-table7-chatgpt-en",
-    "quadrag list crag --statistics --data-dir CRAG",
 )
 _WIDTH = 80
 _ALL = "all"  # recipes
@@ -33,8 +28,7 @@ _ALL = "all"  # recipes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
+    parser.add_argument(
         "--recipe",
         metavar="NAME|FILE",
         nargs="?",
@@ -42,24 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="settings of a published row and of its recipe; of all whose names begin so, as rgb, crud_rag-table3; "
         "without a name the recipes there are",
     )
-    shown.add_argument("--statistics", action="store_true", help="count what the benchmark's data hold")
-    parser.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        help="folder of the authors' files or of their repository, or `sample` (default: what is prepared)",
-    )
-    parser.add_argument("--json", action="store_true", help="with --recipe or --statistics: as one object for scripts")
+    parser.add_argument("--json", action="store_true", help="with --recipe: as one object for scripts")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
 
-    if arguments.statistics:
-        _count(arguments)
-        return
-    if arguments.data_dir:
-        raise QuadragError("--data-dir is for the counts of data; give --statistics too, or leave it out")
     if arguments.recipe == _ALL:
         own = f"{catalogue.benchmark_name(arguments.benchmark)}-" if arguments.benchmark else ""
         names = [name for name in catalogue.recipes() if name.startswith(own)]
@@ -75,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
             print_settings(recipes)
         return
     if arguments.json:
-        raise QuadragError("--json is for --recipe NAME and --statistics; give one of them too, or leave it out")
+        raise QuadragError("--json is for --recipe NAME; give it too, or leave --json out")
     if arguments.benchmark:
         _refuse_recipe(arguments.benchmark)
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
@@ -124,23 +107,6 @@ def _find_recipes(named: str, benchmark: str | None) -> list[str]:
     if benchmark and catalogue.benchmark_name(benchmark) != own:
         raise QuadragError(f"the recipe {named} is for {own}, not {benchmark}; leave {benchmark} out")
     return found
-
-
-def _count(arguments: argparse.Namespace) -> None:
-    """Print what the data of a benchmark hold, and on stderr where they are and what is not there."""
-    from quadrag.baselines.statistics.count import count
-    from quadrag.baselines.statistics.table import as_object, tabulate
-    from quadrag.baselines.tables.draw import print_grids
-
-    if not arguments.benchmark:
-        raise QuadragError("--statistics is of one benchmark; name it, as in `quadrag list rgb --statistics`")
-    counted = count(arguments.benchmark, arguments.data_dir)
-    if arguments.json:
-        write(json.dumps(as_object(counted), ensure_ascii=False))
-    else:
-        print_grids(tabulate(counted))
-    for line in counted.data.tell("counted"):
-        remark(line)
 
 
 def _describe(benchmark: str) -> Iterator[str]:

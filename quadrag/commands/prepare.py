@@ -28,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
-    from quadrag.data.prepare import prepare
-    from quadrag.data.prepared import find_source
+    from quadrag.data.prepare import find_source, prepare
     from quadrag.provenance import Provenance
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)

@@ -1,11 +1,10 @@
 """Push benchmarks, metrics or results to the Hub.
 
 Benchmarks become dataset repositories, metrics Spaces, and the results of runs
-a pull request on a model's repository. Without --yes nothing is written: what
-would change is listed. A push that stops, however it stops, is finished by the
-same command; what arrived is not sent again. Files that others put into a
-repository are kept, but where one of quadrag's own is to stand. The token is
-HF_TOKEN, or that of `hf auth login`.
+a pull request on a model's repository. Without --yes nothing is asked or sent:
+what would go there is listed. A push that stops is finished by the same
+command. Files that others put into a repository are kept, but where one of
+quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
 """
 
 import argparse
@@ -14,6 +13,7 @@ import sys
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
+from quadrag.progress import remark
 
 EXAMPLES = (
     "quadrag push ORG --data-dir sample",
@@ -72,35 +72,21 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _repositories(arguments: argparse.Namespace) -> None:
-    from quadrag.hub.push.describe import describe_plan, describe_pushed
-    from quadrag.hub.push.plan import plan_push
-    from quadrag.hub.push.send import push
+    from quadrag.hub.push import plan_push, push
 
-    def report(line: str) -> None:
-        write(line, file=sys.stderr)
-
-    plan = plan_push(
-        arguments.org,
-        arguments.benchmark,
-        arguments.metric,
-        arguments.data_dir,
-        arguments.accept_licence,
-        arguments.private,
-        report,
-        acting=arguments.yes,
-    )
-    write(*describe_plan(plan))
-    if not arguments.yes:
-        due = any(change.difference for change in plan.changes)
-        write("nothing was written; the same command with --yes does this" if due else "nothing to do")
+    org = arguments.org
+    repositories = plan_push(org, arguments.benchmark, arguments.metric, arguments.data_dir, arguments.accept_licence)
+    if arguments.yes:
+        for address in push(org, repositories, arguments.private, remark):
+            write(address)
         return
-    write("", *describe_pushed(push(plan, report)))
+    for each in repositories:
+        write(f"{each.kind} {org}/{each.name}", *(f"  {line}" for line in each.about))
+    write("nothing was sent; the same command with --yes does it")
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    from quadrag.hub.client import Hub
-    from quadrag.hub.results.plan import plan_results
-    from quadrag.hub.results.pull_request import compare_results, push_results
+    from quadrag.hub.results import plan_results, push_results
 
     if arguments.results and not arguments.run:
         raise QuadragError("--results needs the runs; give --run DIR")
@@ -109,12 +95,9 @@ def _results(arguments: argparse.Namespace) -> None:
     )
     for line in plan.left_out:
         write(f"left out: {line}", file=sys.stderr)
-    hub = Hub()
     if arguments.yes:
-        write(push_results(plan, hub).describe())
+        write(push_results(plan) or "the results stand there already; nothing to do")
         return
-    changes = compare_results(plan, hub).changes
-    for change in changes:
-        write(change.diff if change.changed else f"{change.path}: the same stands there already")
-    due = any(change.changed for change in changes)
-    write("nothing was sent; the same command with --yes opens the pull request" if due else "nothing to do")
+    for path, text in plan.files.items():
+        write(path, text)
+    write("nothing was sent; the same command with --yes opens the pull request")

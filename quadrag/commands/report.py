@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import compare_all, tabulate_all
+    from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.compared.several import refuse_same
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs.finished import read_runs

@@ -217,7 +217,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         tell(arguments, f"latency of an answer: {latency}")
     write(f"\n{out / 'report.html'}")
     print_next(campaign.runs[0][0], results)
-    return report_failures(results)
+    return report_failures(arguments, results)
 
 
 def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:

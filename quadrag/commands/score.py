@@ -65,9 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.compared.several import refuse_same
-    from quadrag.baselines.runs.files.makers import find_foreign
-    from quadrag.baselines.runs.files.sifted import sift_logs
+    from quadrag.baselines.report.compared.comparison import refuse_same
+    from quadrag.baselines.runs.files.logs import find_foreign
+    from quadrag.baselines.runs.files.score import sift_logs
 
     refuse_same(arguments.answers)
     files, foreign, broken = sift_logs(_list_files(arguments))
@@ -86,13 +86,13 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.certify.beside import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import head_benchmark, tabulate_all
+    from quadrag.baselines.report.compared.comparison import tabulate_several
     from quadrag.baselines.report.compared.merged import merge_runs
     from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.compared.several import tabulate_several
     from quadrag.baselines.report.facts import tell_verdicts
-    from quadrag.baselines.report.systems import gather_systems, tell_again
+    from quadrag.baselines.report.systems import gather_systems
     from quadrag.baselines.report.tasks import show_tasks
-    from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.runs.files.logs import find_maker
     from quadrag.baselines.runs.files.score import name_systems
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
@@ -106,7 +106,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         for benchmark in benchmarks:
             parts = [(name, part) for name, part in named if part.run.inputs.benchmark == benchmark]
             systems = gather_systems(parts)
-            tell(arguments, *tell_again(parts))
             if len(systems) > 1:
                 merged = [(name, merge_runs(results)) for name, results in systems]
                 shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
@@ -131,7 +130,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
             print_next(out, results)
         elif not arguments.json:
             write("Nothing was saved: --out DIR keeps it for `quadrag show`")
-        return report_failures(results)
+        return report_failures(arguments, results)
 
 
 def _list_files(arguments: argparse.Namespace) -> list[Path]:
@@ -141,7 +140,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
         QuadragError: a folder holds none, or ratings are given of several files.
     """
     from quadrag.baselines.runs.files.answers import read_place
-    from quadrag.baselines.runs.files.makers import list_logs
+    from quadrag.baselines.runs.files.logs import list_logs
     from quadrag.catalogue import benchmark_name
 
     named = {"config": arguments.config} if arguments.config else {}
@@ -193,15 +192,12 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.runs.files.makers import drop_copies
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.request import make_task
     from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.scoring.faults import shorten_list
     from quadrag.baselines.scoring.judging import asks_judge
-    from quadrag.baselines.tables.folded import fold_names
 
-    files, copies = drop_copies(files)
-    tell(arguments, *copies)
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     requests = request_all(arguments, files)
@@ -209,16 +205,16 @@ def _score_files(
     calls = replace(calls, profile=profile or calls.profile)
     tasks = {request.config: make_task(request) for request in requests}
     idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
-    unasked = idle if calls.all_judges and len(idle) < len(tasks) else []
+    unasked = idle if calls.judges and len(idle) < len(tasks) else []
     if unasked:
-        write(f"No metric of {fold_names(unasked, [*tasks])} asks a judge: scored without")
+        tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
     for named in filter(None, folders):
         refuse_full(named, calls.command)
     budget = open_budget(calls)
     for file, request, folder in zip(files, requests, folders, strict=True):
         with open_session(request, calls, budget) as session:
             if request.config in unasked:
-                session = replace(session, judges=(), cascades=())
+                session = replace(session, judges=())
             result = score_file(session if dead is None else replace(session, dead_judge=dead), request, file, folder)
         scored.append((file, result))
         dead = result.stopped if result.run.dead_judge else dead

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.report.compared.changes import write_changes
-    from quadrag.baselines.report.compared.several import refuse_same
+    from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.report.items.lines import Manner, write_items
     from quadrag.baselines.report.items.reader import RunReader, Which
     from quadrag.baselines.runs.finished import read_runs

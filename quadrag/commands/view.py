@@ -1,17 +1,13 @@
 """Open the page of a run, or of several beside each other, in the browser.
 
-While the run is at work the page shows how far it is and what it cost so far;
-the browser reads it again every few seconds. The command ends with the run, or
-with Ctrl-C. It needs no server: the page is a file, whose name is printed.
+It needs no server: the page is a file, whose name is printed.
 """
 
 import argparse
-import time
 import webbrowser
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 EXAMPLES = (
@@ -19,12 +15,11 @@ EXAMPLES = (
     "quadrag view runs/a runs/b",
     "quadrag view runs/a --no-browser",
 )
-EVERY = 2.0  # seconds between two pages of a run at work
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders, finished or one at work")
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of finished runs")
     parser.add_argument("--html", metavar="FILE", help="the page (default: RUN/report.html; of several compare.html)")
     parser.add_argument("--no-browser", action="store_true", help="print the page's name alone")
     options.labels(parser)
@@ -36,33 +31,11 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     folders = [Path(name) for name in arguments.runs]
     page = Path(arguments.html or (folders[0] / "report.html" if len(folders) == 1 else "compare.html"))
-    shown = len(folders) == 1 and _follow(arguments, folders[0], page)
     if not (len(folders) == 1 and _is_up_to_date(arguments, page, folders[0])):
         _write(arguments, page)
-    if not shown:
-        _open(arguments, page)
-
-
-def _follow(arguments: argparse.Namespace, folder: Path, page: Path) -> bool:
-    """Write the page of a run at work until it ends; return whether one was, so that its page is open already."""
-    from quadrag.baselines.page.page import write_live
-    from quadrag.baselines.runs.finished import run_folders
-    from quadrag.baselines.runs.live import read_live
-
-    last = None
-    try:
-        while live := read_live(folder):
-            write_live(page, folder, live, arguments.labels)
-            if last is None:
-                _open(arguments, page)
-            last = live
-            time.sleep(EVERY)
-    except KeyboardInterrupt:
-        pass
-    if last is not None and not all((part / "scores.json").exists() for part in run_folders(folder)):
-        write_live(page, folder, last, arguments.labels, ended=True)
-        raise QuadragError(f"{folder} is not finished; {page} shows how far it was")
-    return last is not None
+    write(page)
+    if not arguments.no_browser:
+        webbrowser.open(page.resolve().as_uri())
 
 
 def _is_up_to_date(arguments: argparse.Namespace, page: Path, folder: Path) -> bool:
@@ -81,7 +54,7 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
-    from quadrag.baselines.report.compared.several import refuse_same
+    from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.runs.finished import read_runs
 
     refuse_same(arguments.runs)
@@ -89,9 +62,3 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     ran = (result for _, results in runs for result in results)
     lay_beside(ran, read_certificates(arguments.certificate))
     write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels, arguments.ledger)
-
-
-def _open(arguments: argparse.Namespace, page: Path) -> None:
-    write(page)
-    if not arguments.no_browser:
-        webbrowser.open(page.resolve().as_uri())

@@ -6,7 +6,6 @@ what keeps it from being built, the benchmark's script says (`files_of`, `lackin
 `quadrag.data.prepare`'s work, looking for files `quadrag.data.files`'.
 """
 
-import contextlib
 import copy
 import hashlib
 import inspect
@@ -18,10 +17,13 @@ from typing import Any
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.prepared import find_prepared, list_files
+from quadrag.data.files import point_to
+from quadrag.data.prepare import find_prepared, splits_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source
-from quadrag.scratch import is_refused, process_folder
+from quadrag.scratch import process_folder
+
+__all__ = ["SAMPLE", "point_to"]
 
 SAMPLE = files.SAMPLE
 
@@ -62,8 +64,7 @@ def open_builder(
         check_split(builder, split)
     ready = find_prepared(benchmark, config, split) if data_dir is None and not options else None
     if ready is not None:
-        built, source = ready
-        builder = make_builder(benchmark, config, built)
+        builder.built, source = ready
         point_to(builder, None, split)
         return builder, replace(source, prepared=True)
     if data_dir is None:
@@ -72,52 +73,23 @@ def open_builder(
     folder = str(files.sample_dir(benchmark)) if data_dir == SAMPLE else data_dir
     found, lacking = files.locate_files(benchmark, builder.config, folder, split)
     if all(lacking.values()):
-        others = files.locate_files(benchmark, builder.config, folder)[1] if split else {}
-        there = next((f"; the split {name} is there" for name, missing in others.items() if not missing), "")
         what = ", ".join(files.list_once(lacking))
-        raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs{there}")
+        raise QuadragError(f"{folder} lacks {what}, which {benchmark} {config} needs")
     point_to(builder, Path(folder).expanduser(), split)
     return builder, files.SAMPLE_SOURCE if data_dir == SAMPLE else files.describe(
         benchmark, builder.config, data_dir, found
     )
 
 
-def make_builder(benchmark: str, config: str, built: Path | None = None, **options: Any) -> Any:
-    """Make a builder of a config.
+def make_builder(benchmark: str, config: str, **options: Any) -> Any:
+    """Make a builder of a config, whose `built` is the folder of a prepared config that it is to read, or None.
 
-    `datasets` locks the place of what it may build: where it may only be read, that is in a folder of this process.
-
-    Args:
-        benchmark: its name.
-        config: its config's name.
-        built: the folder of a prepared config that it is to read.
-        options: of the builder.
+    `datasets` locks the place of what a builder may build; the caches may be such that can only be read.
     """
     cls = catalogue.builder_class(benchmark)
-    named = {"config_name": config, "dataset_name": benchmark, **options, **({"hash": built.name} if built else {})}
-    try:
-        return cls(**named)
-    except OSError as error:
-        if not is_refused(error):
-            raise
-    root = process_folder()
-    if built is not None:
-        link = root.joinpath(*built.parts[-4:])  # benchmark, config, version, hash
-        link.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileExistsError):
-            link.symlink_to(built.absolute(), target_is_directory=True)
-    return cls(**named, cache_dir=str(root))
-
-
-def point_to(builder: Any, folder: Path | None, split: str | None = None) -> None:
-    """Tell a builder where its files are (None: it is prepared), and which split alone is wanted (None: all).
-
-    Given to its constructor, the folder would change the config's id, and with it the cache's folder. The config is
-    copied, because without options it is the very one that every builder of the class is given.
-    """
-    builder.config = copy.copy(builder.config)
-    builder.config.data_dir = None if folder is None else str(folder)
-    builder.config.only = split
+    builder = cls(config_name=config, dataset_name=benchmark, cache_dir=str(process_folder()), **options)
+    builder.built = None
+    return builder
 
 
 def splits(builder: Any) -> list[str]:
@@ -128,7 +100,7 @@ def splits(builder: Any) -> list[str]:
     """
     config = builder.config
     if config.data_dir is None:
-        there = builder.info.splits or config.splits
+        there = [*splits_of(builder.built)]
     else:
         _, lacking = files.locate_files(builder.dataset_name, config, config.data_dir)
         there = [split for split, missing in lacking.items() if not missing]
@@ -159,8 +131,9 @@ def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
             if split not in splits(builder):
                 there = ", ".join(splits(builder))
                 raise QuadragError(f"{builder.config.name} was prepared with {there} alone, not {split}")
-            for file in list_files(Path(builder.cache_dir), builder.dataset_name, split):
-                yield from _read_arrow(file)
+            for shards in (f"{split}.arrow", f"{split}-*-of-*.arrow"):
+                for file in sorted(builder.built.glob(f"{builder.dataset_name}-{shards}")):
+                    yield from _read_arrow(file)
         else:
             yield from (row for _, row in builder._generate_examples(**_arguments(builder, split)))
 
@@ -203,7 +176,7 @@ def fingerprint(builder: Any) -> str:
     """
     config, benchmark = builder.config, builder.dataset_name
     if config.data_dir is None:
-        return Path(builder.cache_dir).name
+        return str(builder.built.name)
     found, _ = files.locate_files(benchmark, config, config.data_dir)
     plain = files.digest({"script": catalogue.benchmarks()[benchmark], **found})
     # A file named by an option is among those found where it decides rows, and its place decides nothing.

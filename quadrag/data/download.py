@@ -15,10 +15,10 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from quadrag.errors import QuadragError
-from quadrag.scratch import scratch, sweep
+from quadrag.scratch import scratch
 
 _CHUNK = 1 << 20
-_TIMEOUT = (10, 60)  # seconds to connect, seconds between two chunks
+TIMEOUT = (10, 60)  # seconds to connect, seconds between two chunks
 # A larger file (CRAG has gigabytes) is summed once in a process, as long as its size and time stay.
 _LARGE = 1 << 26
 
@@ -94,7 +94,6 @@ def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
     """
     for file in files:
         target = folder / file.name
-        sweep(target)
         if target.is_file() and fault(target, file) is None:
             continue
         try:
@@ -121,7 +120,7 @@ def _transfer(url: str, target: Path) -> None:
     import requests
 
     try:
-        with requests.get(url, stream=True, timeout=_TIMEOUT) as response:
+        with requests.get(url, stream=True, timeout=TIMEOUT) as response:
             response.raise_for_status()
             with target.open("wb") as out:
                 for chunk in response.iter_content(_CHUNK):
@@ -129,8 +128,7 @@ def _transfer(url: str, target: Path) -> None:
     except requests.HTTPError as error:
         raise QuadragError(f"{url} answered {error.response.status_code}; run again later or use --data-dir") from None
     except requests.RequestException as error:
-        cause = f"{type(error).__name__} after {target.stat().st_size if target.exists() else 0} bytes"
         raise QuadragError(
-            f"cannot fetch {url} ({cause}); check the network, name a mirror in QUADRAG_MIRROR, or use --data-dir; "
-            "of the small sample, which needs no network, the folder is called sample"
+            f"cannot fetch {url} ({type(error).__name__}); check the network, name a mirror in QUADRAG_MIRROR, or use"
+            " --data-dir; `--data-dir sample` needs no network"
         ) from None

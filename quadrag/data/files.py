@@ -6,7 +6,7 @@ names that are known before says what a folder holds itself (`search`), and brin
 """
 
 import contextlib
-import difflib
+import copy
 import hashlib
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -70,10 +70,9 @@ def locate_files(
     """
     root = Path(data_dir).expanduser()
     if not str(data_dir) or not root.is_dir():
-        near = f"; did you mean {SAMPLE}?" if difflib.get_close_matches(str(data_dir).lower(), [SAMPLE]) else ""
         raise QuadragError(
-            f"no folder {str(data_dir)!r}; expected the files of {benchmark} or the root of its authors' repository"
-            f"{near}"
+            f"no folder {str(data_dir)!r}; expected the files of {benchmark}, its authors' repository, or the"
+            f" word {SAMPLE}"
         )
     builder = catalogue.builder_class(benchmark)
     wanted = [split or config.only] if split or config.only else list(config.splits)
@@ -113,17 +112,9 @@ def own_files(config: Any, split: str | None = None) -> dict[str, Path]:
 
 
 def list_unused(config: Any, found: Collection[str]) -> list[str]:
-    """List the files that a partial config would also take and that are not there, runs of them as one range."""
-    wanted = [name.split("/")[-1] for name in config.files]
+    """List the files that a partial config would also take and that are not there."""
     there = {name.split("/")[-1] for name in found}
-    runs: list[list[str]] = []
-    for before, name in zip([None, *wanted], wanted, strict=False):
-        if name not in there:
-            if runs and runs[-1][-1] == before:
-                runs[-1].append(name)
-            else:
-                runs.append([name])
-    return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return [name for each in config.files if (name := each.split("/")[-1]) not in there]
 
 
 def describe(benchmark: str, config: Any, place: str, found: Mapping[str, Path]) -> Source:
@@ -177,6 +168,17 @@ def _places(place: str, found: Mapping[str, Path]) -> list[str]:
         shown = common if below.startswith(os.pardir) else below
         phrases.append(f"{split}: {f'{len(paths)} files of ' if len(paths) > 1 else ''}{shown}")
     return phrases
+
+
+def point_to(builder: Any, folder: Path | None, split: str | None = None) -> None:
+    """Tell a builder where its files are (None: it is prepared), and which split alone is wanted (None: all).
+
+    Given to its constructor, the folder would change the config's id, and with it the cache's folder. The config is
+    copied, because without options it is the very one that every builder of the class is given.
+    """
+    builder.config = copy.copy(builder.config)
+    builder.config.data_dir = None if folder is None else str(folder)
+    builder.config.only = split
 
 
 def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:

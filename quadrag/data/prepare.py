@@ -8,21 +8,21 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import asdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data import files
-from quadrag.data.builders import SAMPLE, point_to
-from quadrag.data.prepared import INFO, RECORD, Record, read_record
 from quadrag.errors import QuadragError, one_line
-from quadrag.progress import remark
 from quadrag.provenance import Provenance, Source
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch, sweep
-from quadrag.sums import find_altered, sum_files
 
+RECORD = "quadrag.json"  # beside a prepared config: what it was built from
+_INFO = "dataset_info.json"  # what `datasets` says of it
 _MADE_UP = "The rows are the bundled sample of quadrag, which is made up."
 
 
@@ -68,7 +68,7 @@ def prepare(
         known = catalogue.config(benchmark, name)
         if data_dir is None:
             folder, source = str(files.fetch_files(benchmark, known)), files.describe_fetched(benchmark, known)
-        elif data_dir == SAMPLE:
+        elif data_dir == files.SAMPLE:
             folder, source = str(files.sample_dir(benchmark)), files.SAMPLE_SOURCE
         else:
             folder, source = data_dir, None
@@ -106,36 +106,84 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
     builder = cls(config_name=config, dataset_name=benchmark, hash=files.digest({"script": script, **found}))
     if source.provenance is Provenance.SAMPLE:
         builder.info.description = f"{_MADE_UP}\n{builder.info.description}"
-    point_to(builder, Path(place).expanduser())
+    files.point_to(builder, Path(place).expanduser())
     folder = Path(builder.cache_dir)
-    altered = _find_altered(folder) if (folder / RECORD).is_file() else None
-    if altered:
-        remark(f"{folder / altered} is not as it was built; {benchmark} {config} is built again")
-    if altered or not folder.is_dir():
+    if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with scratch(_aside()) as aside:
             aside.mkdir()
             whole = aside / "built"
             _generate(builder, whole)
             _spell_lists_as_literals(whole)
-            if altered:
-                folder.replace(aside / "altered")
             # Another process may have put the very same there meanwhile.
             if not folder.is_dir():
                 whole.replace(folder)
-    Record(files.digest({"script": script}), source, sum_files(folder, RECORD)).write(folder)
+    write_text(folder / RECORD, json.dumps({"script": files.digest({"script": script}), "source": asdict(source)}))
     os.utime(folder)
-    splits = parse_json((folder / INFO).read_bytes(), folder / INFO)["splits"]
-    return {name: split["num_examples"] for name, split in splits.items()}
+    return splits_of(folder)
 
 
-def _find_altered(folder: Path) -> str | None:
-    """Find a file of a prepared config that is not as it was built, were it the record of what it was built from."""
+def splits_of(folder: Path) -> dict[str, int]:
+    """Return the rows of each split of a prepared config.
+
+    Raises:
+        QuadragError: what `datasets` says of it is damaged.
+    """
     try:
-        sums = read_record(folder).sums
-    except QuadragError:
-        return RECORD
-    return find_altered(folder, sums, sums)
+        splits = parse_json((folder / _INFO).read_bytes(), folder / _INFO)["splits"]
+        return {name: split["num_examples"] for name, split in splits.items()}
+    except (OSError, QuadragError, AttributeError, KeyError, TypeError):
+        raise _damaged(folder / _INFO) from None
+
+
+def find_source(benchmark: str, config: str) -> Source | None:
+    """Say what the config's bare name loads: where the files of the newest build came from; None without one."""
+    found = _list_builds(benchmark, config)
+    return max(found, key=itemgetter(0, 1))[2] if found else None
+
+
+def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source] | None:
+    """Find what `prepare` built last for a config from real files, by this very script.
+
+    Args:
+        benchmark: its name.
+        config: its config's name.
+        split: a split it must hold, or None.
+
+    Returns:
+        The folder in the Hugging Face cache and where its files came from, or None. The bundled sample does not count:
+        a run that names no data means the benchmark.
+    """
+    script = files.digest({"script": catalogue.benchmarks()[benchmark]})
+    found = [
+        (moment, folder, source)
+        for moment, folder, source, made_by in _list_builds(benchmark, config)
+        if made_by == script
+        and source.provenance is not Provenance.SAMPLE
+        and (split is None or split in splits_of(folder))
+    ]
+    return max(found, key=itemgetter(0, 1))[1:] if found else None
+
+
+def _list_builds(benchmark: str, config: str) -> list[tuple[float, Path, Source, str]]:
+    """List what `prepare` built for a config: when, where, from which files, by which script."""
+    import datasets
+
+    version = str(catalogue.config(benchmark, config).version)
+    home = Path(datasets.config.HF_DATASETS_CACHE) / benchmark / config / version
+    found = []
+    for path in home.glob(f"*/{RECORD}"):
+        try:
+            made = parse_json(path.read_bytes(), path)
+            source = Source(**{**made["source"], "provenance": Provenance(made["source"]["provenance"])})
+            found.append((path.stat().st_mtime, path.parent, source, made["script"]))
+        except (OSError, QuadragError, KeyError, TypeError, ValueError):
+            raise _damaged(path) from None
+    return found
+
+
+def _damaged(path: Path) -> QuadragError:
+    return QuadragError(f"{path} is damaged; remove {path.parent} and run `quadrag prepare` again")
 
 
 def _generate(builder: Any, folder: Path) -> None:

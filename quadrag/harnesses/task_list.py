@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import Benchmark, known, load
-from quadrag.hub.export.card import read_card
+from quadrag.hub.card import read_card
 
 
 class ListedTask(NamedTuple):

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import make_builder
-from quadrag.errors import QuadragError, one_line, unknown_name
+from quadrag.errors import QuadragError, one_line
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
+from quadrag.reading import parse_yaml, read_text
 
 COUNTED = "counted"  # in the upstream file whose size or sum the builder pins
-_UNITS = ("percent", "ratio")
 
 
 class Rows(NamedTuple):
@@ -126,31 +126,27 @@ def read_record(benchmark: str, folder: Path) -> HubRecord:
         folder: where `NAME.yaml` lies.
 
     Raises:
-        QuadragError: there is no such benchmark or file, the file lacks something, or it names a config, split, column
-            or metric that is not there, or not all that the builder has.
+        QuadragError: there is no such benchmark or file, or the file does not tell of all that the builder has, and of
+            that alone.
     """
-    import yaml
-
-    catalogue.builder_class(benchmark)
+    configs = catalogue.configs(benchmark)
     path = folder / f"{benchmark}.yaml"
     try:
-        read = yaml.safe_load(path.read_text(encoding="utf-8"))
+        read = parse_yaml(read_text(path), path, "a record as hub_cards/rgb.yaml")
         return HubRecord(
             languages=list(read["languages"]),
-            sentences=_read_sentences(benchmark, read["sentences"]),
-            rows=_read_rows(benchmark, read["rows"]),
-            families=_read_families(benchmark, read["columns"]),
-            headlines=[_read_headline(benchmark, entry) for entry in read["headlines"]],
+            sentences={config: _find_sentence(config, read["sentences"]) for config in configs},
+            rows=_read_rows(configs, read["rows"]),
+            families=_read_families(benchmark, list(configs), read["columns"]),
+            headlines=[_read_headline(entry) for entry in read["headlines"]],
             retriever=str(read["retriever"]),
             other_retrievers=bool(read.get("other_retrievers", True)),
             not_hosted=NotHosted(**read["not_hosted"]) if "not_hosted" in read else None,
             large=LargeColumns(**read["large"]) if "large" in read else None,
         )
-    except QuadragError as error:
-        raise QuadragError(f"{path}: {error}") from None
-    except (OSError, yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
+    except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         what = f"{type(error).__name__}: {one_line(error)}"
-        raise QuadragError(f"{path} cannot be read ({what}); see hub_cards/rgb.yaml") from None
+        raise QuadragError(f"{path} cannot be used ({what}); see hub_cards/rgb.yaml") from None
 
 
 def features(benchmark: str, config: str) -> Mapping[str, Any]:
@@ -158,82 +154,50 @@ def features(benchmark: str, config: str) -> Mapping[str, Any]:
     return dict(make_builder(benchmark, config).info.features)
 
 
-def _read_sentences(benchmark: str, entries: Mapping[str, str]) -> dict[str, str]:
-    found = {}
-    for config in catalogue.configs(benchmark):
-        fitting = next((str(text) for pattern, text in entries.items() if fnmatchcase(config, pattern)), None)
-        if fitting is None:
-            raise QuadragError(f"no sentence says what {config} asks")
-        found[config] = fitting
-    return found
+def _find_sentence(config: str, entries: Mapping[str, str]) -> str:
+    for pattern, text in entries.items():
+        if fnmatchcase(config, pattern):
+            return text
+    raise ValueError(f"no sentence says what {config} asks")
 
 
-def _read_rows(benchmark: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Rows]]:
-    known = catalogue.configs(benchmark)
-    known_rows: dict[tuple[str, str], Rows] = {}
+def _read_rows(configs: Mapping[str, Any], entries: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Rows]]:
+    found: dict[tuple[str, str], Rows] = {}
     for entry in entries:
         number = entry.get("rows", entry.get("about"))
         rows = Rows(None if number is None else int(number), "about" in entry, entry["source"])
-        for config in entry["configs"]:
-            _check_known(f"config of {benchmark}", [config], known)
-            for split in entry.get("splits", known[config].splits):
-                _check_known(f"split of {config}", [split], known[config].splits)
-                if (config, split) in known_rows:
-                    raise QuadragError(f"rows of {config} {split} are told twice; expected once")
-                known_rows[config, split] = rows
-    for config, one in known.items():
-        if lacking := [split for split in one.splits if (config, split) not in known_rows]:
-            raise QuadragError(f"rows of {config} {', '.join(lacking)} are not told; expected a number, or why not")
-    return {config: {split: known_rows[config, split] for split in one.splits} for config, one in known.items()}
+        found |= {
+            (config, split): rows
+            for config in entry["configs"]
+            for split in entry.get("splits", configs[config].splits)
+        }
+    wanted = [(name, split) for name, config in configs.items() for split in config.splits]
+    if unlike := found.keys() ^ set(wanted):
+        raise ValueError(f"rows of {sorted(unlike)}: expected those of each config and split, and no others")
+    return {name: {split: found[name, split] for split in config.splits} for name, config in configs.items()}
 
 
-def _read_families(benchmark: str, entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Family]:
-    known = catalogue.configs(benchmark)
+def _read_families(benchmark: str, configs: list[str], entries: Mapping[str, Any]) -> dict[str, Family]:
     families: dict[str, Family] = {}
     for name, entry in entries.items():
-        like = entry.get("like")
-        _check_known(f"columns that {name} is like", [like] if like else [], families)
-        before = families[like] if like else None
+        like = families[entry["like"]] if "like" in entry else None
         family = families[name] = Family(
-            entry.get("configs") or list(known),
+            entry.get("configs") or configs,
             (entry["example"]["config"], entry["example"]["split"]),
-            {**(before.holds if before else {}), **entry["holds"]},
-            [*(before.nullable if before else []), *entry.get("nullable", [])],
-            like,
+            {**(like.holds if like else {}), **entry["holds"]},
+            [*(like.nullable if like else []), *entry.get("nullable", [])],
+            entry.get("like"),
         )
-        _check_known(f"config of {benchmark}", family.configs, known)
         for config in family.configs:
-            _check_columns(config, list(features(benchmark, config)), family)
+            columns = list(features(benchmark, config))
+            if list(family.holds) != columns or not {*family.nullable} <= {*columns}:
+                raise ValueError(f"columns of {config} in {name} are {list(family.holds)}; expected {columns}")
     named = [config for family in families.values() for config in family.configs]
-    for config in known:
-        if named.count(config) != 1:
-            raise QuadragError(f"{config} stands under {named.count(config)} tables of columns; expected one")
+    if sorted(named) != sorted(configs):
+        raise ValueError(f"columns of {sorted(named)}; expected each config once: {sorted(configs)}")
     return families
 
 
-def _check_columns(config: str, columns: list[str], family: Family) -> None:
-    """Hold the columns that are described against those that a config has."""
-    if lacking := [column for column in columns if column not in family.holds]:
-        raise QuadragError(f"{config} has the columns {', '.join(lacking)}, which nothing describes")
-    if unknown := [column for column in [*family.holds, *family.nullable] if column not in columns]:
-        raise QuadragError(f"{config} has no column {', '.join(unknown)}; it has {', '.join(columns)}")
-    if list(family.holds) != columns:
-        raise QuadragError(f"columns of {config} are described in another order; expected {', '.join(columns)}")
-
-
-def _read_headline(benchmark: str, entry: Mapping[str, Any]) -> Headline:
-    headline = Headline(entry["configs"], entry["splits"], entry["metric"], entry["key"], entry["unit"] == _UNITS[0])
-    matching = [config for name, config in catalogue.configs(benchmark).items() if fnmatchcase(name, headline.configs)]
-    if not matching:
-        raise QuadragError(f"no config of {benchmark} matches the headline {headline.configs!r}")
-    splits = [split for config in matching for split in config.splits]
-    _check_known(f"split of {headline.configs}", headline.splits, splits)
-    metric_record(headline.metric).key(headline.key)
-    _check_known("unit", [entry["unit"]], _UNITS)
-    return headline
-
-
-def _check_known(kind: str, names: Sequence[str], known: Any) -> None:
-    for name in names:
-        if name not in known:
-            raise unknown_name(kind, name, dict.fromkeys(known))
+def _read_headline(entry: Mapping[str, Any]) -> Headline:
+    metric_record(entry["metric"]).key(entry["key"])  # known
+    return Headline(entry["configs"], entry["splits"], entry["metric"], entry["key"], entry["unit"] == "percent")

@@ -1,9 +1,8 @@
 """`quadrag kg build`: the upstream files of CRAG's mock knowledge graph turned into one SQLite file.
 
 Files are read one after another and row by row into a file beside the target, which is renamed when it is whole. A
-domain or file that is not there is named and left out. What is in a pickle comes from a limited process of its own
-(`quadrag.kg.pickled`), whose memory is the largest part of the whole: some ten times the size of the largest pickle.
-The same files give the same bytes.
+domain or file that is not there is named and left out. Memory is mostly that of the largest pickle's content. The same
+files give the same bytes.
 """
 
 import os
@@ -18,7 +17,6 @@ from quadrag import __version__
 from quadrag.errors import QuadragError
 from quadrag.kg import sources
 from quadrag.kg.graph import PARTS
-from quadrag.kg.seal import seal
 from quadrag.kg.store import APPLICATION, VERSION, dump
 from quadrag.paths import cache_setting
 from quadrag.scratch import scratch
@@ -75,7 +73,6 @@ def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] 
     try:
         with scratch(target) as aside:
             rows = _write(root, sizes, aside, progress or (lambda step: None))
-            seal(aside)
             with aside.open("rb+") as stream:
                 os.fsync(stream.fileno())
             aside.replace(target)

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.kg import sources
-from quadrag.kg.pickled import child
+from quadrag.kg import pickled_files, sources
 from quadrag.kg.store import Part, Store, Tick, fill, index_in_order, key, unkey
 
 
@@ -25,7 +24,8 @@ def _companies(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
 
 
 def _load_figures(table: str, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
-    fill(db, table, ((ticker, None, value) for path in paths for ticker, value in child.read_stored(path)), tick)
+    rows = ((ticker, None, value) for path in paths for ticker, value in pickled_files.read_stored(path))
+    fill(db, table, rows, tick)
 
 
 PARTS = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.kg.pickled import child
+from quadrag.kg import pickled_files
 from quadrag.kg.store import Part, Store, Tick, dump, fill, index_names, key, unkey
 
 _AWARD_YEARS = range(1957, 2020)
@@ -26,7 +26,7 @@ _PLACES_SHIFTED = {"rank_last_week": 6, "weeks_in_chart": 5, "top_position": 4}
 
 def _dicts(paths: list[Path]) -> Iterator[tuple[str, None, str]]:
     for path in paths:
-        yield from ((name, None, value) for name, value in child.read_items(path) if type(name) is str)
+        yield from ((name, None, value) for name, value in pickled_files.read_items(path) if type(name) is str)
 
 
 def _load_names(table: str, searched: bool, db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
@@ -56,7 +56,7 @@ def _charts(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
 def _grammys(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
     db.execute("CREATE TABLE grammy (n INTEGER PRIMARY KEY, year INTEGER, category, nominee, artist, workers)")
     for path in paths:
-        table = child.read_table(path)
+        table = pickled_files.read_table(path)
         if lacking := [name for name in _AWARD_COLUMNS if name not in table.columns]:
             raise QuadragError(f"{path}: no column {', '.join(lacking)}; expected upstream's frame of Grammy awards")
         places = [table.columns.index(name) for name in _AWARD_COLUMNS]

@@ -1,6 +1,6 @@
 """The upstream files that are no pickles, read piece by piece: JSON objects, bz2 JSON Lines, CSV, and their digests.
 
-Nothing is held whole: memory is that of the largest entity and a buffer. Pickles are `quadrag.kg.pickled.child`'s.
+Nothing is held whole: memory is that of the largest entity and a buffer. Pickles are `quadrag.kg.pickled_files`'.
 """
 
 import bz2

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.kg.pickled import child
+from quadrag.kg import pickled_files
 from quadrag.kg.store import Part, Store, Tick, dump, key
 
 _BATCH = 100_000  # rows
@@ -30,7 +30,7 @@ Table = dict[str, dict[str, Any]]
 def _soccer(db: sqlite3.Connection, paths: list[Path], tick: Tick) -> None:
     db.execute("CREATE TABLE soccer (n INTEGER PRIMARY KEY, label, team, date, value TEXT)")
     for path in paths:
-        table = child.read_table(path)
+        table = pickled_files.read_table(path)
         if len(table.index_names) != len(_LEVELS) or "date" not in table.columns:
             raise QuadragError(f"{path}: the index is {table.index_names}; expected {_LEVELS} and a column date")
         # Files whose levels have no names have them in this order.

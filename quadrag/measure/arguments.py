@@ -19,7 +19,7 @@ from quadrag.printing import clean
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _NO_MARKS = str.maketrans("", "", MARKS)
-_SWITCHES = ("fresh", "reuse_unnamed", "unscored", "verbose", "wrong")
+_SWITCHES = ("fresh", "unscored", "verbose", "wrong")
 _ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
 _VALUE = rf"json|sample|NAME|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
 _OPTION = re.compile(rf"`quadrag [^`]*`|--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")

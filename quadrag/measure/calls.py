@@ -14,7 +14,7 @@ _FORMATS = ("text", "json", "schema")
 # What is called so, and the field of the record that holds it.
 _REQUEST = {name: name for name in ("judge_format", "judge_max_tokens", "bertscore", "ledger", "max_failed")}
 _CALLING = {name: name for name in ("timeout", "max_reply_bytes", "allow_redirect")}
-_KEPT = {"reuse_unnamed": "unnamed", "fresh": "fresh", "retry": "retry"}
+_KEPT = {"fresh": "fresh", "retry": "retry"}
 _ALIAS = ("judge_service", "judge_served_as")
 CALLS = (*_REQUEST, *_CALLING, *_KEPT, *_ALIAS)
 _ADDRESS = "http://127.0.0.1:8081/v1#MODEL"
@@ -25,7 +25,6 @@ def take_calls(
     judge: str | Sequence[str] | None,
     concurrency: int,
     options: dict[str, Any],
-    judge_large: str | None = None,
     certificates: Sequence[Certificate] = (),
 ) -> CallRequest:
     """Take what is of the judges out of the options, and make the request of it.
@@ -48,8 +47,6 @@ def take_calls(
     aliases = zip_longest(*(given.get(name, ()) for name in _ALIAS))
     return CallRequest(
         judges=judges,
-        judge_large=judge_large,
-        cascades=[one.cascade for one in certificates if one.cascade],
         certificates=[one.row for one in certificates],
         calling=Calling(concurrency=concurrency, **fields(_CALLING)),
         kept=Kept(**fields(_KEPT)),

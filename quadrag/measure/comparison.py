@@ -8,20 +8,26 @@ from pathlib import Path
 from typing import Any, TypeAlias, overload
 
 from quadrag.baselines.certify.beside import lay_beside
-from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import compare_runs, compare_two
-from quadrag.baselines.report.compared.glance.lined import find_sides
-from quadrag.baselines.report.compared.names import PAGE, PLAIN, Place, lift_place, name_columns, tell_under
-from quadrag.baselines.report.compared.paired.counts import Changes, count_changes
-from quadrag.baselines.report.compared.paired.overall import pool_splits
-from quadrag.baselines.report.compared.paired.pairs import compare_each, pick_places
-from quadrag.baselines.report.compared.paired.shared import is_same
-from quadrag.baselines.report.compared.said.verdict import find_verdict
-from quadrag.baselines.report.compared.said.words import say_missing
-from quadrag.baselines.report.compared.several import refuse_apart, refuse_same, tabulate_several
+from quadrag.baselines.report.compared.comparison import (
+    compare_two,
+    find_sides,
+    refuse_apart,
+    refuse_same,
+    tabulate_several,
+)
+from quadrag.baselines.report.compared.names import Place, lift_place, name_columns, tell_under
+from quadrag.baselines.report.compared.pairs import (
+    Changes,
+    compare_each,
+    count_changes,
+    is_same,
+    pick_places,
+    pool_splits,
+)
+from quadrag.baselines.report.compared.said import find_verdict, say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.tables.cells import FEW, NOTHING, join_bounds, write_number
@@ -78,16 +84,16 @@ class Sides(ABC):
     @entrance
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines, a line each."""
-        return clean("\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(PLAIN)))
+        return clean("\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(html=False)))
 
     @entrance
     def _repr_html_(self) -> str:
         """Show a notebook the same as a table."""
-        return "".join(map(table_html, self._tabulate(PAGE)))
+        return "".join(map(table_html, self._tabulate(html=True)))
 
     @abstractmethod
-    def _tabulate(self, room: int) -> list[Grid]:
-        """Make the tables that are printed, with as many columns for labels and names; and for a cell of a notebook."""
+    def _tabulate(self, html: bool) -> list[Grid]:
+        """Make the tables that are printed, or those for a cell of a notebook."""
 
     @property
     def _names(self) -> list[str]:
@@ -212,7 +218,7 @@ class Comparison(Sides, Mapping[str, Difference]):
             manner = Manner(limit, None if verbose else GLANCE, verbose, spell=say)
             write(fit("\n".join(write_changes(runs, which, manner))))
             return
-        grid = lift_place(compare_runs(self._runs, self.profile, verbose))
+        grid = lift_place(compare_two(self._runs, self.profile, verbose, counted=not verbose))
         print_grids([self._mark(grid)], verbose=verbose)
 
     @entrance
@@ -290,14 +296,11 @@ class Comparison(Sides, Mapping[str, Difference]):
         """Return a score of both, None where one has it not."""
         return [next((one.scores[name] for name, at in one.places.items() if at == place), None) for one in self.runs]
 
-    def _tabulate(self, room: int) -> list[Grid]:
-        ran = (self.before.result, self.after.result)
-        two = compare_two(self._runs, self.profile, room=room)
+    def _tabulate(self, html: bool) -> list[Grid]:
+        two = compare_two(self._runs, self.profile)
         raised = any(line.cells[-1].sub.startswith("Holm") for line in two.lines)
         names = {"difference": "95% interval", "verdict": "p (Holm)" if raised else "p"}
-        grid = lift_place(spread_subs(two, names))
-        warned = [line for line in note_judges(ran, self.profile) if isinstance(line, Alarm)]
-        return [self._mark(replace(grid, notes=[*warned, *grid.notes]))]
+        return [self._mark(lift_place(spread_subs(two, names)))]
 
 
 class Comparisons(Sides):
@@ -366,10 +369,10 @@ class Comparisons(Sides):
         """Return the names of scores by their places."""
         return {place: name for one in reversed(self.runs) for name, place in one.places.items()}
 
-    def _tabulate(self, room: int) -> list[Grid]:
+    def _tabulate(self, html: bool) -> list[Grid]:
         first, *others = tabulate_several(self._runs, self.profile, every=False)
         first = replace(first, notes=[note for note in first.notes if note not in tell_under(first)])
-        first = _show_intervals(first) if room == PAGE else first
+        first = _show_intervals(first) if html else first
         return [self._mark(first), *map(self._speak, others)]
 
 

@@ -13,7 +13,7 @@ from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.paired.pairs import place_of
+from quadrag.baselines.report.compared.pairs import place_of
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.items.lines import Manner, write_items
 from quadrag.baselines.report.items.reader import RunReader, Which
@@ -30,7 +30,6 @@ from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import number_of
 from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run
-from quadrag.baselines.tables.paper import load_tables
 from quadrag.baselines.tables.run_notes import note_sample
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
@@ -265,11 +264,10 @@ class Evaluation(Mapping[str, Score]):
         grid = headline_grid(self.result, self.profile)
         rows = pick_headlines(self.result.scores, self.profile)
         pooled = pool_lines(self.result, rows, self.profile)
-        tables = load_tables(self.result.run.inputs.benchmark)
         notes = [
             f"{name_units(rows)}.",
             *grid.notes,
-            *note_not_run(tables, self._rows),
+            *note_not_run(self._rows),
             *note_judges([self.result], self.profile),
             *note_directions((row["metric"], row["key"]) for row in rows),
             *map(Alarm, note_sample([self.result])),

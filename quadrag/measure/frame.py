@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.paired.pairs import pick_places
+from quadrag.baselines.report.compared.pairs import pick_places
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.scoring.faults import FAILED
 from quadrag.baselines.scoring.validity import read_items, spell_reason

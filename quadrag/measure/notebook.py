@@ -6,7 +6,7 @@ from urllib.parse import quote
 from quadrag.baselines.charts.bar import draw_bars
 from quadrag.baselines.page.code import mark_code
 from quadrag.baselines.tables.draw import align_cells
-from quadrag.baselines.tables.grid import Alarm, Detail, Doubt, Grid, Verdict
+from quadrag.baselines.tables.grid import Alarm, Detail, Grid, Verdict
 from quadrag.printing import clean
 
 _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
@@ -37,7 +37,7 @@ def table_html(grid: Grid, file: str = "") -> str:
     alarms = [f"! {mark_code(note)}" for note in grid.notes if isinstance(note, Alarm)]
     above = f"<p>{'<br>'.join(alarms)}</p>" * bool(alarms)
     below = [
-        f"{'!' if isinstance(note, Doubt) else '-'} {_link(mark_code(note), html.escape(file))}"
+        f"- {_link(mark_code(note), html.escape(file))}"
         for note in grid.notes
         if not isinstance(note, Alarm | Detail | Verdict)
     ]

@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.said.verdict import find_verdict, write_pair
+from quadrag.baselines.report.compared.said import find_verdict, write_pair
 from quadrag.baselines.tables.cells import ALIKE, RATE, format_value, join_bounds, write_bounds
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import is_whole

@@ -38,7 +38,6 @@ def evaluate(
     split: str | None = None,
     data_dir: str | None = None,
     judge: str | Sequence[str] | None = None,
-    judge_large: str | None = None,
     certificate: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,
     name: str | None = None,
@@ -61,7 +60,6 @@ def evaluate(
         split: one split; all that are measured by default when None.
         data_dir: the folder of the upstream files, or ``sample``; what `quadrag prepare` built when None.
         judge: what judges, as ``http://127.0.0.1:8081/v1#MODEL``; several for benchmarks that take several.
-        judge_large: what judges where `judge` is unsure or known to err, as a certificate of both says.
         certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         limit: the first questions of every split alone.
         name: what to call the system; the function's own name when None, or ``lambda``.
@@ -78,7 +76,7 @@ def evaluate(
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
             ``judge_format``, ``judge_max_tokens``, ``judge_service``, ``judge_served_as``, ``timeout``,
             ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``
-            (of the system too), ``retry`` and ``reuse_unnamed``; ``bertscore``, and ``max_failed``. Of a finished run
+            (of the system too) and ``retry``; ``bertscore``, and ``max_failed``. Of a finished run
             ``retry="unreadable"`` asks the judge alone again, and ``retry="failed"`` the system about the questions
             alone on which it failed.
 
@@ -94,7 +92,7 @@ def evaluate(
     check_names(benchmark=benchmark, config=config, split=split, **({} if name is None else {"name": name}))
     check_profile(profile)
     shown_in = choose_labels(labels)
-    taken = take_calls(judge, concurrency, options, judge_large, certificates)
+    taken = take_calls(judge, concurrency, options, certificates)
     calls = replace(taken, profile=profile)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_count("batch_size", batch_size, may_lack=True)

@@ -1,4 +1,4 @@
-"""Where work is done: one function over many parts, here, in processes, on Ray, or among the ranks of torchrun.
+"""Where work is done: one function over many parts, here, in processes, or on Ray.
 
 Who has work to do says nothing of the place: `each` takes the one that the command named by ``--on``. Results come in
 the order of the parts wherever they were made, so that what is written of them is the same to the byte.
@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from quadrag.errors import QuadragError
+from quadrag.gone import instead
 from quadrag.parallel.place import Here, Made, Part, Place
 
 __all__ = ["Place", "Travels", "each", "use", "workers"]
@@ -61,16 +62,12 @@ def workers() -> int:
 
 
 @contextmanager
-def use(on: str | None) -> Iterator[bool]:
+def use(on: str | None) -> Iterator[None]:
     """Do all work in a place while the block runs.
 
     Args:
-        on: a number of processes, ``ray`` (the cluster of ``RAY_ADDRESS``, else one started here), ``ray://HOST:PORT``,
-            or ``torchrun``; None is here.
-
-    Yields:
-        Whether this process leads: among several ranks the first one runs the command, the others have worked for it
-        when the block begins.
+        on: a number of processes, ``ray`` (the cluster of ``RAY_ADDRESS``, else one started here) or
+            ``ray://HOST:PORT``; None is here.
 
     Raises:
         QuadragError: there is no such place, or it cannot be reached.
@@ -78,7 +75,7 @@ def use(on: str | None) -> Iterator[bool]:
     place = _open(on)
     token = _place.set(place)
     try:
-        yield getattr(place, "leads", True)
+        yield
     finally:
         _place.reset(token)
         place.close()
@@ -95,8 +92,4 @@ def _open(on: str | None) -> Place:
         from quadrag.parallel.cluster import Cluster
 
         return Cluster(None if on == "ray" else on)
-    if on == "torchrun":
-        from quadrag.parallel.ranks import Ranks
-
-        return Ranks()
-    raise QuadragError(f"--on {on!r} is no place; expected a number of processes, ray, ray://HOST:PORT or torchrun")
+    raise QuadragError(f"--on {on!r} is no place; {instead(f'--on {on}') or 'expected processes, ray or ray://HOST'}")

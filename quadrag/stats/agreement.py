@@ -19,39 +19,23 @@ _BLOCK = 250  # draws that are made at once
 
 
 class Agreement(NamedTuple):
-    """Agreement of labels and verdicts; kappa and AC1 are None where one class is all there is.
+    """Agreement of labels and verdicts; kappa and AC1 are None where one class is all there is."""
 
-    Attributes:
-        n: items.
-        accuracy: the share of items whose verdict is the label.
-        kappa: Cohen's, 1 at best; 0 is what chance gives by how often each side says a class.
-        ac1: Gwet's first coefficient, which holds where one class is rare.
-    """
-
-    n: int
-    accuracy: float
-    kappa: float | None
-    ac1: float | None
+    n: int  # items
+    accuracy: float  # the share of items whose verdict is the label
+    kappa: float | None  # Cohen's, 1 at best; 0 is what chance gives by how often each side says a class
+    ac1: float | None  # Gwet's first coefficient, which holds where one class is rare
 
 
 class ClassFigures(NamedTuple):
-    """One class against all others; None where nothing can be divided by.
+    """One class against all others; None where nothing can be divided by."""
 
-    Attributes:
-        labels: items that people put into the class.
-        verdicts: items that the judge did.
-        accuracy: the share of all items that both put on the same side.
-        precision: of the judge's, the share that is people's too.
-        recall: of people's, the share that the judge found.
-        f1: the harmonic mean of the two.
-    """
-
-    labels: int
-    verdicts: int
-    accuracy: float
-    precision: float | None
-    recall: float | None
-    f1: float | None
+    labels: int  # items that people put into the class
+    verdicts: int  # items that the judge did
+    accuracy: float  # the share of all items that both put on the same side
+    precision: float | None  # of the judge's, the share that is people's too
+    recall: float | None  # of people's, the share that the judge found
+    f1: float | None  # the harmonic mean of the two
 
 
 def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
@@ -86,14 +70,10 @@ def agreement_intervals(
 ) -> tuple[Interval | None, Interval | None, Interval | None]:
     """Return the percentile intervals of accuracy, kappa and AC1, with whole groups drawn with replacement.
 
-    Args:
-        labels: of n items.
-        verdicts: of the same.
-        groups: of the same; items of one group are drawn together.
-        classes: all that labels and verdicts may be.
-        level: in (0, 1).
-        draws: how many; as many as are quick, within `DRAWS`, when None.
-        seed: of the draws.
+    `verdicts`: of the same.
+    `groups`: of the same; items of one group are drawn together.
+    `level`: in (0, 1).
+    `draws`: how many; as many as are quick, within `DRAWS`, when None.
     """
     numbers = {group: place for place, group in enumerate(dict.fromkeys(groups))}
     at = {one: place for place, one in enumerate(classes)}
@@ -122,7 +102,6 @@ def class_figures(table: NDArray[Any]) -> list[ClassFigures]:
 
 
 def _draw(counts: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
-    """Return the sum of n rows drawn with replacement, draws times; n is the number of rows."""
     n = len(counts)
     rng = np.random.RandomState(seed)  # whose stream is frozen for good
     found = np.empty((draws, counts.shape[1]))
@@ -142,7 +121,6 @@ def _percentiles(values: NDArray[np.float64], level: float) -> Interval | None:
 
 
 def _figures(tables: NDArray[np.float64]) -> tuple[Any, Any, Any]:
-    """Return accuracy, kappa and AC1 of one table of counts, or of many along the first axis."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         accuracy = np.trace(shares, axis1=-2, axis2=-1)

@@ -40,11 +40,9 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
 def logit_interval(share: float, error: float, df: float, level: float = LEVEL) -> Interval:
     """Return the interval of a share on the scale of its logit, with Student's t (Korn & Graubard 1998).
 
-    Args:
-        share: in (0, 1).
-        error: its standard error, above 0.
-        df: degrees of freedom: clusters less groups.
-        level: in (0, 1).
+    `share`: in (0, 1).
+    `error`: its standard error, above 0.
+    `level`: in (0, 1).
     """
     half = student_quantile(level, df) * error / (share * (1 - share))
     middle = math.log(share / (1 - share))
@@ -92,11 +90,8 @@ def ends_interval(groups: Sequence[Group], low: float, high: float, level: float
     The mean is the share of those at the upper end in another unit, as truthfulness is 2 accuracy - 1 where no answer
     is missing; so is its interval.
 
-    Args:
-        groups: each with a value at least.
-        low: the least value.
-        high: the greatest.
-        level: in (0, 1).
+    `groups`: each with a value at least.
+    `level`: in (0, 1).
     """
     scaled = [
         group._replace(sums=np.stack([(group.sums[0] - low * group.sums[1]) / (high - low), group.sums[1]]))
@@ -114,12 +109,8 @@ def alike_interval(
     A draw would say nothing, since all draws are alike. At the level, no more than some share of all units is another
     one than those seen (Wilson's interval of a share of all); these are taken to be at either end of the range.
 
-    Args:
-        groups: each with a value at least.
-        value: the mean.
-        low: the least value that there can be.
-        high: the greatest.
-        level: in (0, 1).
+    `groups`: each with a value at least.
+    `level`: in (0, 1).
     """
     bounds, method = share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups], level)
     return _rounded(bounds.low * value + (1 - bounds.low) * end for end in (low, high)), method
@@ -131,11 +122,8 @@ def graded_interval(group: Group, low: float, high: float, level: float = LEVEL)
     As truthfulness is the share of right answers less that of wrong ones, it is a difference of two shares of the same
     items. A grade that was not seen may still be there, so few values tell little, also where none is at one end.
 
-    Args:
-        group: with a value at least.
-        low: the least value that there can be.
-        high: the greatest.
-        level: in (0, 1).
+    `group`: with a value at least.
+    `level`: in (0, 1).
 
     Returns:
         None where a unit has several values, or one that is neither an end nor the middle.
@@ -150,11 +138,9 @@ def graded_interval(group: Group, low: float, high: float, level: float = LEVEL)
 def share_difference(first_only: int, second_only: int, n: int, level: float = LEVEL) -> Interval:
     """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
 
-    Args:
-        first_only: on how many items the first alone is right, at least 0.
-        second_only: on how many the second alone is; items on which both are right, or both wrong, do not count.
-        n: of how many items, at least the sum of the two.
-        level: in (0, 1).
+    `first_only`: on how many items the first alone is right, at least 0.
+    `n`: of how many items, at least the sum of the two.
+    `level`: in (0, 1).
 
     Raises:
         ValueError: the items are fewer than those that differ, or none.
@@ -181,13 +167,10 @@ def bca(
 ) -> Interval | None:
     """Return the bias-corrected and accelerated interval (Efron 1987), None where no resampled value is finite.
 
-    Args:
-        resampled: values of the statistic, of any number.
-        estimate: its value over what was measured.
-        influence: of each unit on it; only proportions count, as the acceleration is their skewness by six.
-        level: in (0, 1).
-        stretch: by which the normal quantile grows, since resamples of few units vary too little (Hesterberg 2015,
-            expanded percentiles).
+    `influence`: of each unit on it; only proportions count, as the acceleration is their skewness by six.
+    `level`: in (0, 1).
+    `stretch`: by which the normal quantile grows, since resamples of few units vary too little (Hesterberg 2015,
+    expanded percentiles).
     """
     resampled = resampled[np.isfinite(resampled)]
     squares = float((influence**2).sum())

@@ -14,19 +14,13 @@ NOT_APPLICABLE = "not_applicable"
 
 
 class Item(NamedTuple):
-    """One value of a question, or the reason why there is none.
+    """One value of a question, or the reason why there is none."""
 
-    Attributes:
-        question: what was asked; several samples of it are several items.
-        value: None where there is none.
-        reason: why, for None.
-        unit: what the question shares with others, so that they are not independent, as a conversation or a document;
-            None where it stands alone.
-    """
-
-    question: Hashable
-    value: float | None
-    reason: str | None = None
+    question: Hashable  # what was asked; several samples of it are several items
+    value: float | None  # None where there is none
+    reason: str | None = None  # why, for None
+    # what the question shares with others, so that they are not independent, as a conversation or a document; None
+    # where it stands alone
     unit: Hashable = None
 
     @property
@@ -43,17 +37,11 @@ class Interval(NamedTuple):
 
 
 class Group(NamedTuple):
-    """The values of a group of items by unit.
+    """The values of a group of items by unit."""
 
-    Attributes:
-        weight: of the group's mean, at least 0; only its share among the groups counts.
-        sums: sum and number of the values of each of n units, 2 x n.
-        shares: whether every value is at an end of its range, as 0 or 1, so that their mean is a share in that unit.
-    """
-
-    weight: float
-    sums: NDArray[np.float64]
-    shares: bool
+    weight: float  # of the group's mean, at least 0; only its share among the groups counts
+    sums: NDArray[np.float64]  # sum and number of the values of each of n units, 2 x n
+    shares: bool  # whether every value is at an end of its range, as 0 or 1, so that their mean is a share in that unit
 
     @property
     def mean(self) -> float:

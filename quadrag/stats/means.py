@@ -38,13 +38,10 @@ def macro(
 ) -> list[Mean]:
     """Means over groups of items, weighted or not, with intervals by groups.
 
-    Args:
-        groups: of each group its columns: of the same metrics in every group all items, in the same order of units.
-        weights: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
-        profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
-        worst: that value.
-        ends: the least and the greatest value of an item.
-        draws: for the intervals; every group is drawn from by itself.
+    `groups`: of each group its columns: of the same metrics in every group all items, in the same order of units.
+    `weights`: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
+    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
+    `draws`: for the intervals; every group is drawn from by itself.
 
     Returns:
         Of each metric the mean of those groups' means that have one, and its interval.
@@ -66,10 +63,7 @@ def macro(
 def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS, ends: Ends = SHARE) -> list[Mean]:
     """Means of several metrics over the same groups, with one set of draws.
 
-    Args:
-        columns: of each metric its groups; those of other metrics have the same units in the same order.
-        draws: for the intervals.
-        ends: the least and the greatest value of an item.
+    `columns`: of each metric its groups; those of other metrics have the same units in the same order.
     """
     counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
     found = [_mean(groups, draws.level, ends) if groups else NO_MEAN for groups in counting]
@@ -89,7 +83,6 @@ def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS, ends: 
 
 
 def _mean(groups: Sequence[Group], level: float, ends: Ends) -> Mean:
-    """The mean of groups that have values, and its interval where no draw is needed."""
     means, weights = [group.mean for group in groups], [group.weight for group in groups]
     value = float(np.mean(means) if len(set(weights)) == 1 else np.average(means, weights=weights))
     low, high = ends

@@ -22,27 +22,17 @@ _NOISE = 1e-12  # of a sum that is 0
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The paired difference of one metric.
+    """The paired difference of one metric."""
 
-    Attributes:
-        difference: second minus first.
-        interval: of it.
-        n: on how many questions it is.
-        p: how often chance alone would make a difference at least as large.
-        test: how p was found: ``mcnemar`` (by mid-p) or ``flips``.
-        spread: the standard deviation of a question's difference, for `power`.
-        changed: how many units differ.
-        p_holm: p adjusted by Holm's rule for all differences that are compared at once; None of one by itself, of
-            few questions, or where all values are the same.
-    """
-
-    difference: float
-    interval: Interval
-    n: int
-    p: float
-    test: str
-    spread: float
-    changed: int
+    difference: float  # second minus first
+    interval: Interval  # of it
+    n: int  # on how many questions it is
+    p: float  # how often chance alone would make a difference at least as large
+    test: str  # how p was found: ``mcnemar`` (by mid-p) or ``flips``
+    spread: float  # the standard deviation of a question's difference, for `power`
+    changed: int  # how many units differ
+    # p adjusted by Holm's rule for all differences that are compared at once; None of one by itself, of few questions,
+    # or where all values are the same
     p_holm: float | None = None
 
     @property
@@ -61,12 +51,7 @@ def paired_difference(
 ) -> Pair | None:
     """Difference second - first of one metric on the questions scored in both.
 
-    Args:
-        first: items of one run.
-        second: items of another run over the same questions, in any order.
-        profile: as in `summarise_all`.
-        worst: as in `summarise_all`.
-        draws: for the interval and the test.
+    `second`: items of another run over the same questions, in any order.
 
     Returns:
         The difference, or None where the runs do not cover the same questions or nothing counts.
@@ -88,13 +73,9 @@ def paired_macro(
 ) -> Pair | None:
     """Difference second - first of a mean over groups, weighted or not, on the questions scored in both.
 
-    Args:
-        first: items of one run, by group.
-        second: of another run over the same questions in each group, in any order.
-        weights: of each group, at least 0; alike when None. A group without a shared question is left out.
-        profile: as in `summarise_all`.
-        worst: as in `summarise_all`.
-        draws: for the interval and the test.
+    `first`: items of one run, by group.
+    `second`: of another run over the same questions in each group, in any order.
+    `weights`: of each group, at least 0; alike when None. A group without a shared question is left out.
 
     Returns:
         The difference, or None where the runs do not cover the same questions or nothing counts.

@@ -16,11 +16,9 @@ POWER = 0.8
 def power_of(difference: float, spread: float, n: float, level: float = LEVEL) -> float:
     """Return how often a test finds a difference that is there (Cohen 1988, ch. 2), in [0, 1].
 
-    Args:
-        difference: the true one.
-        spread: of an item's difference, above 0.
-        n: items, above 0.
-        level: 1 less the share of false positives, in (0, 1).
+    `spread`: of an item's difference, above 0.
+    `n`: items, above 0.
+    `level`: 1 less the share of false positives, in (0, 1).
     """
     shift, z = abs(difference) * math.sqrt(_positive(n)) / _positive(spread), normal_quantile(level)
     normal = NormalDist()
@@ -42,11 +40,9 @@ def detectable(spread: float, n: float, level: float = LEVEL, wanted: float = PO
 def items_needed(difference: float, spread: float, level: float = LEVEL, wanted: float = POWER) -> int | None:
     """Return how many items it takes to find a difference with the power that is wanted; None where there is none.
 
-    Args:
-        difference: the true one; that which was measured is a guess at it.
-        spread: of an item's difference, above 0.
-        level: 1 less the share of false positives, in (0, 1).
-        wanted: the power, in (0, 1).
+    `spread`: of an item's difference, above 0.
+    `level`: 1 less the share of false positives, in (0, 1).
+    `wanted`: the power, in (0, 1).
     """
     return math.ceil((_reach(level, wanted) * _positive(spread) / difference) ** 2) if difference else None
 

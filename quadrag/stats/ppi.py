@@ -20,21 +20,13 @@ Values = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A corrected rate.
+    """A corrected rate."""
 
-    Attributes:
-        value: the estimate.
-        variance: of the estimate.
-        interval: Wilson's at the effective number of labels for a rate of 0 and 1, else the normal one.
-        tuning: how much of the judge was used: 0 is none, 1 is all; the mean over strata where there are several.
-        n: labels.
-    """
-
-    value: float
-    variance: float
-    interval: Interval
-    tuning: float
-    n: int
+    value: float  # the estimate
+    variance: float  # of the estimate
+    interval: Interval  # Wilson's at the effective number of labels for a rate of 0 and 1, else the normal one
+    tuning: float  # how much of the judge was used: 0 is none, 1 is all; the mean over strata where there are several
+    n: int  # labels
 
 
 class Rates(NamedTuple):
@@ -58,10 +50,7 @@ class _Stratum(NamedTuple):
 def tuning_constant(labels: Values, verdicts: Values, others: Values) -> float:
     """Return the share of the judge that makes the variance least, from 0 to 1.
 
-    Args:
-        labels: people's values of n items.
-        verdicts: the judge's of the same.
-        others: the judge's of items without a label.
+    `verdicts`: the judge's of the same.
     """
     if not len(others):
         return 0.0
@@ -83,12 +72,9 @@ def ppi_mean(
 ) -> Estimate:
     """Estimate a mean from labels of some items and verdicts of all.
 
-    Args:
-        labels: people's values of n items, n above 0.
-        verdicts: the judge's of the same.
-        others: the judge's of the items without a label.
-        tuning: how much of the judge is used; the best by `tuning_constant` when None.
-        level: of the interval.
+    `labels`: people's values of n items, n above 0.
+    `verdicts`: the judge's of the same.
+    `tuning`: how much of the judge is used; the best by `tuning_constant` when None.
     """
     one = _stratum(_values(labels), _values(verdicts), _values(others), tuning)
     return _estimate([one], [1.0], _is_rate(labels), level)
@@ -128,12 +114,7 @@ def rogan_gladen(
 ) -> Estimate | None:
     """Correct a judge's rate by its rates of error elsewhere, by the delta method.
 
-    Args:
-        rate: of verdicts that say right, over n items.
-        n: those items.
-        rates: of the judge, as a certificate has them.
-        known: values, 1 or 0, of more items, which the judge was not asked about.
-        level: of the interval.
+    `known`: values, 1 or 0, of more items, which the judge was not asked about.
 
     Returns:
         The estimate over all items, held to [0, 1]; None of a judge that says right no more often where people do, and
@@ -175,7 +156,6 @@ def _is_rate(labels: Sequence[float]) -> bool:
 
 
 def _stratum(labels: Values, verdicts: Values, others: Values, tuning: float | None = None) -> _Stratum:
-    """Estimate one stratum."""
     constant = tuning_constant(labels, verdicts, others) if tuning is None else tuning
     rest = labels - constant * verdicts
     value, variance = rest.mean(), rest.var() / len(rest)
@@ -204,7 +184,6 @@ def _estimate(
     level: float,
     total: int | None = None,
 ) -> Estimate:
-    """Put strata together by their shares; `total` items are themselves a draw, so how they fall into strata varies."""
     values, variances, constants, counts = (np.array(column, dtype=np.float64) for column in zip(*strata, strict=True))
     weights = np.array(shares)
     value, variance = float(weights @ values), float(weights**2 @ variances)

@@ -5,17 +5,11 @@ from typing import NamedTuple
 
 
 class Agreement(NamedTuple):
-    """Rank correlations of two rankings, in [-1, 1], and over how many things.
+    """Rank correlations of two rankings, in [-1, 1], and over how many things."""
 
-    Attributes:
-        spearman: Spearman's rho, ties at their mean rank; None where it is not defined.
-        kendall: Kendall's tau-b; None where it is not defined.
-        n: things that both rank.
-    """
-
-    spearman: float | None
-    kendall: float | None
-    n: int
+    spearman: float | None  # Spearman's rho, ties at their mean rank; None where it is not defined
+    kendall: float | None  # Kendall's tau-b; None where it is not defined
+    n: int  # things that both rank
 
 
 def rank_agreement(first: Mapping[str, float], second: Mapping[str, float]) -> Agreement:

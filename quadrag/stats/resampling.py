@@ -22,17 +22,11 @@ _KEPT = 255  # units of which draws are kept, at a byte each: at most 0.5 MB the
 
 
 class Draws(NamedTuple):
-    """How an interval is found where it is drawn.
+    """How an interval is found where it is drawn."""
 
-    Attributes:
-        level: of the interval, in (0, 1).
-        resamples: how many.
-        seed: of the first group, and of a test; the other groups count on from it.
-    """
-
-    level: float = LEVEL
-    resamples: int = RESAMPLES
-    seed: int = SEED
+    level: float = LEVEL  # of the interval, in (0, 1)
+    resamples: int = RESAMPLES  # how many
+    seed: int = SEED  # of the first group, and of a test; the other groups count on from it
 
 
 DRAWS = Draws()
@@ -45,7 +39,6 @@ def sort_units(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
-    """How often each of n units is drawn in one resample; small numbers are drawn faster."""
     drawn = rng.randint(0, n, n, dtype=np.min_scalar_type(n))
     return np.asarray(np.bincount(drawn, minlength=n))
 
@@ -80,10 +73,8 @@ def resample_groups(
 ) -> NDArray[np.float64]:
     """Weighted means over groups in resamples: of k columns, k x resamples.
 
-    Args:
-        sums: of each of g groups, k x 2 x its units.
-        weights: g x k; 0 where a group has no value of a column.
-        draws: how many, and their seed.
+    `sums`: of each of g groups, k x 2 x its units.
+    `weights`: g x k; 0 where a group has no value of a column.
     """
     total = np.zeros((weights.shape[1], draws.resamples))
     present = np.zeros_like(total)

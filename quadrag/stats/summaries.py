@@ -52,12 +52,8 @@ def summarise_all(
 ) -> list[Summary]:
     """Summarise metrics over the same questions, under one profile, with one set of draws.
 
-    Args:
-        columns: of each metric all items; those without a value carry the reason.
-        profile: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
-        worst: that value.
-        ends: the least and the greatest value of an item.
-        draws: for the interval.
+    `columns`: of each metric all items; those without a value carry the reason.
+    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
 
     Returns:
         A summary of each metric; its interval is None where no item counts.

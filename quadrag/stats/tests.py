@@ -26,9 +26,7 @@ class McNemar(NamedTuple):
 def mcnemar(first_only: int, second_only: int) -> McNemar:
     """Test whether two are right equally often on the same items (McNemar 1947; mid-p: Fagerland et al. 2013).
 
-    Args:
-        first_only: on how many items the first alone is right, at least 0.
-        second_only: on how many the second alone is; items on which both are right, or both wrong, do not count.
+    `first_only`: on how many items the first alone is right, at least 0.
 
     Returns:
         Two-sided p values; both are 1 where no item tells the two apart.
@@ -55,12 +53,10 @@ def sign_flips(
 ) -> float:
     """Test whether two have the same mean by swapping them, unit by unit, at random (Fisher 1935, ch. 21).
 
-    Args:
-        first: of each group of items, sums and numbers of the first's values by unit, 2 x n.
-        second: the same of the second, over the same units; both have values in every group.
-        weights: of each group's mean.
-        flips: how many times all are swapped or not; of up to 13 units that differ, all ways are tried instead.
-        seed: of the swaps.
+    `first`: of each group of items, sums and numbers of the first's values by unit, 2 x n.
+    `second`: the same of the second, over the same units; both have values in every group.
+    `weights`: of each group's mean.
+    `flips`: how many times all are swapped or not; of up to 13 units that differ, all ways are tried instead.
 
     Returns:
         The two-sided p value, above 0: what was measured is one of the ways.

@@ -47,7 +47,7 @@ CONFIGS = {
     ),
 }
 UNASKED = ("multi_hop_qa", "contrast_qa", "long_form_qa")  # their questions are among those of `all`
-GRAPH = ("--retriever", "snippets-kg", "--option", "entities=model")
+GRAPH = ("--retriever", "snippets-kg")
 # What differs from machine to machine, and prose, which is no golden.
 _LEFT_OUT = ("folder", "notes", "invalid", "not_replicated", "seconds", "latency", "created", "sha256", "warnings")
 

@@ -1,33 +1,44 @@
-"""What every metric keeps: its folder, card and examples; and what RGB's three do alike: shapes, results, errors."""
+"""What every metric keeps: its folder, card and examples, columns and results in every shape, bad input by its name."""
 
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
+import math
 import os
-import py_compile
+import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from ordinary import REPLIES, ordinary
 
-NAMES = ("rgb_accuracy", "rejection_rate", "error_detection")
-JUDGED = NAMES[1:]
-FOLDERS = sorted(
-    p.parent.name for p in (Path(__file__).parents[2] / "metrics").glob("*/*.py") if p.stem == p.parent.name
-)
+ROOT = Path(__file__).parents[2]
+FOLDERS = sorted(p.parent.name for p in (ROOT / "metrics").glob("*/*.py") if p.stem == p.parent.name)
+RGB = ("rgb_accuracy", "rejection_rate", "error_detection")
 PROFILES = ("official", "corrected")
-STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature"}
-ANSWERS = ["信息不足", "70", None, "", "There are factual errors. 70", "1.70"]
-GOLDS = ["70", ["70"], [["70", "80"]], ["70", ["80", "90"]], "70", "70"]
+STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature", "valid"}
+# Answers and references beside the ordinary ones: missing, empty, in lists, without a use.
+ITEMS: dict[str, tuple[list[Any], list[Any]]] = {
+    "crud_overlap": (["上海市体育局", None, "", "a"], [["上海市体育局发放"], "b", "b", None]),
+    "omnieval": (["甲", None, "", "乙"], ["金", ["金", "子"], "金", None]),
+    "omnieval_overlap": (["3.2亿元", None, "", "\ud83d基金"], [["3.2亿元", "净利润"], "基金", "基金", ("基金", "")]),
+    "ragquesteval": (["P", None, "", "Q"], ["R", "R", "R", None]),
+    "retrieval_ranking": ([["a", "b"], None, [], [7, "8"]], [["b"], ["a"], ["a"], (8, 9)]),
+    "truthfulness": (["a", None, "", "b"], ["A", ["x", "y"], "x", None]),
+}
+ITEMS |= {name: (["信息不足", None, "", "1.70"], ["70", ["70"], [["70", "80"]], ["70", ["80"]]]) for name in RGB}
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=FOLDERS)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -37,135 +48,245 @@ def metric(name: str, load_metric: Callable[[str], Any]) -> Any:
     return load_metric(name)
 
 
+def options(name: str, n: int) -> dict[str, Any]:
+    """The ordinary options of a metric for n items."""
+    given = {key: value for key, value in ordinary(name).items() if key not in ("predictions", "references")}
+    return {key: value[:1] * n if isinstance(value, list) else value for key, value in given.items()}
+
+
 @pytest.mark.parametrize("profile", PROFILES)
-def test_compute_add_batch_and_add_agree(metric: Any, profile: str) -> None:
-    whole = metric.compute(predictions=ANSWERS, references=GOLDS, profile=profile)
-    metric.add_batch(predictions=ANSWERS[:2], references=GOLDS[:2])
+@pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
+def test_all_at_once_in_batches_and_one_by_one(metric: Any, name: str, profile: str) -> None:
+    answers, golds = ITEMS[name]
+    more = {**options(name, 4), "profile": profile}
+    whole = metric.compute(predictions=answers, references=golds, **more)
+    metric.add_batch(predictions=answers[:2], references=golds[:2])
     metric.add_batch(predictions=[], references=[])
-    metric.add_batch(predictions=ANSWERS[2:], references=GOLDS[2:])
-    assert metric.compute(profile=profile) == whole
-    for answer, gold in zip(ANSWERS, GOLDS, strict=True):
+    metric.add_batch(predictions=tuple(answers[2:]), references=golds[2:])
+    assert metric.compute(**more) == whole
+    for answer, gold in zip(answers, golds, strict=True):
         metric.add(prediction=answer, reference=gold)
-    assert metric.compute(profile=profile) == whole
-    assert whole["n_total"] == len(ANSWERS) and whole["unscored"] == {"api_error": 1}
-
-
-def test_result_rows(metric: Any) -> None:
-    got = metric.compute(predictions=ANSWERS, references=GOLDS)
-    keys = set(got) - STANDARD
-    for row in got["per_item"]:
-        assert set(row) == keys | {"reasons"}
-        assert set(row["reasons"]) == {key for key in keys if row[key] is None}
-        assert all(value is None or type(value) is float for key, value in row.items() if key != "reasons")
-        assert set(row["reasons"].values()) <= {"api_error", "unparsable", "truncated", "not_applicable"}
+    assert metric.compute(**more) == whole
+    here = metric.compute_here(predictions=answers, references=golds, **more)
+    assert here == {key: value for key, value in whole.items() if key != "valid"}
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_no_items(metric: Any, profile: str) -> None:
-    got = metric.compute(predictions=[], references=[], profile=profile)
+@pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
+def test_rows_counts_and_means_belong_together(metric: Any, name: str, profile: str) -> None:
+    answers, golds = ITEMS[name]
+    got = metric.compute(predictions=answers, references=golds, **options(name, 4), profile=profile)
+    assert got["n_total"] == 4 == got["n_scored"] + sum(got["unscored"].values())
+    assert got["unscored"]["api_error"] == 1
+    keys = [key for key in got["per_item"][0] if key not in ("reasons", "ruled")]
+    assert all(key.split("@")[0] in metric.inputs_description for key in keys)
+    for row in got["per_item"]:
+        assert set(row) - {"ruled"} == {*keys, "reasons"}
+        assert all(row[key] is None or type(row[key]) is float for key in keys)
+        if profile == "corrected" or name != "truthfulness":  # there an unscored item is a hallucination
+            assert set(row["reasons"]) == {key for key in keys if row[key] is None}
+    for key in keys:
+        values = [row[key] for row in got["per_item"] if row[key] is not None]
+        n = sum(row["reasons"].get(key) != "not_applicable" for row in got["per_item"])
+        worst = (n - len(values)) * (key == "hal")
+        n = n if profile == "corrected" else len(values)
+        assert got[key] == (pytest.approx((sum(values) + worst * (profile == "corrected")) / n) if n else None), key
+        if profile == "corrected":
+            assert got[f"{key}_over_scored"] == (pytest.approx(sum(values) / len(values)) if values else None)
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_no_items(metric: Any, name: str, profile: str) -> None:
+    got = metric.compute(predictions=[], references=[], **options(name, 0), profile=profile)
     assert (got["n_total"], got["n_scored"], got["unscored"], got["per_item"]) == (0, 0, {}, [])
     assert all(value is None for key, value in got.items() if key not in STANDARD)
 
 
-def test_no_item_with_an_answer(metric: Any, name: str) -> None:
-    key = {"rgb_accuracy": "accuracy"}.get(name, name)
-    official, corrected = (metric.compute(predictions=[None], references=["a"], profile=p) for p in PROFILES)
-    assert official[key] is None and (corrected[key], corrected[f"{key}_over_scored"]) == (0.0, None)
+def test_states_give_the_reason_of_an_item_without_an_answer(metric: Any, name: str) -> None:
+    states = ["truncated", "unparsable", "raised", None, "null"]
+    gold = ["d1"] if name == "retrieval_ranking" else "a"
+    got = metric.compute(predictions=[None] * 5, references=[gold] * 5, **options(name, 5), states=states)
+    assert got["unscored"] == dict.fromkeys(["truncated", "unparsable", "raised", "api_error", "null"], 1)
+    assert got["n_scored"] == 0
 
 
-def test_states_give_the_reason(metric: Any) -> None:
-    states = ["truncated", "unparsable", "raised", None, None, "truncated"]
-    got = metric.compute(predictions=[None, None, None, None, "a", "a"], references=["a"] * 6, states=states)
-    assert got["unscored"] == {"truncated": 1, "unparsable": 1, "raised": 1, "api_error": 1} and got["n_scored"] == 2
+# Bad input: an option that takes the place of an ordinary one, and what the error names.
 
-
-def test_an_array_and_a_tuple_are_lists(metric: Any) -> None:
-    import numpy as np
-
-    got = metric.compute(predictions=np.array(["70", "80"]), references=(("70",), np.array(["80"])))
-    assert got == metric.compute(predictions=["70", "80"], references=[["70"], ["80"]])
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"predictions": ["a"], "references": ["a", "b"]}, "1 predictions but 2 references"),
-        ({"predictions": "a", "references": ["a"]}, "predictions is str; expected a list"),
-        ({"predictions": None, "references": ["a"]}, "predictions is NoneType; expected a list"),
-        ({"predictions": [1], "references": ["a"]}, r"predictions\[0\] is int; expected a string or None"),
-        ({"predictions": ["a"], "references": "a"}, "references is str; expected a list"),
-        ({"predictions": ["a"], "references": [7]}, r"references\[0\] is int; expected"),
-        ({"predictions": ["a"], "references": [{"a": 1}]}, r"references\[0\] is dict; expected"),
-        ({"predictions": ["a"], "references": [["a", 7]]}, r"references\[0\]\[1\] is int; expected"),
-        (
-            {"predictions": ["a"], "references": [["a", [None]]]},
-            r"references\[0\]\[1\]\[0\] is NoneType; expected",
-        ),
-        ({"predictions": ["a"], "references": [[[["a"]]]]}, r"references\[0\]\[0\]\[0\] is list; expected"),
-        ({"profile": "offical"}, "profile is 'offical'; expected 'official' or 'corrected'"),
-        ({"language": "de"}, "language is 'de'; expected 'en' or 'zh'"),
-        ({"states": ["api_error"]}, "states has 1 entries for 2 predictions"),
-        ({"states": [None, "late"]}, r"states\[1\] is 'late'; expected None or one of api_error"),
+BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "all": [
+        ({"predictions": "70"}, "predictions is str"),
+        ({"predictions": None}, "predictions is NoneType"),
+        ({"references": ["70"]}, "references"),
+        ({"predictions": [["70"], ["b"], 1.5]}, "predictions["),
+        ({"profile": "offical"}, "'offical'"),
+        ({"states": [None]}, "states has 1"),
+        ({"states": [None, "late", None], "predictions": [None] * 3}, "'late'"),
     ],
-)
-def test_bad_input_is_one_clear_line_and_leaves_nothing_behind(
-    metric: Any, given: dict[str, Any], message: str
-) -> None:
-    good: dict[str, Any] = {"predictions": ["a", None], "references": ["a", "a"]}
-    with pytest.raises(ValueError, match=message) as caught:
-        metric.compute(**{**good, **given})
-    assert "\n" not in str(caught.value)
-    assert metric.compute(**good)["n_total"] == 2
+    "judged": [
+        ({"judge": lambda requests: []}, "0 replies"),
+        ({"judge": lambda requests: "Yes"}, "str"),
+        ({"judge": lambda requests: None}, "NoneType"),
+    ],
+    "asked": [
+        ({"questions": None}, "questions"),
+        ({"questions": ["q"]}, "questions has 1"),
+        ({"questions": ["q", None, "q"]}, "questions[1]"),
+    ],
+    "rgb": [
+        ({"references": ["a", "a", {"a": 1}]}, "references[2]"),
+        ({"references": ["a", "a", ["a", [None]]]}, "references[2][1][0]"),
+        ({"references": ["a", "a", [[["a"]]]]}, "references[2][0][0]"),
+        ({"language": "de"}, "'de'"),
+    ],
+    "rejection_rate": [
+        ({"prompt": "Q {question}"}, "{answer}"),
+        ({"references": ["a", None, None]}, "references has 1"),
+    ],
+    "error_detection": [({"prompt": "Q {question}"}, "{answer}"), ({"references": None}, "references is NoneType")],
+    "rgb_accuracy": [({"references": None}, "references is NoneType"), ({"references": ["a"] * 4}, "4 references")],
+    "crud_overlap": [
+        ({"references": ["a", ["a", "b"], "c"]}, "references[1]"),
+        ({"references": ["a", [["a"]], "c"]}, "references[1]"),
+        ({"embed": "text2vec"}, "embed is str"),
+        ({"embed": lambda texts: [1.0] * len(texts)}, "embed returned shape (4,)"),
+        ({"embed": lambda texts: [[1.0]]}, "embed returned shape (1, 1)"),
+        ({"embed": lambda texts: [[math.nan]] * len(texts)}, "not finite"),
+    ],
+    "omnieval_overlap": [
+        ({"references": ["a", {"a": 1}, "c"]}, "references[1]"),
+        ({"references": ["a", ["a", None], "c"]}, "references[1][1]"),
+    ],
+    "retrieval_ranking": [
+        ({"predictions": [["a"], ["a", 1.5], []]}, "predictions[1][1] is float"),
+        ({"predictions": [["a"], [True], []]}, "predictions[1][0] is bool"),
+        ({"references": ["a", ["a"], ["a"]]}, "references[0]"),
+        ({"references": [["a"], [["a"]], []]}, "references[1][0]"),
+        ({"k": 5}, "k is 5"),
+        ({"k": []}, "k is empty"),
+        ({"k": [1, 0]}, "k[1] is 0"),
+        ({"k": [2.0]}, "k[0] is 2.0"),
+        ({"k": [True]}, "k[0] is True"),
+        ({"k": [5, 1, 5]}, "k[2] is 5"),
+    ],
+    "truthfulness": [
+        ({"judge": "http://127.0.0.1/v1"}, "judge is str"),
+        ({"judges": [print]}, "both"),
+        ({"judge": None, "judges": []}, "judges is empty"),
+        ({"judge": None, "judges": print}, "judges is builtin"),
+        ({"judge": None, "judges": [print, 1]}, "judges[1] is int"),
+        ({"judge_failure": "missing"}, "'missing'"),
+        ({"references": ["b", ["c", 7], "d"]}, "references[1][1]"),
+        ({"prompt": "Q {question} {answer}"}, "{reference}"),
+        ({"prompt": 7}, "{reference}"),
+        ({"tokenizer": "llama"}, "tokenizer is str"),
+        ({"tokenizer": lambda text: [1]}, "tokenizer returned list"),
+        ({"ratings": ["perfect", None, None]}, "both"),
+        ({"judge": None, "ratings": ["perfect"]}, "ratings has 1"),
+        ({"judge": None, "ratings": ["perfect", "good", None]}, "ratings[1] is 'good'"),
+        ({"weights": {"s": 1}}, "domains"),
+        ({"weights": {"s": 1}, "domains": ["a"] * 3}, "question_types"),
+        ({"weights": {}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "weights is empty"),
+        ({"weights": [1], "domains": ["a"] * 3, "question_types": ["s"] * 3}, "weights is list"),
+        ({"weights": {"s": 1}, "domains": ["a"] * 3, "question_types": ["s", "t", "s"]}, "'t'"),
+        ({"weights": {"a": {"s": 1}}, "domains": ["a", "b", "a"], "question_types": ["s"] * 3}, "'b'"),
+        ({"weights": {"a": {"s": -1}}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "['a']['s'] is -1"),
+        ({"weights": {"s": True}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "['s'] is True"),
+        ({"weights": {"s": 1, "a": {}}, "domains": ["a"] * 3, "question_types": ["s"] * 3}, "mixes"),
+        ({"weights": {"s": 1}, "domains": ["a"], "question_types": ["s"] * 3}, "domains has 1"),
+    ],
+    "omnieval": [
+        ({"judge": None}, "judge is NoneType"),
+        ({"references": ["b", ["c", 7], "d"]}, "references[1][1]"),
+        ({"contexts": None}, "contexts is None"),
+        ({"contexts": [["p"]]}, "contexts has 1"),
+        ({"contexts": [None, ["p"], ["p"]]}, "contexts[0] is NoneType"),
+        ({"contexts": [[None], [], []]}, "contexts[0][0]"),
+        ({"contexts": [{"text": "p"}, [], []]}, "contexts[0] is dict"),
+        ({"history": ["q", [], []]}, "history[0] is str"),
+        ({"history": [["q"], [], []]}, "history[0][0] is str"),
+        ({"history": [[{"q": "q"}], [], []]}, "history[0][0] has the keys q"),
+        ({"history": [[], [{"question": 1}], []]}, "history[1][0][0] is int"),
+        ({"prompts": "acc"}, "prompts is str"),
+        ({"prompts": {"accuracy": "x"}}, "'accuracy'"),
+        ({"prompts": {"acc": ["a", "b", "c"]}}, "prompts['acc']"),
+        ({"prompts": {"acc": "{answer}"}}, "{references}"),
+        ({"prompts": {"utl": "{answer}{references}"}}, "{passages}"),
+    ],
+    "ragquesteval": [
+        ({"judge": None}, "judge is NoneType"),
+        ({"references": ["R", ["R"], "R"]}, "references[1] is list"),
+        ({"ids": None}, "ids"),
+        ({"ids": ["q", 7, "q"]}, "ids[1]"),
+        ({"question_cache": "/no/such/file.json"}, "/no/such/file.json"),
+        ({"question_cache": [{}]}, "question_cache is list"),
+        ({"question_cache": {"x": ["问"]}}, "'x' to list"),
+        ({"question_cache": {"x": {"question": "问"}}}, "['x']['question'] is str"),
+        ({"question_cache": {"x": {"answers": [1]}}}, "['x']['answers'][0] is int"),
+        ({"prompts": "Q {text}"}, "prompts is str"),
+        ({"prompts": {"answer": "{text}"}}, "'answer'"),
+        ({"prompts": {"questions": "Q"}}, "{text}"),
+        ({"prompts": {"answers": "A {text}"}}, "{questions}"),
+    ],
+}
 
 
-def test_a_failed_computation_keeps_no_lock(metric: Any) -> None:
-    # evaluate would keep its cache file locked, and the next call wait a second for it
-    with pytest.raises(ValueError, match="states has"):
-        metric.compute(predictions=["a"], references=["a"], states=[])
-    assert metric.filelocks is None and metric.data is None
+@pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
+def test_bad_input_is_one_line_that_names_it_and_leaves_nothing_behind(metric: Any, name: str) -> None:
+    rows = BAD["all"] + BAD[name] + (BAD["judged"] if name in REPLIES else []) + (BAD["rgb"] if name in RGB else [])
+    rows += BAD["asked"] if name in REPLIES and name != "ragquesteval" else []
+    for changed, named in rows:
+        with pytest.raises(ValueError) as caught:
+            metric.compute(**{**ordinary(name), **changed})
+        assert type(caught.value) is ValueError and named in str(caught.value), (changed, str(caught.value))
+        assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="states"):
+        metric.compute(**ordinary(name), states=[])
+    assert metric.filelocks is None, "evaluate would keep its file locked, and the next call wait a second for it"
+    assert metric.compute(**ordinary(name))["n_total"] == 3
+    with pytest.raises(TypeError, match="'profil'"):
+        metric.compute(**ordinary(name), profil="corrected")
 
 
-@pytest.mark.parametrize("name", ["rgb_accuracy", "error_detection"])
-@pytest.mark.parametrize("references", [None, ["a", None]])
-def test_references_are_required(load_metric: Callable[[str], Any], name: str, references: Any) -> None:
-    with pytest.raises(ValueError, match="NoneType; expected"):
-        load_metric(name).compute(predictions=["a", "b"], references=references)
-
-
-async def ask_slowly(requests: list[Any]) -> list[str]:
-    return ["Yes"] * len(requests)
-
-
+@pytest.mark.parametrize("name", REPLIES)
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
-@pytest.mark.parametrize("name", JUDGED)
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"questions": None}, "judge was given without questions"),
-        ({"questions": ["q"]}, "questions has 1 entries for 2 predictions"),
-        ({"questions": ["q", None]}, r"questions\[1\] is NoneType; expected a string"),
-        ({"judge": lambda requests: ["Yes"]}, "judge returned 1 replies to 2 requests"),
-        ({"judge": lambda requests: "Yes"}, "judge returned str; expected a list"),
-        ({"judge": lambda requests: None}, "judge returned NoneType; expected a list"),
-        ({"judge": ask_slowly}, "judge returned coroutine; .*; write it as a plain function, not an async one"),
-        ({"prompt": "Q {question}"}, r"prompt has no \{answer\}"),
-    ],
-)
-def test_bad_judge(load_metric: Callable[[str], Any], name: str, given: dict[str, Any], message: str) -> None:
-    good: dict[str, Any] = {"predictions": ["a", "b"], "references": ["a", "b"], "questions": ["q", "q"]}
-    good["judge"] = lambda requests: ["Yes"] * len(requests)
-    with pytest.raises(ValueError, match=message):
-        load_metric(name).compute(**{**good, **given})
-    assert load_metric(name).compute(**good)["n_total"] == 2
-
-
-@pytest.mark.parametrize("name", JUDGED)
-def test_a_judge_that_raises_is_heard(load_metric: Callable[[str], Any], name: str) -> None:
+def test_a_judge_that_raises_is_heard_and_one_that_waits_is_refused(
+    load_metric: Callable[[str], Any], name: str
+) -> None:
     def judge(requests: list[Any]) -> list[str]:
         raise RuntimeError("out of budget")
 
+    async def slow(requests: list[Any]) -> list[str]:
+        return ["Yes"] * len(requests)
+
     with pytest.raises(RuntimeError, match="out of budget"):
-        load_metric(name).compute(predictions=["a"], references=["a"], questions=["q"], judge=judge)
+        load_metric(name).compute(**{**ordinary(name), "judge": judge})
+    with pytest.raises(ValueError, match="coroutine"):
+        load_metric(name).compute(**{**ordinary(name), "judge": slow})
+    assert load_metric(name).compute(**ordinary(name))["n_total"] == 3
+
+
+SIGNATURES = {
+    "crud_overlap": "1.1.0|profile:{}|tokenizer:jieba-0.42.1|bleu:sacrebleu-*|embed:none|prompt:none|judge:none",
+    "error_detection": "1.2.0|profile:{}|language:en|tokenizer:none|prompt:6eaee04e|judge:none",
+    "omnieval": "1.3.0|profile:{}|metrics:acc+hal+com+utl+nac|tokenizer:none|prompt:421da01f|judge:none",
+    "omnieval_overlap": "1.1.0|profile:{}|tokenizer:jieba-0.42.1|prompt:none|judge:none",
+    "ragquesteval": "1.2.0|profile:{}|questions:cache-*|tokenizer:jieba-0.42.1|prompt:3c650088|judge:none",
+    "rejection_rate": "1.2.0|profile:{}|language:en|references:yes|tokenizer:none|prompt:cda2dc3e|judge:none",
+    "retrieval_ranking": "1.0.0|profile:{}|k:1,5,10|tokenizer:none|prompt:none|judge:none",
+    "rgb_accuracy": "1.1.0|profile:{}|language:en|tokenizer:none|prompt:none|judge:none",
+    "truthfulness": "1.3.0|profile:{}|failures:*|tokenizer:none|prompt:f3b0bb57|judge:none",
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
+def test_a_signature_names_all_that_the_values_depend_on(metric: Any, name: str) -> None:
+    for profile in PROFILES:
+        wanted = re.escape(f"{name}|version:{SIGNATURES[name].format(profile)}").replace(r"\*", r"[\w.]+")
+        signature = metric.compute(**ordinary(name), profile=profile)["signature"]
+        assert re.fullmatch(wanted, signature), signature
+
+
+# Folders
 
 
 def test_what_is_shared_lies_once_and_links_lead_there(metrics_root: Path) -> None:
@@ -175,107 +296,136 @@ def test_what_is_shared_lies_once_and_links_lead_there(metrics_root: Path) -> No
     assert {path.name for path in links} == shared
     own = [path for path in metrics_root.glob("*/*.py") if not path.is_symlink()]
     assert not [path for path in own if path.name in shared and path.parent.name != "_shared"]
-    assert len({path.read_bytes() for path in own}) == len(own)
 
 
-@pytest.mark.parametrize("folder_name", FOLDERS)
-def test_evaluate_takes_along_every_file_of_a_folder(metrics_root: Path, folder_name: str) -> None:
+def test_evaluate_takes_along_every_file_of_a_folder(metrics_root: Path, name: str) -> None:
     from evaluate.loading import get_imports
 
-    folder = metrics_root / folder_name
-    direct = {name for kind, name, *_ in get_imports(str(folder / f"{folder_name}.py")) if kind == "internal"}
-    assert direct == {path.stem for path in folder.glob("*.py")} - {folder_name, "app", "page"}
+    folder = metrics_root / name
+    direct = {module for kind, module, *_ in get_imports(str(folder / f"{name}.py")) if kind == "internal"}
+    assert direct == {path.stem for path in folder.glob("*.py")} - {name, "app", "page"}
 
 
-@pytest.mark.parametrize("folder_name", FOLDERS)
-def test_a_folder_imports_packages_and_its_own_files_alone(metrics_root: Path, folder_name: str) -> None:
-    folder = metrics_root / folder_name
-    siblings = {path.stem for path in folder.glob("*.py")}
-    required = {line.split(">=")[0].split("==")[0] for line in (folder / "requirements.txt").read_text().split()}
-    packages = {"gradio", "yaml"} | required  # a Space has both: gradio brings PyYAML
-    packages |= set(sys.stdlib_module_names)
+def test_a_folder_imports_the_packages_it_requires_and_its_own_files_alone(metrics_root: Path, name: str) -> None:
+    folder = metrics_root / name
+    siblings = {path.stem for path in folder.glob("*.py")} - {"app", "page"}
+    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert all(re.fullmatch(r"[a-z]+(>=|==)\d+(\.\d+)+", line) for line in lines)
+    packages: set[str] = set()
     for path in folder.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
-                assert len(node.names) == 1 and node.names[0].name.split(".")[0] in packages, (
-                    path,
-                    node.lineno,
-                )
-            elif isinstance(node, ast.ImportFrom):
-                # app.py is a script, and alone imports the page: evaluate has neither.
-                beside = {"page"} if path.name == "app.py" else set()
-                allowed = (siblings - {"app", "page"}) if node.level == 1 else packages | beside
-                assert node.level <= 1 and str(node.module).split(".")[0] in allowed, (path, node.lineno)
+                assert len(node.names) == 1, (path, node.lineno)
+                packages.add(node.names[0].name.split(".")[0])
+            elif isinstance(node, ast.ImportFrom) and node.level:
+                assert node.level == 1 and node.module in siblings, (path, node.lineno)
+            elif isinstance(node, ast.ImportFrom) and not (path.name == "app.py" and node.module == "page"):
+                packages.add(str(node.module).split(".")[0])
+    # A Space has Gradio, which brings PyYAML.
+    assert packages - set(sys.stdlib_module_names) - {"gradio", "yaml"} == {re.split("[>=]", line)[0] for line in lines}
 
 
-@pytest.mark.parametrize("folder_name", FOLDERS)
-def test_one_metric_class_and_its_options(
-    metrics_root: Path, load_metric: Callable[[str], Any], folder_name: str
-) -> None:
+def test_one_metric_class_and_its_options(metrics_root: Path, metric: Any, name: str) -> None:
     import evaluate
 
-    metric = load_metric(folder_name)
     module = sys.modules[type(metric).__module__]
     kinds = [x for x in vars(module).values() if inspect.isclass(x) and issubclass(x, evaluate.Metric)]
-    assert kinds == [type(metric)] and metric.name == folder_name
+    assert kinds == [type(metric)] and metric.name == name
     asked = inspect.signature(metric.compute).parameters
-    assert {name: asked[name].default for name in metric.OPTIONS} == {
-        name: option.default for name, option in metric.OPTIONS.items()
-    }
+    defaults = {option: asked[option].default for option in metric.OPTIONS}
+    assert defaults == {option: record.default for option, record in metric.OPTIONS.items()}
     assert set(asked) == {"predictions", "references", *metric.OPTIONS}
     documented = metric.inputs_description.split("Returns:")[0]
-    card = (metrics_root / folder_name / "README.md").read_text(encoding="utf-8")
+    card = (metrics_root / name / "README.md").read_text(encoding="utf-8")
     assert all(f"    {keyword}: " in documented and f"**{keyword}**" in card for keyword in asked)
-    assert metric.inputs_description in str(metric.compute.__doc__)
-    with pytest.raises(TypeError, match=r"compute\(\) got an unexpected keyword argument 'profil'"):
-        metric.compute(predictions=["a"], references=["a"], profil="corrected")
+    assert metric.inputs_description in str(metric.compute.__doc__) and metric.citation.strip() in card
 
 
-def test_keys_are_documented(metric: Any) -> None:
-    got = metric.compute(predictions=["a"], references=["a"])
-    assert all(key in metric.inputs_description for key in got)
+def test_folder_is_a_space(metrics_root: Path, name: str) -> None:
+    from huggingface_hub import SpaceCard
 
-
-@pytest.mark.parametrize("folder_name", FOLDERS)
-def test_folder_is_a_space(metrics_root: Path, folder_name: str, tmp_path: Path) -> None:
-    folder = metrics_root / folder_name
-    for name in ("app.py", "page.py"):
-        py_compile.compile(str(folder / name), cfile=str(tmp_path / "compiled.pyc"), doraise=True)
-        assert "launch_gradio_widget" not in (folder / name).read_text(encoding="utf-8")
-    required = [line.split(">=")[0] for line in (folder / "requirements.txt").read_text().split()]
-    assert required[:2] == ["evaluate", "datasets"]
-    front, card = (folder / "README.md").read_text(encoding="utf-8").split("---\n", 2)[1:]
-    meta = yaml.safe_load(front)
-    assert (meta["sdk"], meta["app_file"], meta["tags"]) == ("gradio", "app.py", ["evaluate", "metric"])
-    sections = [line[3:] for line in card.splitlines() if line.startswith("## ")]
+    card = SpaceCard.load(metrics_root / name / "README.md", ignore_metadata_errors=False)
+    meta, shown = card.data.to_dict(), yaml.safe_load((metrics_root / name / "space.yaml").read_text(encoding="utf-8"))
+    fixed = {"sdk": "gradio", "app_file": "app.py", "python_version": "3.11", "license": "apache-2.0"}
+    assert fixed.items() <= meta.items() and meta["tags"] == ["evaluate", "metric"] and meta["title"] == shown["title"]
+    assert re.fullmatch(r"6\.\d+\.\d+", meta["sdk_version"]) and meta["emoji"] and not meta["pinned"]
+    sections = [line[3:] for line in card.text.splitlines() if line.startswith("## ")]
     assert sections == ["Description", "How to use", "Examples", "Limitations and bias", "Citation"]
-    for part in (
-        "### Inputs",
-        "### Output values",
-        "### Values from papers",
-    ):
-        assert part in card
+    assert all(part in card.text for part in ("### Inputs", "### Output values", "### Values from papers"))
 
 
 @pytest.mark.slow
 def test_examples_run_by_the_bare_names(metrics_root: Path, tmp_path: Path) -> None:
     env = {**os.environ, "HF_MODULES_CACHE": str(tmp_path / "modules"), "HF_HOME": str(tmp_path / "home")}
-    env |= {
-        "HF_EVALUATE_CACHE": str(tmp_path / "evaluate"),
-        "HF_HUB_OFFLINE": "1",
-        "HF_EVALUATE_OFFLINE": "1",
-    }
+    env |= {"HF_EVALUATE_CACHE": str(tmp_path / "evaluate"), "HF_HUB_OFFLINE": "1", "HF_EVALUATE_OFFLINE": "1"}
     script = Path(__file__).with_name("doctests.py")
     command = [sys.executable, str(script), *(str(metrics_root / name) for name in FOLDERS)]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "benchmark", "tables", "wanted", "scale", "n"),
+    [
+        ("truthfulness", "crag", ("6", "11"), ".*", 100, 8 * 4 * 4 + 5 * 2 * 5),
+        ("omnieval", "omnieval", ("4", "5"), "acc|hal|com|utl|nac", 1, 4 * 2 * 5 + 8 * 2 * 5 - 4 * 2 * 2),
+        ("ragquesteval", "crud_rag", ("8",), "ragquesteval_.*", 100, 96),
+    ],
+)
+def test_a_card_s_tables_are_the_published_ones(
+    metrics_root: Path, name: str, benchmark: str, tables: tuple[str, ...], wanted: str, scale: int, n: int
+) -> None:
+    card = (metrics_root / name / "README.md").read_text(encoding="utf-8").split("### Values from papers\n")[1]
+    cells = [cell for line in card.split("\n## ")[0].splitlines() for cell in line.strip("| ").split(" | ")[1:]]
+    printed = Counter(
+        round(float(x), 4) for cell in cells for x in re.findall(r"(?<=/ )-?[\d.]+|^-?[\d.]+(?= /)", cell)
+    )
+    with (ROOT / "baselines" / benchmark / "published.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["table"] in tables and re.fullmatch(wanted, row["metric"])]
+    rows = [row for row in rows if scale == 1 or row["unit"] == "percent"]
+    assert printed == Counter(round(float(row["value"]) / scale, 4) for row in rows) and printed.total() == n
+
+
 def test_the_paper_s_numbers_come_from_counts(tally: ModuleType) -> None:
-    # Table 7, CR: 1 of 3, 1 of 4 and 4 of 7 judged detections, as `result` averages them.
+    # RGB's Table 7, CR: 1 of 3, 1 of 4 and 4 of 7 judged detections, as `result` averages them.
     for right, of, printed in ((1, 3, 33.33), (1, 4, 25.0), (4, 7, 57.14)):
-        cells: list[dict[str, Any]] = [{"cr": float(i < right)} for i in range(of)] + [
-            {"cr": tally.NOT_APPLICABLE}
-        ] * 93
+        cells = [{"cr": float(i < right)} for i in range(of)] + [{"cr": tally.NOT_APPLICABLE}] * 93
         for profile in PROFILES:
             assert round(100 * tally.result(["cr"], cells, profile, "")["cr"], 2) == printed
+
+
+# What stands in for a list of answers, and what only looks like one
+
+ANSWERS = ["It was 70.", "No."]
+
+
+def test_a_column_is_a_list_and_a_table_is_none(load_metric: Callable[[str], Any]) -> None:
+    import pandas as pd
+    import pyarrow as pa
+
+    frame, metric = pd.DataFrame({"answer": ANSWERS, "gold": ["70", "70"]}), load_metric("rgb_accuracy")
+    columns = [tuple(ANSWERS), frame["answer"], np.array(ANSWERS), pa.chunked_array([ANSWERS]), iter(ANSWERS)]
+    columns += [dict(enumerate(ANSWERS)).values(), list(map(np.str_, ANSWERS))]
+    for column in columns:
+        got = metric.compute(predictions=column, references=frame["gold"])
+        assert [row["accuracy"] for row in got["per_item"]] == [1.0, 0.0]
+    tables = [frame, frame[["answer"]], pa.table(frame), dict.fromkeys(ANSWERS, "x"), set(ANSWERS), "70"]
+    tables += [dict.fromkeys(ANSWERS).keys(), [{"answer": text} for text in ANSWERS]]
+    for metric in map(load_metric, ("rgb_accuracy", "omnieval_overlap", "crud_overlap")):
+        for table in tables:
+            for column in ("predictions", "references"):
+                with pytest.raises(ValueError, match=column):
+                    metric.compute(**{"predictions": ["x"] * 2, "references": ["70"] * 2, column: table})
+    for lacking in (None, float("nan"), pd.NA, np.float64("nan")):
+        got = load_metric("rgb_accuracy").compute(predictions=["70", lacking], references=["70", "70"])
+        assert (got["accuracy"], got["n_scored"], got["unscored"]) == (1.0, 1, {"api_error": 1})
+
+
+def test_half_a_surrogate_pair_is_a_character_like_another(load_metric: Callable[[str], Any]) -> None:
+    golds, plain = ["a\ud800", [["70", "\udc00"]], "\U0001f600"], ["a\ufffd", [["70", "\ufffd"]], "😀"]
+    answers = ["xa\ud83d", "70 \ud800", "\ud83d\ude00"]
+    for name in RGB:
+        got = load_metric(name).compute(predictions=answers, references=golds)
+        assert got == load_metric(name).compute(predictions=["xa\ufffd", "70 \ufffd", "😀"], references=plain)
+    assert load_metric("rgb_accuracy").compute(predictions=answers, references=golds)["accuracy"] == 1.0
+    assert load_metric("retrieval_ranking").compute(predictions=[["\ud83d", "b"]], references=[["b"]])["mrr"] == 0.5

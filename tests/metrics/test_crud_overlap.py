@@ -176,41 +176,11 @@ def test_embed_is_called_once_with_each_text_once(metric: Any) -> None:
     assert values[3:] == [0.0, None, 0.0, None]
 
 
-@pytest.mark.parametrize(("prediction", "reference"), [("", "甲"), (" ", "甲")])
-def test_embed_is_not_called_for_nothing(metric: Any, prediction: str, reference: str) -> None:
+def test_an_embedding_model_signs_by_its_name(metric: Any) -> None:
     def embed(texts: list[str]) -> Any:
-        raise AssertionError(texts)
+        return np.ones((len(texts), 2))
 
-    got = metric.compute(predictions=[prediction], references=[reference], embed=embed, profile="corrected")
-    assert got["bertscore"] == 0.0
-
-
-def test_bertscore_is_there_only_with_embed(metric: Any) -> None:
-    assert "bertscore" not in metric.compute(predictions=[GOLD], references=[GOLD])
-    got = metric.compute(predictions=[], references=[], embed=lambda texts: texts)
-    assert got["bertscore"] is None
-
-
-def test_signature(metric: Any) -> None:
-    class Embedder:
-        model = "text2vec-base-chinese"
-
-        def __call__(self, texts: list[str]) -> Any:
-            return np.ones((len(texts), 2))
-
-    import sacrebleu
-
-    def signature(**options: Any) -> str:
-        return str(metric.compute(predictions=["甲"], references=["甲"], **options)["signature"])
-
-    head = "crud_overlap|version:1.1.0|profile:{}|tokenizer:jieba-0.42.1|bleu:sacrebleu-" + sacrebleu.__version__
-    tail = "|embed:{}|prompt:none|judge:none"
-    assert signature() == (head + tail).format("official", "none")
-    assert signature(profile="corrected", embed=Embedder()) == (head + tail).format("corrected", Embedder.model)
-    assert signature(embed=lambda texts: np.ones((1, 1))) == (head + tail).format("official", "unnamed")
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_no_item_with_a_value(metric: Any, profile: str) -> None:
-    got = metric.compute(predictions=[None, None], references=[None, GOLD], profile=profile)
-    assert [got["bleu"], got.get("bleu_over_scored")] == ([None, None] if profile == "official" else [0.0, None])
+    given = {"predictions": ["甲"], "references": ["甲"], "embed": embed}
+    assert "|embed:unnamed|" in metric.compute(**given)["signature"]
+    embed.model = "text2vec-base-chinese"  # type: ignore[attr-defined]
+    assert "|embed:text2vec-base-chinese|" in metric.compute(**given)["signature"]

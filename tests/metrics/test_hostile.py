@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from ordinary import COLUMNS, ordinary
 
 DEEP: list[Any] = []
 for _ in range(5000):
@@ -35,44 +36,6 @@ TEXTS += [
 OTHERS = [10**5000, -1, 2**64, float("nan"), float("inf"), b"x", True, None, object(), DEEP, {"a": 1}, {"a\ud800": "b"}]
 OTHERS += [[], [None], ["a", 1], [[]], [["a\ud800b"]], [[["a"]]], ("a\udfff", "b"), {"a"}, ["a"] * 5000, [10**5000]]
 VALUES: list[Any] = TEXTS + [[text] for text in TEXTS[:4]] + OTHERS
-
-REPLIES = {
-    "rejection_rate": "No, the question is not addressed by the documents.",
-    "error_detection": "Yes, the model has identified the factual errors.",
-    "ragquesteval": '{"question": ["何时？"]}',
-    "truthfulness": '{"score": 1}',
-    "omnieval": '{"prediction": 1}',
-}
-COLUMNS = {
-    "rgb_accuracy": (),
-    "rejection_rate": ("questions",),
-    "error_detection": ("questions",),
-    "crud_overlap": (),
-    "ragquesteval": ("ids",),
-    "retrieval_ranking": (),
-    "truthfulness": ("questions", "domains", "question_types", "ratings"),
-    "omnieval": ("questions", "contexts", "history"),
-    "omnieval_overlap": (),
-}
-
-
-def ordinary(name: str) -> dict[str, Any]:
-    """Three items that every metric scores."""
-
-    def judge(requests: list[Any]) -> list[str]:
-        json.dumps(requests, ensure_ascii=False).encode()  # can be sent
-        return [REPLIES[name]] * len(requests)
-
-    given: dict[str, Any] = {"predictions": ["70", "b", "c"], "references": ["70", "b", "d"]}
-    if name == "retrieval_ranking":
-        given = {column: [["d1"], ["d2"], ["d3"]] for column in given}
-    given |= {"judge": judge} if name in REPLIES else {}
-    given |= {column: ["q"] * 3 for column in COLUMNS[name] if column not in ("ratings", "domains", "question_types")}
-    if name == "ragquesteval":
-        given["question_cache"] = {"q": {"question": ["何时？"], "answers": ["昨天"]}}
-    if name == "omnieval":
-        given |= {"contexts": [["p"]] * 3, "history": [None] * 3}
-    return given
 
 
 @pytest.mark.slow(20, 100, 3000)
@@ -103,17 +66,3 @@ def test_one_bad_value_never_ends_in_anything_but_a_line(
         else:
             json.dumps(got, ensure_ascii=False).encode()
             assert got["n_total"] == 3 and len(got["per_item"]) == 3, what
-
-
-@pytest.mark.parametrize("name", ["rgb_accuracy", "rejection_rate", "error_detection"])
-def test_half_a_surrogate_pair_in_one_gold_leaves_the_others_alone(
-    load_metric: Callable[[str], Any], name: str
-) -> None:
-    metric = load_metric(name)
-    told = "There are factual errors in the provided documents. It is 70, or \ud800."
-    golds: list[Any] = ["a\ud800b", ["70", "\udc00"], [["\ud800", "x"], "70"], "70"]
-    got = metric.compute(predictions=[told] * 4, references=golds)
-    plain = metric.compute(predictions=[told] * 4, references=["a\ufffdb", ["70", "\ufffd"], [["\ufffd"], "70"], "70"])
-    assert got == plain and got["n_scored"] == 4
-    with pytest.raises(ValueError, match=r"references\[1\]\[0\]\[1\] is int"):
-        metric.compute(predictions=[told] * 2, references=["x", [["y", 5]]])

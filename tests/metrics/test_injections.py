@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import unicodedata
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -117,6 +120,78 @@ def test_the_judge_obeys_what_is_outside() -> None:
     ):
         assert obeyed(prompt, "answer|question") == out, prompt
     assert obeyed(f'{{"answer": "x"{ORDER}"y"}}') and not obeyed(f'{{"answer": "x\\"{ORDER}"}}')
+
+
+# Texts as JSON strings on one line
+
+ATTACKS = json.loads(Path(__file__).with_name("attacks.json").read_text(encoding="utf-8"))
+UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+SHOWN: dict[str, dict[str, Any]] = {
+    "truthfulness": {"question": "Where?", "reference": "Oslo", "answer": "Rome"},
+    "omnieval": {
+        "question": "问", "history": [{"question": "前", "answer": "答"}], "references": ["金"], "answer": "甲",
+        "passages": ["段"],
+    },
+}  # fmt: skip
+
+
+def put(shown: Any, text: str) -> Any:
+    """What a request shows, with a text in each place."""
+    if isinstance(shown, list):
+        return [put(shown[0], text)]
+    return {key: text for key in shown} if isinstance(shown, dict) else text
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_an_attack_stays_in_its_place(load_metric: Callable[[str], Any], name: str) -> None:
+    asked: list[str] = []
+
+    def judge(requests: list[Any]) -> list[str]:
+        asked.extend(request[0]["content"] for request in requests)
+        return [CASES[name].honest] * len(requests)
+
+    def ask(shown: dict[str, Any]) -> list[str]:
+        asked.clear()
+        given = {"questions": [shown["question"]], "judge": judge}
+        if name == "omnieval":
+            given |= {"contexts": [shown["passages"]], "history": [shown["history"]]}
+        gold = shown["references"] if "references" in shown else shown["reference"]
+        load_metric(name).compute_here(predictions=[shown["answer"]], references=[gold], **given)
+        return [*asked]
+
+    benign = [text.splitlines() for text in ask(SHOWN[name])]
+    for attack in ATTACKS:
+        text = attack["text"].strip()
+        for slot in SHOWN[name]:
+            shown = {**SHOWN[name], slot: put(SHOWN[name][slot], text)}
+            sent = ask(shown)
+            assert len(sent) == len(benign)
+            for content, before in zip(sent, benign, strict=True):
+                lines = content.splitlines()
+                changed = [i for i, line in enumerate(before) if lines[i] != line]
+                seen_here = slot != "passages" or any('"passages": [' in line for line in before)
+                assert len(lines) == len(before) and len(changed) == seen_here, (
+                    "nothing outside the one line is touched"
+                )
+                for line in (lines[i] for i in changed):
+                    material = json.loads(line)
+                    assert material == {key: shown[key] for key in material}
+                    bare = line.replace('"history": [{"', "").replace('"}], "references": [', "")
+                    assert not any(unicodedata.category(char) in UNSEEN or char in "<>`" for char in bare)
+                    assert attack["hook"] is None or attack["hook"] not in content
+
+
+@given(st.one_of(st.text(), st.sampled_from([attack["text"] for attack in ATTACKS])))
+def test_a_text_goes_in_as_one_json_string(load_file: Callable[[str], ModuleType], text: str) -> None:
+    quoted = load_file("_shared/slots.py").quote(text)
+    assert json.loads(quoted) == text and len(quoted.splitlines()) == 1
+    assert not any(char in "<>[]{}`" or unicodedata.category(char) in UNSEEN for char in quoted)
+
+
+def test_characters_that_are_quoted_as_they_are_are_seen(load_file: Callable[[str], ModuleType]) -> None:
+    shown = set(load_file("_shared/slots.py").quote("".join(map(chr, range(sys.maxunicode + 1))))[1:-1])
+    assert len(shown) > 90_000 and not any(char in "<>[]{}`" or unicodedata.category(char) in UNSEEN for char in shown)
+    assert not any("\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" for char in shown)
 
 
 # What is escaped

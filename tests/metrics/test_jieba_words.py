@@ -56,17 +56,6 @@ def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: 
 
 
 @pytest.mark.pure
-@pytest.mark.slow(0, 1, 48)
-def test_tokens_of_the_real_corpus_are_jieba_s(
-    words: ModuleType, real_data: Callable[[str], Path], rounds: int
-) -> None:
-    files = sorted((real_data("CRUD_RAG") / "data" / "80000_docs").iterdir(), key=lambda file: file.stat().st_size)
-    for file in files[:rounds]:
-        with file.open(encoding="utf-8") as lines:
-            assert all(words.cut(line) == cut(line) for line in lines), file.name
-
-
-@pytest.mark.pure
 def test_tokens_of_real_news_are_jieba_s(words: ModuleType, real_data: Callable[[str], Path]) -> None:
     path = real_data("CRUD_RAG") / "data" / "crud_split" / "split_merged.json"
     rows = json.loads(path.read_text(encoding="utf-8"))["event_summary"]
@@ -92,25 +81,3 @@ def test_words_added_to_jieba_s_shared_dictionary_change_nothing(
     jieba.add_word(word)
     assert len(cut(word)) == 1
     assert [one(load_metric(name), word, gold, profile) for profile in PROFILES] == before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["crud_overlap", "omnieval_overlap"])
-def test_the_dictionary_is_read_at_the_first_use_in_silence_and_is_no_other_s(
-    metrics_root: Path, python: Callable[..., Any], environment: Callable[..., dict[str, str]], name: str
-) -> None:
-    code = """
-        import sys, evaluate, rjieba
-        rjieba.add_word("体育消费券", 10**6, None)
-        metric = evaluate.load(sys.argv[1])
-        words = sys.modules[type(metric).__module__.rpartition(".")[0] + ".words"]
-        metric.compute(predictions=["", None, "一"], references=["", "一", None])
-        assert words.dictionary.cache_info().misses == 0
-        metric.compute(predictions=["一"], references=["一"])
-        metric.compute(predictions=["二"], references=["一"], profile="corrected")
-        assert words.dictionary.cache_info().misses == 1
-        assert rjieba.cut("体育消费券") == ["体育消费券"] != words.cut("体育消费券")
-    """
-    lines = "\n".join(line.strip() for line in code.splitlines())
-    done = python(lines, metrics_root / name, env=environment())
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

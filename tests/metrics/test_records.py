@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
@@ -11,7 +10,7 @@ import pytest
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError
-from quadrag.metric_record import KeyRecord, MetricRecord, metric_record
+from quadrag.metric_record import KeyRecord, metric_record
 
 NAMES = sorted(catalogue.metrics())
 STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature", "valid"}
@@ -85,37 +84,6 @@ def test_what_needs_a_judge_or_an_embedding_is_not_there_without(load_metric: Ca
     got = load_metric(name).compute(**{"predictions": ["b"], "references": ["a"], **plain})
     there = {record.key(key).name for key in got if key not in STANDARD and got[key] is not None}
     assert not [key for key in there if record.keys[key].needs]
-
-
-def entries(record: MetricRecord) -> dict[str, str]:
-    """Each key's entry under the card's output values."""
-    card = (catalogue.metric_folder(record.name) / "README.md").read_text(encoding="utf-8")
-    section = card.split("### Output values\n")[1].split("\n#")[0]
-    found: dict[str, str] = {}
-    for entry in re.split(r"^- ", section, flags=re.MULTILINE)[1:]:
-        entry = " ".join(entry.partition("\n\n")[0].split())
-        for key in re.findall(r"\*\*`?([^*`]+)`?\*\*", entry.partition(":")[0]):
-            found[key] = entry
-    return found
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_card_says_what_the_record_does(name: str) -> None:
-    record = metric_record(name)
-    card = entries(record)
-    for key, found in record.keys.items():
-        if key.endswith("_weighted") or key == "unscored_share":
-            assert "<key>_weighted" in card
-            continue
-        entry = card[key]
-        bounds = ", ".join("?" if side is None else f"{side:g}" for side in found.range)
-        assert f"[{bounds}]" in entry or (found.range[1] is None and "of at least 0" in entry), entry
-        said = re.findall(r"(higher|lower) is better", entry)
-        assert said == ([] if found.direction == "none" else [found.direction]), entry
-        assert ("in characters" in entry) == (found.unit == "characters")
-        assert ("with a judge;" in entry) <= (found.needs == "judge") and ("`embed`" in entry) == (
-            found.needs == "embed"
-        )
 
 
 PHRASES = [

@@ -11,15 +11,79 @@ import hashlib
 import json
 import re
 from collections import Counter
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from chat_server import Rule, asked_of
 
-from quadrag.baselines.construct.cloze import clozes
+from quadrag.baselines.construct.crud_rag.tasks import strip_dateline
 from quadrag.baselines.construct.held import language_of
+from quadrag.baselines.systems.extractive import sentences
 
 FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")
 _MARKS = ("新闻：\n", "Article:\n")
+GAP = "____"
+_LEAST, _MOST = 16, 200  # characters of a sentence that bears a gap
+_ASKED = {
+    "zh": "请填空：{sentence}",
+    "en": "Fill in the blank: {sentence}",
+}
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+# In the order of preference: a date, an amount with its unit, a title in its marks, a number.
+_TARGETS = {
+    "zh": (
+        r"\d{4}年(?:\d{1,2}月(?:\d{1,2}日)?)?",
+        r"\d[\d,.]*(?:万|亿)?(?:元|美元|人|家|个|件|吨|公里|平方米|岁|次|米|%)",
+        r"《[^》]{2,20}》",
+        r"(?<![\d.,])\d[\d,.]*\d(?![\d.,])",
+    ),
+    "en": (
+        rf"\b{_MONTH} \d{{1,2}}(?:, \d{{4}})?",
+        r"[$€£]\d[\d,.]*(?: (?:million|billion|trillion))?",
+        r"\b\d[\d,.]*\d?(?: ?(?:percent|%|people|years|miles|million|billion))",
+        r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)+",
+        r"(?<![\d.,])\d[\d,.]*\d(?![\d.,])",
+    ),
+}
+
+
+class Cloze(NamedTuple):
+    """A question by rule: what is asked, what was left out, and the sentence as it stands in the source."""
+
+    question: str
+    answer: str
+    sentence: str
+
+
+def clozes(text: str, language: str) -> Iterator[Cloze]:
+    """Yield the questions of a text, one a sentence at most, in the order of the text."""
+    for found_sentence in sentences(text):
+        sentence = strip_dateline(found_sentence)
+        if not _LEAST <= len(sentence) <= _MOST:
+            continue
+        found = next((hit for form in _TARGETS[language] if (hit := re.search(form, sentence))), None)
+        # What stands twice would give itself away.
+        if found is None or sentence.count(answer := found.group()) > 1:
+            continue
+        asked = sentence[: found.start()] + GAP + sentence[found.end() :]
+        yield Cloze(_ASKED[language].format(sentence=asked), answer, sentence)
+
+
+class Knowing:
+    """A model without a fault, which answers without documents what it has asked of one."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, str] = {}
+
+    def __call__(self, body: dict[str, Any]) -> str:
+        """Answer a request of a recipe."""
+        asked = asked_of(body)
+        made = make_sound(asked, _draw(body))
+        if isinstance(made, dict) and isinstance(made.get("answer"), list):
+            self._answers[made["question"]] = made["answer"][0]
+        elif isinstance(made, dict) and set(made) == {"answer"}:
+            made = {"answer": next((answer for said, answer in self._answers.items() if said in asked), None)}
+        return json.dumps(made, ensure_ascii=False)
 
 
 def make_reply(body: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from random import Random
 
 import disturb
 from jobs import CONCURRENCY, Job
-from world import Ended, World, env_of
+from world import Ended, World
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
@@ -53,14 +53,14 @@ def find_torn(place: Path) -> Iterator[str]:
             yield f"{inside} is half-written: {error}"
 
 
-def goes_on(world: World, job: Job, place: Path, hub: object = None, calls: int = 0) -> Iterator[str]:
+def goes_on(world: World, job: Job, place: Path, calls: int = 0) -> Iterator[str]:
     """Run the command again, to its end; of what was asked, `calls` may have been lost in flight."""
     whole = world.whole(job)
-    ended = world.run(place, job, **env_of(hub))
+    ended = world.run(place, job)
     if ended.code:
         yield f"the same command does not go on: code {ended.code}, {ended.err[-500:]}"
         return
-    found = world.result(place, job, hub)
+    found = world.result(place, job)
     for name in sorted(found.keys() | whole.files.keys()):
         if found.get(name) != whole.files.get(name):
             yield f"{name} is {'another' if name in found else 'gone'}"
@@ -89,30 +89,28 @@ def kill(world: World, job: Job, draw: Random) -> Iterator[str]:
     """Kill -9, one to three times: where a file changes, in the middle of a write, or at any time."""
     whole, place, kills = world.whole(job), world.place(job), 0
     world.forget()
-    with world.hub(job) as hub:
-        for _ in range(draw.randint(1, 3)):
-            moment = 1 + int(draw.random() * whole.moments)
-            how = draw.choice(["moment", "write", "time"])
-            before = disturb.kill_at(moment) if how == "moment" else ""
-            before = disturb.tear_at(moment, draw.choice([1, 100, 5000, 40_000])) if how == "write" else before
-            process = world.start(place, job, before=before, **env_of(hub))
-            ended = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
-            kills += ended.code < 0
-            if ended.code > 0:
-                yield from find_bad_end(ended)
-            yield from find_torn(place)
-        yield from goes_on(world, job, place, hub, kills * CONCURRENCY)
+    for _ in range(draw.randint(1, 3)):
+        moment = 1 + int(draw.random() * whole.moments)
+        how = draw.choice(["moment", "write", "time"])
+        before = disturb.kill_at(moment) if how == "moment" else ""
+        before = disturb.tear_at(moment, draw.choice([1, 100, 5000, 40_000])) if how == "write" else before
+        process = world.start(place, job, before=before)
+        ended = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
+        kills += ended.code < 0
+        if ended.code > 0:
+            yield from find_bad_end(ended)
+        yield from find_torn(place)
+    yield from goes_on(world, job, place, kills * CONCURRENCY)
 
 
 def _starve(world: World, job: Job, before: Callable[[Path], str]) -> Iterator[str]:
     """Run a job that lacks something, then whole."""
     place = world.place(job)
     world.forget()
-    with world.hub(job) as hub:
-        ended = world.run(place, job, before=before(place), **env_of(hub))
-        yield from find_bad_end(ended)
-        yield from find_torn(place)
-        yield from goes_on(world, job, place, hub, CONCURRENCY if ended.code else 0)
+    ended = world.run(place, job, before=before(place))
+    yield from find_bad_end(ended)
+    yield from find_torn(place)
+    yield from goes_on(world, job, place, CONCURRENCY if ended.code else 0)
 
 
 def few_files(world: World, job: Job, draw: Random) -> Iterator[str]:
@@ -157,13 +155,13 @@ def full_disk(world: World, job: Job, draw: Random) -> Iterator[str]:
     used, needed = _size(place), _size(whole.folder)
     size = used + int((needed - used) * draw.uniform(0, 1)) + 4096
     world.forget()
-    with _disk(place, size) as grow, world.hub(job) as hub:
-        ended = world.run(place, job, before="" if grow else disturb.no_large_files(size), **env_of(hub))
+    with _disk(place, size) as grow:
+        ended = world.run(place, job, before="" if grow else disturb.no_large_files(size))
         if grow:
             grow()
         yield from find_bad_end(ended)
         yield from find_torn(place)
-        yield from goes_on(world, job, place, hub, CONCURRENCY if ended.code else 0)
+        yield from goes_on(world, job, place, CONCURRENCY if ended.code else 0)
 
 
 def _size(folder: Path) -> int:
@@ -195,12 +193,11 @@ def twice(world: World, job: Job, draw: Random) -> Iterator[str]:
     """Two at once on one folder, ledger and cache."""
     place = world.place(job)
     world.forget()
-    with world.hub(job) as hub:
-        first = world.start(place, job, **env_of(hub))
-        time.sleep(draw.uniform(0, world.whole(job).seconds))
-        for process in (world.start(place, job, second=True, **env_of(hub)), first):
-            yield from find_bad_end(process.end())
-        yield from goes_on(world, job, place, hub)
+    first = world.start(place, job)
+    time.sleep(draw.uniform(0, world.whole(job).seconds))
+    for process in (world.start(place, job, second=True), first):
+        yield from find_bad_end(process.end())
+    yield from goes_on(world, job, place)
 
 
 ATTACKS: dict[str, Attack] = {

@@ -81,6 +81,9 @@ def kept(world: World, job: Job, draw: Random) -> Iterator[str]:
     paths = [path for path in sorted(place.rglob("*")) if path.is_file() and path.stat().st_size]
     paths = [path for path in paths if not (template / path.relative_to(place)).exists()]
     paths = [path for path in paths if path.suffix not in (".lock", ".html", ".txt") and "modules" not in path.parts]
+    paths = [
+        path for path in paths if not {"indexes", "kg", "kg.sqlite"} & {*path.parts}
+    ]  # made again, and have no sums
     # What reads caches is `then`; scores need nothing of `out`; a run that is done does not look at what it read.
     aside = [path for path in paths if "out" not in path.relative_to(place).parts]
     anew = bool(job.then) or job.command[0] == "score" or (bool(aside) and draw.random() < 0.5)

@@ -46,7 +46,6 @@ class Job:
         then: a command that reads what was made, where that is in caches.
         made: globs of the files that are the same however it was disturbed.
         fresh: it reads the environment at import, as what writes the caches of Hugging Face does.
-        hub: it writes to a Hub.
         data: the benchmark whose sample is copied to the folder `data`.
         needs: modules that an environment may lack.
     """
@@ -57,7 +56,6 @@ class Job:
     then: tuple[str, ...] = ()
     made: tuple[str, ...] = STAGES
     fresh: bool = False
-    hub: bool = False
     data: str = ""
     needs: tuple[str, ...] = field(default=())
 
@@ -106,13 +104,6 @@ def _list() -> list[Job]:
     found += [
         Job("kg build", ("kg", "build", "data", "out/kg.sqlite"), made=whole, data="crag"),
         Job("export", ("export", "out", "--benchmark", "rgb", *SAMPLE, "--accept-licence"), made=whole, fresh=True),
-        Job(
-            "push",
-            ("push", "quadrag-test", "--benchmark", "rgb", *SAMPLE, "--accept-licence", "--yes"),
-            made=(),
-            fresh=True,
-            hub=True,
-        ),
     ]
     for name, (index, needs) in _INDEXES.items():
         found.append(Job(f"run {name}", (*_DENSE, *index), needs=(*_ENCODER, *needs)))

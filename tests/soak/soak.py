@@ -54,10 +54,10 @@ _JUDGE = Job("certify-judge", ("certify-judge", "--injections", "--judge", "{obe
 _SERVED = [JOBS["kg build"]] if find_spec("fastapi") and find_spec("uvicorn") else []
 _SAME = "the same command ends with the same files; no answer is lost, no call paid twice"
 _KEPT = "the same numbers, or one line; to do what it says brings them back"
+_BELIEVED = ("prepare", "export")  # no sums are kept of what these write
 RECORDS = {
     **{name: Record(attack, _ALL, _SAME) for name, attack in attacks.ATTACKS.items()},
-    "kept files": Record(hostile.kept, [job for job in _ALL if not job.hub and job.command[0] != "prepare"], _KEPT),
-    "prepared files": Record(hostile.kept, [job for job in _ALL if job.command[0] == "prepare"], _KEPT),
+    "kept files": Record(hostile.kept, [job for job in _ALL if job.command[0] not in _BELIEVED], _KEPT),
     "given files": Record(hostile.given, [job for job in _ALL if job.data], "read, or one line; no pickle is read"),
     "answers": Record(hostile.answers, [job for job in _ALL if job.before], "scored, or one line"),
     "logs": Record(hostile.logs, [JOBS["score rgb"]], "one line; nothing is unpacked"),

@@ -17,11 +17,9 @@ from typing import Any
 
 import disturb
 from chat_server import ChatServer
-from hub_server import HubServer
 from jobs import Job, reply
 from warm import LARGE, Run, Warm
 
-TOKEN = "hf_" + "secret" * 5
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat.network import engine
@@ -156,16 +154,16 @@ class World:
             self._prepare(place, job)
             done = place.with_name(f"{job.name} done")
             shutil.copytree(place, done)
-            with self.undisturbed(), self.hub(job) as hub:
+            with self.undisturbed():
                 self.forget()
                 started = time.perf_counter()
-                ended = self.run(done, job, before=disturb.count("events.txt"), **env_of(hub))
+                ended = self.run(done, job, before=disturb.count("events.txt"))
                 seconds = time.perf_counter() - started
                 assert ended.code == 0, f"{job.name}: {ended.err}"
                 asked, moments = Counter(self.asked()), int((done / "events.txt").read_text())
                 # Only what makes datasets asks again, for a second sample, where a reply cannot be read.
                 assert "construct" in job.command or max(asked.values(), default=1) == 1, f"{job.name} asks twice"
-                self._whole[job.name] = Whole(self.result(done, job, hub), asked, moments, seconds, done)
+                self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds, done)
                 made = self._whole[job.name].files
                 assert made and UNREAD not in made, f"{job.name} makes nothing: {made}"
         return self._whole[job.name]
@@ -173,7 +171,7 @@ class World:
     def place(self, job: Job) -> Path:
         """Return a new folder in which the job can be run."""
         folder = self.root / "places" / f"{next(self._numbers)}"
-        if job.made or job.hub:
+        if job.made:
             self.whole(job)
             shutil.copytree(self.root / "whole" / job.name, folder)
         else:
@@ -202,41 +200,21 @@ class World:
                 ended = self.run(place, job, command)
                 assert ended.code == 0, f"{job.name}: {ended.err}"
 
-    @contextmanager
-    def hub(self, job: Job) -> Iterator[HubServer | None]:
-        """Yield a Hub for a job that writes to one."""
-        if not job.hub:
-            yield None
-            return
-        with HubServer({TOKEN: {"name": "ann", "orgs": {"quadrag-test": "write"}}}) as hub:
-            yield hub
-
-    def result(self, place: Path, job: Job, hub: HubServer | None = None) -> dict[str, str]:
-        """Return the sha256 of each file that a job has made, and of what is on the Hub."""
+    def result(self, place: Path, job: Job) -> dict[str, str]:
+        """Return the sha256 of each file that a job has made."""
         if job.then:
             shutil.rmtree(place / "out", ignore_errors=True)
             with self.undisturbed():
                 ended = self.run(place, job, job.then)
             if ended.code:
                 return {UNREAD: ended.err}
-        return self.made(place, job, hub)
+        return self.made(place, job)
 
-    def made(self, place: Path, job: Job, hub: HubServer | None = None) -> dict[str, str]:
-        """Return the sha256 of each file that is there, and of what is on the Hub."""
+    def made(self, place: Path, job: Job) -> dict[str, str]:
+        """Return the sha256 of each file that is there."""
         paths = [path for pattern in job.made for path in place.glob(pattern) if path.is_file()]
         paths = [path for path in paths if not path.name.startswith(".")]
-        found = {path.relative_to(place).as_posix(): sha256(path.read_bytes()) for path in paths}
-        for (_, name), repo in hub.repos.items() if hub else ():
-            found |= {f"{name}/{path}": sha256(content) for path, content in repo.files.items()}
-        return found
-
-
-def env_of(hub: HubServer | None) -> dict[str, str]:
-    """Return the environment that leads to a Hub."""
-    if hub is None:
-        return {}
-    told = {name: value or "" for name, value in hub.environment(TOKEN).items()}
-    return {**told, "HF_HUB_OFFLINE": "0", "HF_EVALUATE_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0"}
+        return {path.relative_to(place).as_posix(): sha256(path.read_bytes()) for path in paths}
 
 
 def sha256(content: Any) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,10 +16,6 @@ import yaml
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 FOLDERS = sorted(path.parent for path in METRICS.glob("*/app.py"))
 LONG = "上海发放500万元消费券，" + "很长的文本，" * 300 + "end <b>not bold</b> \"quoted\", 'so'"
-
-
-def tree(folder: Path, file: str = "app.py") -> ast.Module:
-    return ast.parse((folder / file).read_text(encoding="utf-8"))
 
 
 def texts(folder: Path) -> dict[str, Any]:
@@ -287,38 +281,3 @@ def test_a_cut_that_is_no_number_is_told(page: Any) -> None:
         assert page.submit() == message
     box.fill("3 2")
     assert page.submit()["recall@3"] == 0.75
-
-
-def imported(folder: Path) -> set[str]:
-    """The packages that the files of a folder import, Gradio with its PyYAML and what stands in the folder left out."""
-    beside = {"page"}  # app.py is a script: a file beside it is no relative import
-    names = set()
-    for path in folder.glob("*.py"):
-        for node in ast.walk(tree(folder, path.name)):
-            if isinstance(node, ast.Import):
-                names |= {alias.name.split(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and not node.level:
-                names.add(str(node.module).split(".")[0])
-    return names - set(sys.stdlib_module_names) - beside - {"gradio", "yaml"}
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_requirements_are_what_a_folder_imports(folder: Path) -> None:
-    lines = (folder / "requirements.txt").read_text(encoding="utf-8").splitlines()
-    assert all(re.fullmatch(r"[a-z]+(>=|==)\d+(\.\d+)+", line) for line in lines)
-    # `datasets` is what evaluate runs on: named for its version, imported by the metric's own file.
-    assert {re.split("[>=]", line)[0] for line in lines} == imported(folder)
-
-
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
-def test_the_card_is_a_spaces_card(folder: Path) -> None:
-    from huggingface_hub import SpaceCard
-
-    card = SpaceCard.load(folder / "README.md", ignore_metadata_errors=False)
-    colours = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
-    data = card.data.to_dict()
-    assert (data["sdk"], data["app_file"], data["python_version"]) == ("gradio", "app.py", "3.11")
-    assert re.fullmatch(r"6\.\d+\.\d+", data["sdk_version"]) and data["license"] == "apache-2.0"
-    assert {data["colorFrom"], data["colorTo"]} <= colours
-    assert data["title"] == texts(folder)["title"] and data["emoji"] and not data["pinned"]
-    assert card.text.lstrip().startswith(f"# Metric card: {data['title']}")

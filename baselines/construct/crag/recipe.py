@@ -40,8 +40,6 @@ TASK_3 = "data/crag_task_3_dev_v5.tar.bz2"  # its parts joined
 
 def begin(given: Given) -> list[Row]:
     """Read table and templates; a row is a template, with the table that it is over."""
-    if not given.maker.by_rule:
-        raise QuadragError("--llm does nothing for crag, whose answers are computed; leave it out")
     if given.table is None or given.templates is None:
         raise QuadragError("crag is made of a table; give --table FILE and --templates FILE")
     templates = read_templates(given.templates)
@@ -65,7 +63,6 @@ def steps(given: Given) -> Sequence[Step]:
 
 
 def _questions(row: Row, given: Given) -> list[Row]:
-    """Fill a template in, as often from each bucket, and say why not with what else was drawn."""
     template, sheet = row["template"], row["sheet"]
     found: dict[str, list[Row]] = {bucket: [] for bucket in BUCKETS}
     dropped: list[Row] = []
@@ -122,7 +119,6 @@ def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str
 
 
 def _pages(row: Row, corpus: Corpus, given: Given) -> list[Row]:
-    """Search the pages of a question, each with the sentence of it that is most like the question."""
     pages = []
     for document, passage in corpus.find(row["query"], PAGES):
         shown = best_sentence(row["query"], [Passage("", "", passage.text)], "en")

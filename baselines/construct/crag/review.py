@@ -65,7 +65,6 @@ def write(passed: Sequence[tuple[Item, Row]], dataset: Path, out: Path) -> dict[
 
 
 def _with_all_pages(path: Path, lines: Mapping[str, Row]) -> Iterator[Row]:
-    """Yield the lines as task 3 has them: the same, with its own pages."""
     with tarfile.open(path) as archive:
         for member in archive:
             for text in archive.extractfile(member) or ():

@@ -58,13 +58,11 @@ def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
 
 
 def _wanted(kind: Kind) -> list[tuple[str, str, Column]]:
-    """Return a kind's columns: as the templates name them, as the table does, and what their cells hold."""
     wanted = [(NAME, kind.name, Column()), *((name, name, column) for name, column in kind.columns.items())]
     return wanted if kind.popularity is None else [*wanted, (POPULARITY, kind.popularity, Column("number"))]
 
 
 def _rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield place, kind and cells of every row."""
     try:
         with path.open("rb") as stream:
             is_graph = stream.read(15) == b"SQLite format 3"
@@ -102,7 +100,6 @@ def _graph_rows(path: Path, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, st
 
 
 def _read(cell: Any, column: Column, where: str) -> tuple[Value, ...]:
-    """Return a cell's values; none of an empty one."""
     parts = [cell] if column.type != "list" else cell.split(_LIST) if isinstance(cell, str) else cell
     if not isinstance(parts, (list, type(None))):
         raise _unreadable(cell, column, where)

@@ -208,7 +208,6 @@ def _template(found: Any, number: int, kinds: Mapping[str, Kind], where: str) ->
 
 
 def _check_columns(template: Template, kinds: Mapping[str, Kind], where: str) -> None:
-    """Hold the columns that a template names against what is done with them."""
     own = {NAME: Column(), **kinds[template.of].columns}
     for column in template.given:
         _check_one_of(column, own, f"{where}: given")

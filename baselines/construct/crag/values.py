@@ -20,9 +20,7 @@ _GROUPED = 10_000  # from here on a number without a unit is written with commas
 def forms(value: Value, unit: str | None = None) -> list[str]:
     """Return every form of a value, the one to show first.
 
-    Args:
-        value: a text, a number or a date.
-        unit: of a number: a sign that stands before it, as ``$``, or a word behind it.
+    `unit`: of a number: a sign that stands before it, as ``$``, or a word behind it.
     """
     if isinstance(value, datetime.date):
         month = _MONTHS[value.month - 1]
@@ -50,7 +48,6 @@ def _numerals(value: Decimal, grouped: bool) -> list[str]:
 
 
 def _plain(value: Decimal) -> str:
-    """Return a number without an exponent and without noughts that say nothing."""
     text = f"{value:f}"
     return (text.rstrip("0").rstrip(".") or "0") if "." in text else text
 

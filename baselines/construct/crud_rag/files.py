@@ -46,12 +46,10 @@ def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
 
 
 def _line(text: str) -> str:
-    """Return a document as the corpus has it: on one line."""
     return " ".join(text.split())
 
 
 def _entry(row: Row) -> dict[str, Any]:
-    """Return a row as upstream's file has it."""
     name = hashlib.sha256(f"{row['task']}\n{row['source']}".encode("utf-8", "surrogatepass")).hexdigest()[:24]
     text = _line(row["text"])
     if row["task"] == "summary":

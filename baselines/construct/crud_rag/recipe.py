@@ -7,13 +7,12 @@ reports; here they come from one's own documents. What is made is held against t
 import re
 from collections.abc import Sequence
 
-from ..cloze import strip_dateline
 from ..held import fault_of, find_verbatim, is_grounded, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
 from ..steps import Drop, Each, Row, Step, Whole
 from .files import write
-from .tasks import MAKERS, NUMBER, documents_of
+from .tasks import MAKERS, NUMBER, documents_of, strip_dateline
 
 TASKS = tuple(MAKERS)
 _RELATED = 8  # reports that are looked at for the other documents of a question
@@ -21,19 +20,17 @@ _RELATED = 8  # reports that are looked at for the other documents of a question
 
 def steps(given: Given) -> Sequence[Step]:
     """Return the steps; see the module."""
-    rule = given.maker.by_rule
     whole = Corpus(given.corpus)
     return [
         Whole("tasks", lambda rows: (_deal(rows, given), [])),
         Each("related", lambda row: _related(row, whole)),
-        Each("made", lambda row: MAKERS[row["task"]][rule](row), asks=6),
+        Each("made", lambda row: MAKERS[row["task"]](row), asks=6),
         Each("held", held),
         Whole("duplicates", _without_duplicates),
     ]
 
 
 def _deal(rows: list[Row], given: Given) -> list[Row]:
-    """Give each document a task, as many documents to each."""
     order = list(range(len(rows)))
     given.draw("tasks").shuffle(order)
     tasks = {at: TASKS[place % len(TASKS)] for place, at in enumerate(order)}
@@ -41,7 +38,6 @@ def _deal(rows: list[Row], given: Given) -> list[Row]:
 
 
 def _related(row: Row, corpus: Corpus) -> list[Row]:
-    """Find the other documents of a question over several: the next reports on the same, most alike first."""
     wanted = {"qa_2doc": 1, "qa_3doc": 2}.get(row["task"], 0)
     if not wanted:
         return [row]

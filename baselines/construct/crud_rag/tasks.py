@@ -1,4 +1,4 @@
-"""What each task of CRUD-RAG is made of, by a model and, where there is none, by rule.
+"""What each task of CRUD-RAG is made of, by a model.
 
 Questions over two or three documents take the paper's five steps, whose traces are kept as ``thoughts``. For
 hallucinations the paper has texts with marked errors corrected by a model. Here the error is made, in one place of a
@@ -12,11 +12,17 @@ from typing import Any
 
 from ...systems.extractive import sentences
 from ..asking import ask, load_prompts, text_of, texts_of
-from ..cloze import clozes, strip_dateline
 from ..steps import Drop, Row, Work
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PROMPTS = load_prompts(Path(__file__).parent)
+# When a report was published, before its first sentence.
+_DATELINE = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
+
+
+def strip_dateline(text: str) -> str:
+    """Return a report without the time that it begins with, as those of CRUD-RAG's corpus do."""
+    return _DATELINE.sub("", text)
 
 
 def documents_of(row: Row) -> list[str]:
@@ -34,13 +40,6 @@ def _summary(row: Row) -> Work:
     return [{**row, "event": made[0], "summary": made[1]}]
 
 
-def _summary_by_rule(row: Row) -> list[Row]:
-    found = sentences(strip_dateline(row["text"]))
-    if len(found) < 4:
-        raise Drop("fewer than four sentences")
-    return [{**row, "event": found[0], "summary": "".join(found[:3])}]
-
-
 def _event(row: Row) -> Work:
     def read(found: Any) -> str | None:
         return None if found["event"] is None else text_of(found["event"])
@@ -53,10 +52,6 @@ def _event(row: Row) -> Work:
 
 def _continuation(row: Row) -> Work:
     return (yield from _event({**row, **_halves(row["text"])}))
-
-
-def _continuation_by_rule(row: Row) -> list[Row]:
-    return [{**row, **_halves(row["text"]), "event": sentences(strip_dateline(row["text"]))[0]}]
 
 
 def _halves(text: str) -> Row:
@@ -117,23 +112,7 @@ def _several_documents(row: Row) -> Work:
     return [{**row, **made, "passages": [part["passage"] for part in parts]}]
 
 
-def _qa_by_rule(row: Row) -> list[Row]:
-    """Ask for a gap in a sentence of each document."""
-    found = [next(clozes(text, "zh"), None) for text in documents_of(row)]
-    parts = [one for one in found if one is not None]
-    if len(parts) < len(found):
-        raise Drop("no sentence to ask about")
-    question = parts[0].question + "".join(f" {part.question.partition('：')[2]}" for part in parts[1:])
-    made = {
-        "question": question,
-        "answer": "；".join(part.answer for part in parts),
-        "passages": [part.sentence for part in parts],
-    }
-    return [{**row, **made, "event": sentences(strip_dateline(row["text"]))[0], "thoughts": ""}]
-
-
 def _hallucination(row: Row) -> Work:
-    """Have a fact of the sentence behind the beginning made false."""
     parts = _first_sentence(row)
     slots = {"beginning": parts["beginning"], "sentence": parts["sentence"]}
 
@@ -141,16 +120,6 @@ def _hallucination(row: Row) -> Work:
         return {key: text_of(found[key]) for key in ("kind", "from", "to", "why")}
 
     made = yield from ask(_PROMPTS["errors"], slots, read)
-    return [_erred({**row, **parts}, made)]
-
-
-def _hallucination_by_rule(row: Row) -> list[Row]:
-    parts = _first_sentence(row)
-    number = NUMBER.search(parts["sentence"])
-    if number is None:
-        raise Drop("no number to alter")
-    other = str(int(number.group()[0]) % 9 + 1) + number.group()[1:]
-    made = {"kind": "num", "from": number.group(), "to": other, "why": f"原文为{number.group()}"}
     return [_erred({**row, **parts}, made)]
 
 
@@ -164,11 +133,6 @@ def _first_sentence(row: Row) -> Row:
 
 
 def _erred(row: Row, made: Row) -> Row:
-    """Put an error into a sentence.
-
-    Raises:
-        Drop: the place is not in the sentence once, or nothing was changed.
-    """
     sentence = row["sentence"]
     if sentence.count(made["from"]) != 1 or made["from"] == made["to"]:
         raise Drop("the error has no place of its own in the sentence")
@@ -177,13 +141,11 @@ def _erred(row: Row, made: Row) -> Row:
     return {**row, "kind": made["kind"], "wrong": sentence.replace(made["from"], made["to"]), "error": made}
 
 
-Make = Callable[[Row], Work | list[Row]]
-# Of each task what makes it by a model, and by rule.
-MAKERS: dict[str, tuple[Make, Make]] = {
-    "summary": (_summary, _summary_by_rule),
-    "continuation": (_continuation, _continuation_by_rule),
-    "qa_1doc": (_one_document, _qa_by_rule),
-    "qa_2doc": (_several_documents, _qa_by_rule),
-    "qa_3doc": (_several_documents, _qa_by_rule),
-    "hallucination": (_hallucination, _hallucination_by_rule),
+MAKERS: dict[str, Callable[[Row], Work]] = {
+    "summary": _summary,
+    "continuation": _continuation,
+    "qa_1doc": _one_document,
+    "qa_2doc": _several_documents,
+    "qa_3doc": _several_documents,
+    "hallucination": _hallucination,
 }

@@ -65,7 +65,6 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
 
 
 def _form(labels: LabelSet) -> str:
-    """Return the key under which a verdict of the metric has its value."""
     example = metric_record(labels.graded.metric).verdict or ""
     try:
         found = json.loads(example)

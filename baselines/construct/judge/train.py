@@ -25,23 +25,14 @@ ADAPTER = "adapter"  # the folder of the adapter alone, beside the merged model
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a judge is trained.
+    """How a judge is trained."""
 
-    Attributes:
-        rank: of the adapter.
-        rate: of learning.
-        passes: over the lessons.
-        batch: lessons a step.
-        longest: tokens of a lesson; longer prompts lose their middle.
-        seed: of the order and of the adapter's first weights.
-    """
-
-    rank: int = 8
-    rate: float = 2e-4
-    passes: int = 3
-    batch: int = 4
-    longest: int = 4096
-    seed: int = 2333
+    rank: int = 8  # of the adapter
+    rate: float = 2e-4  # of learning
+    passes: int = 3  # over the lessons
+    batch: int = 4  # lessons a step
+    longest: int = 4096  # tokens of a lesson; longer prompts lose their middle
+    seed: int = 2333  # of the order and of the adapter's first weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +47,7 @@ class Trained:
 def train(model: str, learn: Sequence[Lesson], choose: Sequence[Lesson], out: Path, settings: Settings) -> Trained:
     """Train a model, and write it with its adapter merged to a folder.
 
-    Args:
-        model: a Hub name or a folder, of a causal language model of transformers.
-        learn: what it learns from.
-        choose: what decides which pass is kept; the last one where there is none.
-        out: the folder.
-        settings: see there.
+    `choose`: what decides which pass is kept; the last one where there is none.
 
     Raises:
         NotReady: the extra is lacking.
@@ -160,7 +146,6 @@ def _batches(torch: Any, model: Any, coded: Sequence[Coded], size: int, seed: st
 
 
 def _loss(torch: Any, model: Any, coded: Sequence[Coded], size: int) -> float:
-    """Return the mean loss over lessons; 0 of none."""
     model.eval()
     total, count = 0.0, 0
     with torch.no_grad():

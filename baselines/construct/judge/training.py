@@ -37,12 +37,8 @@ class Judge:
 def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledger: Ledger) -> Judge:
     """Train a judge, and measure it.
 
-    Args:
-        labels: what people said.
-        model: what is trained: a Hub name or a folder.
-        out: a new folder for the judge, which ``local:OUT`` loads, its certificate and the ids of each part.
-        settings: of the training.
-        ledger: where its verdicts are kept.
+    `out`: a new folder for the judge, which ``local:OUT`` loads, its certificate and the ids of each part.
+    `ledger`: where its verdicts are kept.
 
     Raises:
         NotReady: an extra is lacking.
@@ -64,7 +60,6 @@ def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledg
 
 
 def _measure(labels: LabelSet, model: str, ledger: Ledger) -> Figures | None:
-    """Measure a model on labels; None where it gives no readable verdict."""
     judge = LocalModel(model, ledger=ledger, parameters={"temperature": 0, "max_tokens": _VERDICT_TOKENS})
     try:
         verdicts = ask_judge(labels, judge)

@@ -19,7 +19,6 @@ from typing import Any
 from quadrag.records import write_jsonl, write_text
 
 from ..asking import ask, load_prompts, text_of, texts_of
-from ..cloze import clozes
 from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
@@ -37,33 +36,27 @@ AUTO, CORPUS = "gen_datas_own/questions.jsonl", "own_nodes/corpus.jsonl"
 RARE = 0.02  # of the documents: topics that fewer have are pruned
 MOST = 2  # questions of a document for a task
 _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
-_FIELD = {"zh": "主题", "en": "topics"}  # of topics that words make
 _PROMPTS = load_prompts(Path(__file__).parent)
 
 
 def steps(given: Given) -> Sequence[Step]:
     """Return the steps; see the module."""
-    rule = given.maker.by_rule
     corpus = Corpus(given.corpus)
     names: list[str] = topics.read_topics(given.topics) if given.topics else []
     found: list[Step] = []
-    if rule and not names:
-        found.append(Whole("classify", _classify_by_words))
-    elif rule:
-        found.append(Each("classify", lambda row: _classify_by_name(row, names)))
-    else:
-        if not names:
-            found.append(Whole("tree-shown", lambda rows: (_head(rows, given), [])))
-            found.append(Each("tree", lambda row: _lay_out(row, names), asks=2))
-        found.append(Each("classify", lambda row: _classify(row, names), asks=2))
+    if not names:
+        found.append(Whole("tree-shown", lambda rows: (_head(rows, given), [])))
+        found.append(Each("tree", lambda row: _lay_out(row, names), asks=2, once=True))
     return [
         *found,
+        Each("classify", lambda row: _classify(row, names), asks=2),
         Whole("prune", _prune),
         Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
         Each("related", lambda row: _related(row, corpus)),
-        Each("generate", _generate_by_rule if rule else _generate, asks=2, makes=MOST),
+        Each("generate", _generate, asks=2, makes=MOST),
         Each("held", held),
-        *([] if rule else [Each("inspect", _inspect, asks=2), Each("held-again", held)]),
+        Each("inspect", _inspect, asks=2),
+        Each("held-again", held),
         Whole("duplicates", _without_duplicates),
         Whole("balance", lambda rows: _balance(rows, given)),
     ]
@@ -94,7 +87,6 @@ def _node(name: str) -> str:
 
 
 def _line(row: Row) -> Any:
-    """Return a row as upstream's file has it: a question, or the list of a conversation's rounds."""
     rounds = [
         {
             "thought_process": one["thought_process"],
@@ -112,13 +104,11 @@ def _line(row: Row) -> Any:
 
 
 def _head(rows: list[Row], given: Given) -> list[Row]:
-    """Have the first row bring the beginnings from which the topics are laid out."""
     shown = topics.show(rows, given)
     return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
 
 
 def _lay_out(row: Row, names: list[str]) -> Work:
-    """Have the topics laid out, by the one row that shows what there is."""
     if "shown" in row:
         prompt = _PROMPTS["tree"][row["language"]]
         names += yield from ask(prompt, {"documents": row.pop("shown")}, topics.leaves)
@@ -143,22 +133,6 @@ def _classify(row: Row, names: Sequence[str]) -> Work:
     return [{**row, "topic": names[number - 1]}]
 
 
-def _classify_by_words(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    found = topics.topics_by_rule(rows)
-    kept = [{**row, "topic": f"{_FIELD[row['language']]} - {found[row['id']]}"} for row in rows if found[row["id"]]]
-    return kept, [(row, "of no topic") for row in rows if not found[row["id"]]]
-
-
-def _classify_by_name(row: Row, names: Sequence[str]) -> list[Row]:
-    """Give a document the topic whose own words it holds most often."""
-    text = row["text"].lower()
-    counts = {name: text.count(name.partition(" - ")[2].lower()) for name in names}
-    best = max(names, key=lambda name: counts[name])
-    if not counts[best]:
-        raise Drop("of no topic")
-    return [{**row, "topic": best}]
-
-
 def _prune(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
     counts = Counter(row["topic"] for row in rows)
     rare = {topic for topic, n in counts.items() if n < RARE * len(rows)}
@@ -168,7 +142,6 @@ def _prune(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
 
 
 def _related(row: Row, corpus: Corpus) -> list[Row]:
-    """Pair a document with the nearest other one, for the tasks that may need both."""
     documents = [(row["id"], row["text"])]
     if row["task"] in _SEVERAL:
         found = corpus.find(row["text"][:300], 3)
@@ -209,30 +182,6 @@ def _generate(row: Row) -> Work:
     return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
 
 
-def _generate_by_rule(row: Row) -> list[Row]:
-    """Ask for gaps: one for most tasks, one of each document for those over several, two rounds for a conversation.
-
-    Each task takes a sentence of its own.
-    """
-    wanted = 2 if row["task"] == "conversational_qa" else 1
-    first = list(TASKS).index(row["task"])
-    found = [list(clozes(text, row["language"]))[first : first + wanted] for text in row["texts"]]
-    parts = [one for of_text in found for one in of_text]
-    if any(len(of_text) < wanted for of_text in found):
-        raise Drop("no sentence to ask about")
-    made: list[Row] = [
-        {"thought_process": "", "question": one.question, "answer": [one.answer], "relevant_passage": [one.sentence]}
-        for one in parts
-    ]
-    if row["task"] in _SEVERAL and len(made) > 1:
-        mark = "：" if row["language"] == "zh" else ": "
-        joined = made[0]["question"] + "".join(f" {one['question'].partition(mark)[2]}" for one in made[1:])
-        answer = "；".join(one["answer"][0] for one in made)
-        passages = [one["relevant_passage"][0] for one in made]
-        made = [{"thought_process": "", "question": joined, "answer": [answer], "relevant_passage": passages}]
-    return [{**row, "made": made}]
-
-
 def held(row: Row) -> list[Row]:
     """Hold every question against its documents; its passages become their own text."""
     source = "\n".join(row["texts"])
@@ -250,7 +199,6 @@ def held(row: Row) -> list[Row]:
 
 
 def _inspect(row: Row) -> Work:
-    """Have a question inspected: dropped, mended or kept."""
     slots = {**_slots(row), "made": json.dumps(row["made"], ensure_ascii=False)}
 
     def read(found: Any) -> tuple[int, list[Row]]:

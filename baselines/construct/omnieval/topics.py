@@ -1,10 +1,7 @@
-"""The topics of a collection: the user's own, those a model lays out, or those that its words suggest."""
+"""The topics of a collection: the user's own, or those a model lays out."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,9 +14,6 @@ from ..steps import Row
 
 SHOWN = 40  # documents that a model sees when it lays out topics
 BEGINNING = 120  # characters of each
-RULED = 16  # topics that words make
-TELLING = 20  # words of a document that are looked at for them
-_WORD = re.compile(r"[A-Za-z]{4,}")
 
 
 def read_topics(path: Path) -> list[str]:
@@ -79,44 +73,3 @@ def show(documents: Sequence[Row], given: Given) -> str:
     """Return beginnings of some documents, drawn, for whoever lays out topics."""
     drawn = given.draw("topics").sample(list(documents), min(SHOWN, len(documents)))
     return "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
-
-
-def topics_by_rule(documents: Sequence[Row]) -> dict[str, str]:
-    """Give each document a topic by its words.
-
-    One word after the other is taken: the one that is telling of most documents that have none yet.
-
-    Returns:
-        The topic's name by the document's id; "" of a document that none of them is telling of.
-    """
-    words = {row["id"]: Counter(_english(row["text"])) for row in documents if row["language"] != "zh"}
-    frequency = Counter(word for found in words.values() for word in found)
-
-    def telling(row: Row) -> list[str]:
-        if row["language"] == "zh":
-            return _chinese(row["text"])
-        found = words[row["id"]]
-        weight = {word: times * math.log(len(words) / frequency[word]) for word, times in found.items()}
-        return sorted(weight, key=lambda word: (-weight[word], word))[:TELLING]
-
-    by_document = {row["id"]: telling(row) for row in documents}
-    chosen: list[str] = []
-    while len(chosen) < RULED:
-        left = Counter(word for found in by_document.values() if not set(chosen) & set(found) for word in found)
-        if not left or left.most_common(1)[0][1] < 2:
-            break
-        chosen.append(min(left, key=lambda word: (-left[word], word)))
-    return {name: next((word for word in found if word in chosen), "") for name, found in by_document.items()}
-
-
-def _english(text: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(text)]
-
-
-def _chinese(text: str) -> list[str]:
-    """Return the most telling words of a text, by their frequency against that of Chinese at large."""
-    import jieba.analyse
-
-    jieba.setLogLevel("WARNING")
-    found = jieba.analyse.extract_tags(text, topK=TELLING)
-    return [word for word in found if len(word) > 1 and word.isalpha() and not word.isascii()]

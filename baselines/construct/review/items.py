@@ -27,25 +27,15 @@ Value = str | list[str]
 
 
 class Item(NamedTuple):
-    """A made question.
+    """A made question."""
 
-    Attributes:
-        cell: the config, or the cell of a matrix, that it belongs to.
-        fields: what is shown and may be corrected, by name.
-        marks: the answers, which are marked in the passages.
-        passages: what the fields are held against.
-        source: the document, as far as the dataset names it.
-        line: as upstream's file has it.
-        kept: what else the recipe needs to hold a correction against its source.
-    """
-
-    cell: str
-    fields: Mapping[str, Value]
-    marks: Sequence[str]
-    passages: Sequence[str]
-    source: str
-    line: Any
-    kept: Any = None
+    cell: str  # the config, or the cell of a matrix, that it belongs to
+    fields: Mapping[str, Value]  # what is shown and may be corrected, by name
+    marks: Sequence[str]  # the answers, which are marked in the passages
+    passages: Sequence[str]  # what the fields are held against
+    source: str  # the document, as far as the dataset names it
+    line: Any  # as upstream's file has it
+    kept: Any = None  # what else the recipe needs to hold a correction against its source
 
     @property
     def id(self) -> str:
@@ -55,22 +45,16 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Review:
-    """How a recipe's questions are reviewed.
+    """How a recipe's questions are reviewed."""
 
-    Attributes:
-        asks: the questions that an annotator answers before giving a grade. Their order is ours.
-        read: the items of a dataset.
-        correct: the line of an item with some fields corrected, held against its source; `Drop` says what is wrong.
-        write: write the items that people passed, each with its line, from a dataset into a new folder, in upstream's
-            layout; returns how many questions each split of each config has, by ``CONFIG/SPLIT``.
-        human: the folder in the dataset where those go.
-    """
-
-    asks: Sequence[str]
-    read: Callable[[Path], Iterable[Item]]
+    asks: Sequence[str]  # the questions that an annotator answers before giving a grade. Their order is ours
+    read: Callable[[Path], Iterable[Item]]  # the items of a dataset
+    # the line of an item with some fields corrected, held against its source; `Drop` says what is wrong
     correct: Callable[[Item, Mapping[str, Value]], Any]
+    # write the items that people passed, each with its line, from a dataset into a new folder, in upstream's layout;
+    # returns how many questions each split of each config has, by ``CONFIG/SPLIT``
     write: Callable[[Sequence[tuple[Item, Any]], Path, Path], dict[str, int]]
-    human: str = "human"
+    human: str = "human"  # the folder in the dataset where those go
 
 
 def load(dataset: Path, labels: str = "en") -> tuple[Review, dict[str, Item]]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from quadrag.data.files import OWN_RECORD
 from quadrag.errors import QuadragError
-from quadrag.hub.export.card import read_card
+from quadrag.hub.card import read_card
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.scratch import scratch

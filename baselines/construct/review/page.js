@@ -38,7 +38,7 @@ async function begin(name) {
   if (!found) return;
   state.who = found.annotator;
   state.items = found.items;
-  location.hash = encodeURIComponent(found.annotator);
+  if (found.annotator) location.hash = encodeURIComponent(found.annotator);
   at("dataset").textContent = found.dataset;
   at("asks").replaceChildren(...found.asks.map((text) => Object.assign(document.createElement("li"), { textContent: text })));
   at("who").hidden = true;
@@ -52,7 +52,7 @@ async function show() {
   const found = await ask(`/item?${query({ item: id })}`);
   if (!found) return;
   state.item = found;
-  at("cell").textContent = found.cell;
+  at("cell").textContent = found.cell ?? "";
   at("source").textContent = found.source || "–";
   at("fields").replaceChildren(...Object.keys(found.fields).map(field));
   at("passages").replaceChildren(...found.passages.map(passage));
@@ -96,7 +96,7 @@ function tell() {
   const counts = [state.who, state.place + 1, state.items.length, done];
   at("progress").textContent = WORDS.progress.replace(/{(\d)}/g, (_, number) => counts[number]);
   const { grade } = state.items[state.place];
-  for (const button of at("grades").querySelectorAll("[value]")) button.setAttribute("aria-pressed", button.value === String(grade));
+  for (const button of at("grades").querySelectorAll("[value]")) button.setAttribute("aria-pressed", WORDS.grades[button.value - 1] === grade);
 }
 
 async function turn(by) {
@@ -106,19 +106,20 @@ async function turn(by) {
   await show();
 }
 
-/** Give a grade, with the texts where it is a correction. Grade 3 stays here, to be corrected. */
-const give = alone(async (grade, texts) => {
+/** Give a grade by its place, with the texts where it is a correction. What may be corrected stays here. */
+const give = alone(async (place, texts) => {
+  const grade = WORDS.grades[place - 1];
   const item = state.items[state.place];
   const found = await ask("/grade", { annotator: state.who, item: item.id, grade, texts });
   if (!found) return;
   item.grade = grade;
   tell();
-  if (grade === 3 && !texts) return edit(true);
+  if (grade === state.item.mend && !texts) return edit(true);
   if (!found.fault) await turn(1);
 });
 
 const go = alone(turn);
-const save = () => give(3, Object.fromEntries(new FormData(at("fields"))));
+const save = () => give(WORDS.grades.indexOf(state.item.mend) + 1, Object.fromEntries(new FormData(at("fields"))));
 
 at("who").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -138,10 +139,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && event.ctrlKey && !at("save").hidden) return save();
   const writing = event.target.matches("input, textarea:not([readonly])");
   if (writing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if ("12345".includes(event.key)) {
+  if (/^[1-9]$/.test(event.key) && WORDS.grades.length >= Number(event.key)) {
     event.preventDefault();
     give(Number(event.key));
   } else if (event.key === "ArrowLeft") go(-1);
   else if (event.key === "ArrowRight") go(1);
 });
-if (location.hash.length > 1) begin(decodeURIComponent(location.hash.slice(1)));
+if (at("who").hidden) begin("");
+else if (location.hash.length > 1) begin(decodeURIComponent(location.hash.slice(1)));

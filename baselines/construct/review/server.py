@@ -1,10 +1,9 @@
-"""A page on this machine for one or several annotators: a question at a time, a grade, at grade 3 a correction.
+"""A page on this machine for people: one item at a time, a grade or a label by keys, where it may be a correction.
 
 Served by the standard library to this machine alone. The page's own script and style are all that runs; what a model
 or a document says only ever becomes text. A grade is on the disk before the page hears that it was taken, and the page
 keeps nothing: read again, it shows what is on record. Other pages cannot reach it: what is asked under another host's
-name is refused, and so is a grade that is no JSON or comes from elsewhere. Gradio would do the same in an environment
-of its own, with inline scripts and with fonts from another host, which the policy of this page forbids.
+name is refused, and so is a grade that is no JSON or comes from elsewhere.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 import json
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -22,9 +21,13 @@ from urllib.parse import parse_qs, urlsplit
 import yaml
 
 from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
+from quadrag.sheet import read_sheet, write_sheet
 
+from ...certify.grades import Graded
+from ...certify.labels import read_texts
 from ...tables.language import speak
-from .grades import GRADES, check_annotator, give_grade, read_grades
+from .grades import GRADES, MEND, check_annotator, give_grade, read_grades
 from .items import Item, Review, as_text
 
 HERE = Path(__file__).parent
@@ -39,26 +42,62 @@ _POLICY = (
 _LONGEST = 1 << 20  # bytes of a grade with its corrections
 
 
-class Pages:
-    """What the page asks for: who graded what, an item, a grade taken."""
+class Page(ABC):
+    """What the page asks for: its words, the items, one item, a grade taken."""
 
-    def __init__(self, dataset: Path, review: Review, items: Mapping[str, Item], labels: str) -> None:
-        """Take the items in the order in which they are shown, and the language of the page."""
-        self._dataset, self._review, self._items, self._labels = dataset, review, items, labels
-        self._lock = threading.Lock()
+    named = True  # whether each person gives a name
+    grades: Sequence[str | int]  # what an item may be given, for the keys 1, 2 and so on
+
+    def __init__(self, labels: str) -> None:
+        """Take the language of the page."""
+        self.labels = labels
+        self.lock = threading.Lock()
 
     def front(self) -> bytes:
         """Return the page itself, with its words."""
         from jinja2 import Environment, FileSystemLoader
 
         found = yaml.safe_load((HERE / "words.yaml").read_text(encoding="utf-8"))
-        words = {name: entry[self._labels] for name, entry in found.items()}
+        words = {name: entry[self.labels] for name, entry in found.items()}
+        buttons = [words.get(name) or self.say(name) for name in self.buttons()]
         environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
-        return environment.get_template("page.html").render(words=words, language=self._labels).encode()
+        given = {"words": {**words, "grades": list(self.grades)}, "buttons": buttons, "named": self.named}
+        return environment.get_template("page.html").render(**given, language=self.labels).encode()
 
     def say(self, text: str) -> str:
         """Return what is to be told, in the language of the page."""
-        return speak(text, self._labels)
+        return speak(text, self.labels)
+
+    @abstractmethod
+    def buttons(self) -> Sequence[str]:
+        """Return what each grade is called."""
+
+    @abstractmethod
+    def list(self, annotator: str) -> dict[str, Any]:
+        """Return the items with what a person said of them, and what is to be asked of each."""
+
+    @abstractmethod
+    def item(self, annotator: str, name: str) -> dict[str, Any]:
+        """Return an item with what a person said of it last."""
+
+    @abstractmethod
+    def grade(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a grade, and say why its correction was not taken."""
+
+
+class ReviewPage(Page):
+    """Made questions, graded 1 to 5 by several people, corrected at 3."""
+
+    grades = GRADES
+
+    def __init__(self, dataset: Path, review: Review, items: Mapping[str, Item], labels: str = "en") -> None:
+        """Take the items in the order in which they are shown."""
+        super().__init__(labels)
+        self._dataset, self._review, self._items = dataset, review, items
+
+    def buttons(self) -> Sequence[str]:
+        """Return the decision that each grade is."""
+        return ("discard", "discard", "correct", "keep", "keep")
 
     def list(self, annotator: str) -> dict[str, Any]:
         """Return the items with an annotator's grades, and what is to be asked of each."""
@@ -80,18 +119,18 @@ class Pages:
             "correction": {key: as_text(value) for key, value in correction.items()},
             "marks": item.marks,
             "passages": item.passages,
-            "grade": said.grade if said else 0,
+            "mend": MEND,
         }
 
-    def grade(self, given: Any) -> dict[str, Any]:
-        """Take a grade, and say why its correction was not taken."""
-        if not isinstance(given, dict) or type(given.get("grade")) is not int or given["grade"] not in GRADES:
+    def grade(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Take a grade with its correction."""
+        if type(given.get("grade")) is not int or given["grade"] not in GRADES:
             raise QuadragError("a grade is a whole number from 1 to 5")
         texts = given.get("texts") or {}
         if not isinstance(texts, dict) or not all(isinstance(text, str) for text in texts.values()):
             raise QuadragError("a correction is a text for each field")
         item, who = self._item(str(given.get("item"))), check_annotator(str(given.get("annotator")))
-        with self._lock:
+        with self.lock:
             fault = give_grade(self._dataset, self._review, item, who, given["grade"], texts)
         return {"fault": fault and self.say(fault)}
 
@@ -101,61 +140,76 @@ class Pages:
         return self._items[name]
 
 
-def open_server(
-    dataset: Path, review: Review, items: Mapping[str, Item], port: int = 0, labels: str = "en"
-) -> ThreadingHTTPServer:
+class LabelPage(Page):
+    """The rows of a sheet that `quadrag label` drew, labelled by one person; every label is in the sheet at once."""
+
+    named = False
+
+    def __init__(self, path: Path, graded: Graded, labels: str = "en") -> None:
+        """Take the sheet.
+
+        Raises:
+            QuadragError: it cannot be read.
+        """
+        super().__init__(labels)
+        sheet = read_sheet(path, "id", "label")
+        self._path, self._graded, self._columns = path, graded, sheet.columns
+        self._rows = {line.row["id"]: dict(line.row) for line in sheet.lines}
+        self.grades = list(graded.grades)
+
+    def buttons(self) -> Sequence[str]:
+        """Return what a label may be."""
+        return [str(grade) for grade in self.grades]
+
+    def list(self, annotator: str) -> dict[str, Any]:
+        """Return the rows with their labels."""
+        items = [{"id": name, "grade": self._graded.read(row["label"]) or ""} for name, row in self._rows.items()]
+        return {"dataset": self._path.name, "annotator": "", "asks": [self.say(self._graded.asks)], "items": items}
+
+    def item(self, annotator: str, name: str) -> dict[str, Any]:
+        """Return a row."""
+        row = self._row(name)
+        golds = read_texts(row.get("gold", ""))
+        fields = {"question": row.get("question", ""), "gold": " / ".join(golds), "answer": row.get("answer", "")}
+        passages = [text for text in row.get("passages", "").split("\n\n") if text]
+        shown = {key: text for key, text in fields.items() if text}
+        return {"fields": shown, "several": [], "correction": {}, "marks": golds, "passages": passages}
+
+    def grade(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a label into the sheet."""
+        row = self._row(str(given.get("item")))
+        if given.get("grade") not in self.grades:
+            raise QuadragError(f"a label is {self._graded.spelled}")
+        with self.lock:
+            row["label"] = str(given["grade"])
+            rows = [[row.get(name, "") for name in self._columns] for row in self._rows.values()]
+            write_sheet(self._path, [self._columns, *rows], again=True)
+        return {"fault": None}
+
+    def _row(self, name: str) -> dict[str, str]:
+        if name not in self._rows:
+            raise QuadragError(f"no item {name[:40]!r}; the sheet was made anew, start the page again")
+        return self._rows[name]
+
+
+def open_server(page: Page, port: int = 0) -> ThreadingHTTPServer:
     """Return a server for this machine alone.
 
-    Args:
-        dataset: where the grades go.
-        review: how its items are reviewed.
-        items: those to show, in this order.
-        port: 0 is any free one.
-        labels: the language of the page.
-
     Raises:
-        QuadragError: the port is taken.
+        QuadragError: the port is taken; 0 is any free one.
     """
-    pages = Pages(dataset, review, items, labels)
-
-    class Handler(_Handler):
-        """The requests of one dataset."""
-
-        front = pages.front()
-
-        def answer(self, path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
-            if path == "/items":
-                return pages.list(asked.get("annotator", ""))
-            return pages.item(asked.get("annotator", ""), asked.get("item", "")) if path == "/item" else None
-
-        def take(self, given: Any) -> dict[str, Any]:
-            return pages.grade(given)
-
-        def say(self, text: str) -> str:
-            return pages.say(text)
-
+    handler = type("Handler", (_Handler,), {"page": page, "front": page.front()})
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        return ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
         raise QuadragError(f"port {port} cannot be had ({error.strerror}); name another with --port") from None
 
 
-class _Handler(ABC, BaseHTTPRequestHandler):
+class _Handler(BaseHTTPRequestHandler):
     """Files and JSON over HTTP, for this machine's browser and nothing else."""
 
+    page: Page
     front: bytes
-
-    @abstractmethod
-    def answer(self, path: str, asked: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return what is asked for; None where there is no such thing."""
-
-    @abstractmethod
-    def take(self, given: Any) -> dict[str, Any]:
-        """Take what is given."""
-
-    @abstractmethod
-    def say(self, text: str) -> str:
-        """Return an error's text as the page shows it."""
 
     def do_GET(self) -> None:
         """Answer a file of the page, or JSON."""
@@ -170,7 +224,13 @@ class _Handler(ABC, BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, (HERE / name).read_bytes(), kind)
             return
         asked = {name: values[-1] for name, values in parse_qs(url.query).items()}
-        self._send_json(lambda: self.answer(url.path, asked))
+        who, item = asked.get("annotator", ""), asked.get("item", "")
+        if url.path == "/items":
+            self._send_json(lambda: self.page.list(who))
+        elif url.path == "/item":
+            self._send_json(lambda: self.page.item(who, item))
+        else:
+            self._send(HTTPStatus.NOT_FOUND, b"", "text/plain")
 
     def do_POST(self) -> None:
         """Take a grade."""
@@ -183,7 +243,7 @@ class _Handler(ABC, BaseHTTPRequestHandler):
             self._send(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"", "text/plain")
         else:
             body = self.rfile.read(int(length))
-            self._send_json(lambda: self.take(_parse(body)))
+            self._send_json(lambda: self.page.grade(_parse(body)))
 
     def _is_ours(self) -> bool:
         """Refuse what comes under another host's name, as a page does that resolves its own name to this machine."""
@@ -195,13 +255,12 @@ class _Handler(ABC, BaseHTTPRequestHandler):
         self._send(HTTPStatus.FORBIDDEN, b"", "text/plain")
         return False
 
-    def _send_json(self, made: Any) -> None:
+    def _send_json(self, made: Callable[[], dict[str, Any]]) -> None:
+        status = HTTPStatus.OK
         try:
             found = made()
         except QuadragError as error:
-            self._send(HTTPStatus.BAD_REQUEST, json.dumps({"error": self.say(str(error))}).encode(), "application/json")
-            return
-        status = HTTPStatus.NOT_FOUND if found is None else HTTPStatus.OK
+            status, found = HTTPStatus.BAD_REQUEST, {"error": self.page.say(str(error))}
         self._send(status, json.dumps(found).encode(), "application/json")
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
@@ -221,7 +280,8 @@ class _Handler(ABC, BaseHTTPRequestHandler):
         """Say nothing of every request."""
 
 
-def _parse(body: bytes) -> Any:
-    from quadrag.reading import parse_json
-
-    return parse_json(body, "the grade")
+def _parse(body: bytes) -> dict[str, Any]:
+    found = parse_json(body, "the grade")
+    if not isinstance(found, dict):
+        raise QuadragError("a grade is a whole number from 1 to 5")
+    return found

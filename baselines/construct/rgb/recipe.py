@@ -16,7 +16,6 @@ from typing import Any
 from quadrag.records import write_jsonl
 
 from ..asking import ask, load_prompts, text_of, texts_of
-from ..cloze import clozes
 from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
 from ..search import Corpus, unlike
@@ -32,17 +31,14 @@ KINDS = {"base": ("", "_refine"), "int": ("_int",), "fact": ("_fact",)}
 def steps(given: Given) -> Sequence[Step]:
     """Return the steps; see the module."""
     corpus = Corpus(given.corpus, CHUNK)
-    by_rule = given.maker.by_rule
-    made: list[Step] = [
-        Each("question", _question_by_rule if by_rule else _question, asks=2),
+    return [
+        Each("question", _question, asks=2),
         Each("passages", lambda row: _passages(row, corpus)),
         Whole("duplicates", _without_duplicates),
-        Each("integration", _integration_by_rule if by_rule else _integration, asks=2, makes=2),
+        Each("integration", _integration, asks=2, makes=2),
         Each("integration-passages", lambda row: _second_passages(row, corpus)),
+        Each("counterfactual", _counterfactual, asks=4),
     ]
-    if by_rule:
-        return [*made, Whole("counterfactual", _counterfactual_by_rule)]
-    return [*made, Each("counterfactual", _counterfactual, asks=4)]
 
 
 def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
@@ -79,7 +75,6 @@ def _line(at: int, row: Row) -> dict[str, Any]:
 
 
 def _question(row: Row) -> Work:
-    """Have a question asked of an article; it is dropped where it has no event, or what was made does not hold."""
 
     def read(found: Any) -> dict[str, Any] | None:
         if found["event"] is None:
@@ -93,15 +88,7 @@ def _question(row: Row) -> Work:
     return [_held(row, made)]
 
 
-def _question_by_rule(row: Row) -> list[Row]:
-    for one in clozes(row["text"], row["language"]):
-        made = {"event": row["title"], "question": one.question, "answer": [one.answer], "passage": one.sentence}
-        return [_held(row, made)]
-    raise Drop("no sentence to ask about")
-
-
 def _held(row: Row, made: Row) -> Row:
-    """Return a question as a row, every form of its answer that the article has not left out."""
     answers = [answer for answer in dict.fromkeys(made["answer"]) if stands_in(answer, row["text"])]
     if not answers or not any(stands_in(answer, made["passage"]) for answer in answers):
         raise Drop("answer is not in the source")
@@ -115,7 +102,6 @@ def _held(row: Row, made: Row) -> Row:
 
 
 def _passages(row: Row, corpus: Corpus) -> list[Row]:
-    """Part what is found with the question into passages with the answer and without."""
     positive, negative = _parted(row["question"], row["answer"], corpus)
     if row["passage"] not in "\n".join(positive):
         positive = [row["passage"], *positive]
@@ -155,16 +141,6 @@ def _integration(row: Row) -> Work:
     return [row, _widened(row, made)]
 
 
-def _integration_by_rule(row: Row) -> list[Row]:
-    for one in clozes(row["text"], row["language"]):
-        if one.sentence in row["passage"] or stands_in(one.answer, row["answer"][0]):
-            continue
-        joined = f"{row['question']} {one.question.partition('：' if row['language'] == 'zh' else ': ')[2]}"
-        made = {"question": joined, "second_passage": one.sentence, "second_answer": [one.answer]}
-        return [row, _widened(row, made)]
-    return [row, {"id": row["id"], "dropped": "integration: no second sentence to ask about"}]
-
-
 def _widened(row: Row, made: Row) -> Row:
     answers = [answer for answer in made["second_answer"] if stands_in(answer, made["second_passage"])]
     both = [*row["answer"], *answers]
@@ -177,7 +153,6 @@ def _widened(row: Row, made: Row) -> Row:
 
 
 def _second_passages(row: Row, corpus: Corpus) -> list[Row]:
-    """Give a widened question passages for each aspect, and negatives that hold neither answer."""
     if row["kind"] != "int":
         return [row]
     first, _ = _parted(row["question"], row["answer"], corpus)
@@ -190,7 +165,6 @@ def _second_passages(row: Row, corpus: Corpus) -> list[Row]:
 
 
 def _counterfactual(row: Row) -> Work:
-    """Of a question that the model answers without documents, make passages with a false answer."""
     if row["kind"] != "base":
         return [row]
     language = row["language"]
@@ -207,27 +181,6 @@ def _counterfactual(row: Row) -> Work:
         return [row, falsify(row, fake)]
     except Drop as why:
         return [row, {"id": row["id"], "dropped": f"counterfactual: {why}"}]
-
-
-def _counterfactual_by_rule(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    """Take the answer of another question as the false one; nobody is asked whether the true one is known."""
-    base = [row for row in rows if row["kind"] == "base"]
-    kept, dropped = list(rows), []
-    for at, row in enumerate(base):
-        others = (other["answer"][0] for other in base[at + 1 :] + base[:at] if other["language"] == row["language"])
-        fake = next((one for one in others if _form(one) == _form(row["answer"][0]) and one not in row["answer"]), None)
-        try:
-            if fake is None:
-                raise Drop("no other answer of its form")
-            kept.append(falsify(row, fake))
-        except Drop as why:
-            dropped.append((row, f"counterfactual: {why}"))
-    return kept, dropped
-
-
-def _form(answer: str) -> str:
-    """Return what is alike in answers of one form: digits as one sign, letters as another, other marks as they are."""
-    return re.sub(r"a+", "a", re.sub(r"[^\W\d_]", "a", re.sub(r"\d+(?:[.,]\d+)*", "0", answer)))
 
 
 def falsify(row: Row, fake: str) -> Row:

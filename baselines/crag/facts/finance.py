@@ -6,7 +6,7 @@ its first and last day and its extremes. A day on which trading had not closed w
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from quadrag.kg.names import normalise
@@ -160,5 +160,5 @@ def _info(subject: str, info: Mapping[str, Any]) -> Iterator[str | None]:
 def _day(value: Any) -> Any:
     """A moment in seconds as a day; what is none stays."""
     if isinstance(value, int) and not isinstance(value, bool) and 10**8 < value < 10**10:
-        return str(datetime.fromtimestamp(value, timezone.utc).date())
+        return str(datetime.fromtimestamp(value, UTC).date())
     return value

@@ -1,23 +1,22 @@
 """What a question of CRAG is about: names, dates and figures that the knowledge graph can be asked for.
 
 A model names them in JSON, asked by `messages` and read by `read` (CRAG's baseline has Llama 3 8B do it; our prompt has
-fields of our own, and those of the one that the paper prints, A.3.1, are read too), or `guess` takes them from the
-question by rules. Neither looks at the graph, so a name found here may be unknown there.
+fields of our own, and those of the one that the paper prints, A.3.1, are read too). It does not look at the graph, so a
+name found here may be unknown there.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from quadrag.kg.clock import parse
 from quadrag.metrics._shared.json_reader import objects
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Question
 
 from ...core.prompts import Prompts
 from .dates import MOST, find_dates, find_times
-from .names import find_names, find_ranks, find_tickers, parse_symbol
-from .wording import WORDS, classify_domain
+from .wording import WORDS
 
 DOMAINS = ("finance", "music", "movie", "sports", "open")
 PROMPT_SCHEMA: str = WORDS["schema"]
@@ -64,6 +63,12 @@ class Entities:
     aspects: tuple[str, ...] = ()
 
 
+_SYMBOL = re.compile(r"[A-Z]{1,6}(?:[.-][A-Z]{1,2})?")
+_NUMBERS = {word: number for number, word in enumerate(WORDS["numbers"].split()[:10], 1)}
+_RANK = re.compile(
+    rf"(?:\bnumber|\bno\.?|#|\branked|\brank|\bposition|\bspot)\s*(?P<rank>[0-9]{{1,3}}|{'|'.join(_NUMBERS)})\b"
+    r"(?!\s*(?:%|million|dollars))|\b(?P<top>top(?:ped)? (?:song|single|spot|the (?:billboard|hot|chart)))"
+)
 _FIELDS = frozenset(field.name for field in fields(Entities)) - {"relative"}
 _PLAIN = ("companies", "movies", "people", "artists", "songs", "teams", "names", "aspects")  # fields taken as they are
 _ALIASES = {alias: name for name, aliases in WORDS["aliases"].items() for alias in aliases.split()}
@@ -106,10 +111,10 @@ def read(reply: str) -> Entities | None:
             dates |= dict.fromkeys(named)
         elif len(text) <= 60:  # words that only the question's time resolves
             relative[text] = None
-    ranks = dict.fromkeys(rank for text in texts("ranks") for rank in find_ranks(f"no. {text}"))
+    ranks = dict.fromkeys(rank for text in texts("ranks") for rank in _find_ranks(f"no. {text}"))
     return Entities(
         domain=domain if domain in DOMAINS else None,
-        tickers=_unique(parse_symbol(text) for text in texts("tickers", keep_na=True)),
+        tickers=_unique(_parse_symbol(text) for text in texts("tickers", keep_na=True)),
         dates=tuple(dates)[:MOST],
         relative=tuple(relative)[:_NAMES],
         times=_unique(time for text in texts("times") for time in find_times(text)),
@@ -167,26 +172,16 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(first.values())[:_NAMES]
 
 
-def guess(query: str, query_time: str) -> Entities:
-    """Find the entities of a question by rules.
+def _parse_symbol(text: str) -> str:
+    """Return a ticker symbol in its form, empty where it can be none: ``$tsla``, ``NASDAQ: TSLA``."""
+    plain = text.upper().lstrip("$").rpartition(":")[2].strip()
+    return plain if _SYMBOL.fullmatch(plain) else ""
 
-    Names are quoted titles, runs of words in capitals, and what is left between the words of asking, all under
-    `names`: rules cannot tell an actor from a band. A name made of words of asking alone (`Up`) is found only if quoted
-    or in capitals.
 
-    Args:
-        query: in English.
-        query_time: ``MM/DD/YYYY, HH:MM:SS PT``, against which dates are resolved.
-
-    Raises:
-        QuadragError: the time has another form.
-    """
-    query = query[:2000]
-    return Entities(
-        domain=classify_domain(query),
-        tickers=_unique(find_tickers(query)),
-        names=_unique(find_names(query)),
-        dates=find_dates(query, parse(query_time).date()),
-        times=find_times(query),
-        ranks=tuple(dict.fromkeys(find_ranks(query))),
-    )
+def _find_ranks(text: str) -> Iterator[int]:
+    """Yield the ranks of 1 to 100 that a text asks about."""
+    for match in _RANK.finditer(text.lower()):
+        word = match["rank"] or "1"
+        rank = int(word) if word.isdecimal() else _NUMBERS[word]
+        if 1 <= rank <= 100:
+            yield rank

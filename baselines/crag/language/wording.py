@@ -1,7 +1,6 @@
-"""The words of CRAG's questions: which belong to a name, which to the asking, and how near a line of facts is to them.
+"""The words of CRAG's questions: which say more than that something is asked, and how near a line of facts is to them.
 
-Questions are mostly in lower case, so that a name is what is left when the words of asking are taken away. No model and
-no statistics: the lists of `words.yaml`, a rough stemmer, and the names that the graph's fields have.
+No model and no statistics: the lists of `words.yaml`, a rough stemmer, and the names that the graph's fields have.
 """
 
 import re
@@ -15,13 +14,7 @@ import yaml
 WORDS: Mapping[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "words.yaml").read_text(encoding="utf-8"))
 JOINING = frozenset(WORDS["joining"].split())
 ASKING = frozenset(WORDS["asking"].split())
-# Several words that are one of asking; what they hold may else be part of a name.
-CUE_PHRASES = re.compile(
-    r"\bbox office\b|\bhot 100\b|\bacademy awards?\b|\bstock market\b|\bplay[- ]by[- ]play\b", re.I
-)
-_CUES = {domain: frozenset(words.split()) for domain, words in WORDS["cues"].items()}
-_WEAK = frozenset(WORDS["weak"].split())
-_NO_NAME = JOINING.union(ASKING, *_CUES.values())
+_NO_NAME = JOINING.union(ASKING, *(words.split() for words in WORDS["cues"].values()))
 _IN_NO_FIELD = JOINING | ASKING.difference(WORDS["in_fields"].split())
 _WORD = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[A-Z]+(?![a-z])|[A-Z]?[^\W\dA-Z_]+|[0-9]+(?:\.[0-9]+)?")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ors", "ers", "ies", "ed", "or", "er", "es", "s", "e", "y")
@@ -30,15 +23,6 @@ _ENDINGS = ("ations", "ation", "ings", "ing", "ors", "ers", "ies", "ed", "or", "
 def is_name_word(word: str) -> bool:
     """Whether a word, in lower case, says more than that something is asked."""
     return word not in _NO_NAME
-
-
-def classify_domain(query: str) -> str | None:
-    """Return the one domain whose words stand in a question; None where none or several do, or only weak ones."""
-    lower = query.lower()
-    words = set(re.findall(r"[a-z/]+", lower))
-    found = {domain for domain, sign in WORDS["signs"].items() if re.search(sign, lower)}
-    found |= {domain for domain, cues in _CUES.items() if words & (cues - _WEAK)}
-    return found.pop() if len(found) == 1 else None
 
 
 @lru_cache(maxsize=4096)

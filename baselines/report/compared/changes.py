@@ -14,10 +14,8 @@ from ..items.scored import ScoredItems
 from ..items.verdicts import look_up_verdicts
 from ..pooled import name_question
 from .names import name_columns
-from .paired.pairs import count_failed, list_differences
-from .paired.shared import tell_judges
-from .said.verdict import tell_failed
-from .said.words import tell_missing
+from .pairs import count_failed, list_differences, note_judges_apart
+from .said import tell_failed, tell_missing
 
 
 def _list_gains(
@@ -72,7 +70,7 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     for name, reader in zip(columns, (before, after), strict=True):
         invalid = note_invalid([reader.result]) if metric in reader.invalid else []
         yield from (f"{manner.spell(name)}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)
-    yield from map(manner.spell, tell_judges(before.result, after.result))
+    yield from map(manner.spell, note_judges_apart(before.result, after.result))
     for pair in pairs:
         yield from write_item(list(zip(map(manner.spell, columns), pair, strict=True)), manner)
         yield ""

@@ -1,4 +1,4 @@
-"""What runs that stand side by side are called, by what their names do not share or by letters; and their metrics."""
+"""What runs that stand side by side are called, by what their names do not share; and their metrics."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -11,104 +11,20 @@ from ...tables.names import keep_name
 
 Place = tuple[str, str, str, str]  # config, split, metric, key
 CORNER = "config: split/metric"  # what the lines of a comparison are called by
-_LONG, _LONGEST = 20, 60  # characters of a name, and of one that is explained
-_PARTS = (24, 36, _LONGEST)  # of one that has folders: as many as tell names apart
-FEW_RUNS = 3  # whose names stand wherever the runs do
-_SHORT = 12  # characters of a name that says which of many runs is meant, as a letter does
+_LONG = 20  # characters of a name
+_PARTS = (24, 36, 60)  # of one that has folders: as many as tell names apart
 _CUT = "…"  # where a name is cut
-_NUMBER = 5  # columns of a number
-_NAMED = 6  # runs that a sentence names
-# Columns for labels and two heads: difference and verdict have the rest of a terminal, with interval and p under them
-# or, in a plain table, beside them. A page is as wide as it takes.
-TERMINAL, PLAIN, PAGE = 50, 36, 1000
-
-
-class Called(str):
-    """The name of a run that keeps what it is called side by side, wherever it stands among the others."""
-
-    column: str
-
-
-def keep_columns(names: Sequence[str]) -> list[Called]:
-    """Return names of runs that are called as in this order, also where they are put in another."""
-    kept = [Called(name) for name in names]
-    for one, column in zip(kept, name_columns(names), strict=True):
-        one.column = column
-    return kept
 
 
 def name_columns(names: Sequence[str]) -> list[str]:
-    """Name runs wherever they stand side by side: by what tells their names apart, or by letters.
-
-    Letters stand for names that are cut or alike; of three runs and more also where one is a mere number, of many where
-    one is long.
-    """
-    kept = [one.column for one in names if isinstance(one, Called)]
-    if len(kept) == len(names):
-        return kept
+    """Name runs wherever they stand side by side: by what tells them apart, or in full where that is cut too short."""
     own = tell_apart(names)
-    longest = _LONG if len(names) <= FEW_RUNS else _SHORT
-    short = len(names) == 2 or all(len(one) <= longest and not one[:1].isdigit() for one in own)
-    if short and len({*own}) == len(names) > 1 and not any(_CUT in one for one in own):
-        return own
-    return _letter(names) if len(names) <= 26 else [str(rank) for rank in range(len(names))]
-
-
-def _letter(names: Sequence[str]) -> list[str]:
-    """Return a letter for each run; of two it is none that either name begins with, as "A good" does."""
-    begun = {name.rstrip("/").rpartition("/")[2][:1].upper() for name in names}
-    first = "X" if len(names) == 2 and begun & {"A", "B"} and names[0] != names[1] else "A"
-    return [chr(ord(first) + rank) for rank in range(len(names))]
-
-
-def name_lines(names: Sequence[str]) -> list[str]:
-    """Name runs where there is a line for each: what they are called side by side, and what tells their names apart."""
-    columns = zip(name_columns(names), tell_apart(names), strict=True)
-    return [column if column == own else f"{column} {own}" for column, own in columns]
-
-
-def name_fully(names: Sequence[str]) -> list[str]:
-    """Return the names of runs with what they are called side by side before them, where that is less."""
-    columns = zip(name_columns(names), names, strict=True)
-    return [name if name == column else f"{column}: {name}" for column, name in columns]
+    return own if len({*own}) == len({*names}) else [keep_name(name) for name in names]
 
 
 def name_difference(columns: Sequence[str]) -> str:
     """Name what the second of two runs has more than the first."""
     return f"{columns[1]} minus {columns[0]}"
-
-
-def join_columns(some: Sequence[str], columns: Sequence[str]) -> str:
-    """List some of the runs; three and more letters that follow each other are told as ``B–H``."""
-    spans: list[list[str]] = []
-    for name in some:
-        follows = spans and len(name) == 1 and columns.index(name) == columns.index(spans[-1][-1]) + 1
-        if follows and len(spans[-1][-1]) == 1:
-            spans[-1].append(name)
-        else:
-            spans.append([name])
-    return ", ".join(f"{span[0]}–{span[-1]}" if len(span) > 2 else ", ".join(span) for span in spans)
-
-
-def name_some(columns: Sequence[str]) -> str:
-    """List runs in a sentence or, where they are many, count them."""
-    return ", ".join(columns) if len(columns) <= _NAMED else f"{len(columns)} runs"
-
-
-def head_two(names: Sequence[str], labels: Iterable[str], room: int = TERMINAL) -> tuple[list[str], str]:
-    """Return the heads of two runs' columns beside labels, letters where there is no room, and what letters mean."""
-    from rich.cells import cell_len
-
-    heads = columns = name_columns(names)
-    widths = [cell_len(name) for name in columns]
-    # Of names no wider than numbers letters would not be narrower.
-    if max(widths) > _NUMBER and max(map(cell_len, labels), default=0) + sum(2 + width for width in widths) > room:
-        heads = _letter(columns)
-    whole = names if heads == columns else columns
-    meant = zip(heads, (keep_name(_clip(name, _LONGEST)) for name in whole), strict=True)
-    told = [f"{letter} = {name}" for letter, name in meant if letter != name]
-    last = [keep_name(name.rstrip("/").rpartition("/")[2]) for name in names]
-    return heads, f" ({', '.join(told)})" * bool(told and heads != last)
 
 
 def tell_apart(names: Sequence[str]) -> list[str]:
@@ -129,11 +45,8 @@ def tell_apart(names: Sequence[str]) -> list[str]:
     cut = [_clip(one, _LONG) for one in found]
     if cut != found and any("/" in one for one in found):
         endings = {one.rpartition(".")[2] for one in found if "." in one.rpartition("/")[2]}
-        whole = (
-            [one.rpartition(".")[0] for one in found]
-            if len(endings) == 1 and all("." in one for one in found)
-            else found
-        )
+        same_ending = len(endings) == 1 and all("." in one for one in found)
+        whole = [one.rpartition(".")[0] for one in found] if same_ending else found
         for longest in _PARTS:
             cut = [_clip_folders(one, longest) for one in whole]
             if len({*cut}) == len({*found}):

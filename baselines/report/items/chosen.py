@@ -7,7 +7,7 @@ from quadrag.errors import unknown_name
 from quadrag.metric_record import is_called, metric_record, name_together, show_key
 
 from ...core.result import PROFILES, Result
-from ..compared.paired.shared import doubt_verdicts
+from ..compared.pairs import doubt_verdicts
 
 _PLACE = ("config", "split", "id", "sample")  # of an item
 

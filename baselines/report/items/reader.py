@@ -134,8 +134,7 @@ class RunReader(ScoredItems):
             self.passages = retrieve.read(folder / "retrieved.jsonl", there)
         self.answers: dict[tuple[Key, int], Answer] = {}  # by sample too
         if (folder / "answers.jsonl").exists():
-            known_questions = {question.key: question for question in there}
-            read = read_answers(folder / "answers.jsonl", known_questions)
+            read = read_answers(folder / "answers.jsonl")
             self.answers = {(answer.key, answer.sample): answer for answer in read}
 
     def _is_of_a_file(self, name: str, value: Any) -> bool:

@@ -7,6 +7,7 @@ a passage's score does not depend on where it lies. How texts become vectors is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,15 +17,15 @@ import numpy.typing as npt
 
 from quadrag import parallel
 from quadrag.errors import QuadragError
+from quadrag.records import write_text
 
 from ..encoder import PRESETS, Encoder, Progress, TextEncoder, Vectors
 from ..passages import Hits, PassageStore, Rows
-from .growing import GrowingFile
 
 __all__ = ["PRESETS", "DenseIndex", "Encoder", "Rows", "exact", "nearest"]
 
 
-FILE = "vectors.npy"
+FILE, _DONE = "vectors.npy", "done"
 VERSION = 1  # of the file's form, for the key of an index
 _TEXTS = 4096  # encoded between two writes
 _QUERIES = 1024  # compared at once
@@ -61,17 +62,20 @@ class DenseIndex:
         """
         if not len(store):
             raise QuadragError("the corpus has no passages; expected at least one with text to encode")
-        file = GrowingFile(folder / FILE, len(store), _TEXTS)
-        texts = islice(store.encoded(), file.done, None)
+        counter = folder / _DONE  # of the rows that are written
+        done = int(counter.read_text()) if counter.is_file() else 0
+        texts = islice(store.encoded(), done, None)
         blocks = iter(lambda: list(islice(texts, _TEXTS)), [])
 
         def encode(block: list[str]) -> Vectors:
-            return encoder.documents(block, _from(file.done, len(store), progress))
+            return encoder.documents(block, _from(done, len(store), progress))
 
         # Elsewhere nobody is told how far a block is.
         for vectors in parallel.each(encode if parallel.workers() == 1 else encoder.documents, blocks):
-            file.add(np.ascontiguousarray(vectors, np.float32))
-        file.finish()
+            _append(folder / FILE, vectors, done, len(store))
+            done += len(vectors)
+            write_text(counter, str(done))
+        counter.unlink(missing_ok=True)
         return cls.open(folder, encoder)
 
     @classmethod
@@ -215,6 +219,16 @@ def _merge(best: Scores, rows: Rows, which: Rows, new: Rows, scores: Scores) -> 
     kept = place < k
     best[which[kept], place[kept]] = scores[kept]
     rows[which[kept], place[kept]] = new[kept]
+
+
+def _append(path: Path, vectors: Vectors, done: int, total: int) -> None:
+    """Write a block behind the rows that are done, in NumPy's file format."""
+    # Written, not mapped: a full disk is then an error and not the end of the process.
+    with path.open("r+b" if done else "wb") as file:
+        form = {"descr": "<f4", "fortran_order": False, "shape": (total, vectors.shape[1])}
+        np.lib.format.write_array_header_1_0(file, form)
+        file.seek(done * vectors.shape[1] * 4, os.SEEK_CUR)
+        file.write(np.ascontiguousarray(vectors, np.float32).data)
 
 
 def _from(done: int, total: int, progress: Progress | None) -> Progress | None:

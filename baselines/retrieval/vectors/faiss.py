@@ -21,7 +21,7 @@ from quadrag.errors import QuadragError, tell_extra
 from quadrag.progress import Progress
 
 from ..encoder import Vectors
-from ..shelf import Shelf
+from ..store import Indexes
 from .dense import Rows
 from .indexes import VERSION, Approximate
 
@@ -56,12 +56,12 @@ class FaissIndex(Approximate):
         """See `Approximate.settings`."""
         return {**super().settings(rows), "kind": self.spec.kind or self.kinds[rows > _SQ_MOST]}
 
-    def open_built(self, shelf: Shelf, key: Mapping[str, Any]) -> None:
+    def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """See `Approximate.open_built`."""
         import faiss
 
         built = {name: self.set[name] for name in ("kind", "nlist")}
-        folder = shelf.get({"kind": "faiss", "vectors": key, **self.describe(), "built": built}, self._build)
+        folder = indexes.store.get({"kind": "faiss", "vectors": key, **self.describe(), "built": built}, self._build)
         with _silent():
             self._index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
         self._index.nprobe = self.set["nprobe"]

@@ -20,7 +20,7 @@ from quadrag.progress import say
 
 from ..encoder import Vectors
 from ..passages import Hits
-from ..shelf import Shelf
+from ..store import Indexes
 from .dense import Rows, check_search, exact, nearest
 
 INDEXES = {"exact": ("indexes", "Exact"), "faiss": ("faiss", "FaissIndex"), "milvus": ("milvus", "MilvusIndex")}
@@ -75,7 +75,7 @@ class VectorIndex(ABC):
         """
 
     @abstractmethod
-    def open(self, vectors: Vectors, shelf: Shelf, key: Mapping[str, Any]) -> None:
+    def open(self, vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """Open the index of vectors under their key; it is built where there is none."""
 
     @abstractmethod
@@ -88,9 +88,9 @@ class Exact(VectorIndex):
 
     form = "exact"
 
-    def open(self, vectors: Vectors, shelf: Shelf, key: Mapping[str, Any]) -> None:
+    def open(self, vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """See `VectorIndex.open`."""
-        self._vectors, self._within = vectors, shelf.within
+        self._vectors, self._within = vectors, indexes.within
 
     def nearest(self, queries: Vectors, k: int) -> list[Hits]:
         """See `VectorIndex.nearest`."""
@@ -111,24 +111,24 @@ class Approximate(VectorIndex):
         return {"nprobe": max(16, found["nlist"] // 8), "rerank": 100, **found}
 
     @abstractmethod
-    def open_built(self, shelf: Shelf, key: Mapping[str, Any]) -> None:
+    def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """Open the index over `vectors` with the numbers in `set`, which is built where there is none."""
 
     @abstractmethod
     def find(self, queries: Vectors, count: int) -> Rows:
         """Return for each query the rows found nearest, int64 [m, count]; -1 where there are fewer."""
 
-    def open(self, vectors: Vectors, shelf: Shelf, key: Mapping[str, Any]) -> None:
+    def open(self, vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """See `VectorIndex.open`; the recall is measured and told."""
         self.vectors, self.set = vectors, self.settings(len(vectors))
-        self.open_built(shelf, key)
+        self.open_built(indexes, key)
         if "nprobe" not in self.set:  # every vector is compared
             return
-        sample, floors = _sample(vectors, shelf, key)
+        sample, floors = _sample(vectors, indexes, key)
         recall = self._recall(sample, floors)
         numbers = ", ".join(f"{name} {self.set[name]}" for name in ("nlist", "nprobe", "rerank"))
         name = f"{self.spec.name} {self.set['kind']} ({numbers})"
-        shelf.told["index"] = {"name": name, "recall": round(recall, 4), "depth": DEPTH, "sample": len(sample)}
+        indexes.told["index"] = {"name": name, "recall": round(recall, 4), "depth": DEPTH, "sample": len(sample)}
         say(
             f"index {name}: recall@{DEPTH} {recall:.4f} against exact search, with {len(sample)} of the passages as "
             "queries"
@@ -162,7 +162,7 @@ def rank(vectors: Vectors, query: Vectors, rows: Rows, k: int) -> Hits:
     return [(int(near[n]), float(scores[n])) for n in np.lexsort((near, -scores))[:k]]
 
 
-def _sample(vectors: Vectors, shelf: Shelf, key: Mapping[str, Any]) -> tuple[Rows, Vectors]:
+def _sample(vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> tuple[Rows, Vectors]:
     """Return a sample of rows, and for each the scores of those nearest to it, by exact search; they are kept."""
     sample = np.linspace(0, len(vectors) - 1, min(_SAMPLE, len(vectors))).astype(np.int64)
     depth = min(DEPTH, len(vectors) - 1)
@@ -172,7 +172,7 @@ def _sample(vectors: Vectors, shelf: Shelf, key: Mapping[str, Any]) -> tuple[Row
         scores = [[score for row, score in one if row != own][:depth] for own, one in zip(sample, hits, strict=True)]
         np.save(folder / "scores.npy", np.array(scores, np.float32))
 
-    folder = shelf.get({"kind": "nearest", "vectors": key, "sample": len(sample), "depth": depth}, build)
+    folder = indexes.store.get({"kind": "nearest", "vectors": key, "sample": len(sample), "depth": depth}, build)
     return sample, np.load(folder / "scores.npy")
 
 

@@ -12,29 +12,30 @@ collection at the same time; two machines are not kept apart.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import hashlib
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 
-from quadrag.errors import QuadragError
-from quadrag.progress import Progress, say
-from quadrag.reading import parse_json
-from quadrag.records import write_text
-from quadrag.sums import Sums, find_altered, sum_files
+from quadrag.errors import QuadragError, tell_extra
+from quadrag.paths import cache_dir
+from quadrag.progress import Progress
 
 from ..encoder import Vectors
 from ..passages import Hits
-from ..shelf import Shelf
-from ..store import IndexStore
+from ..store import Indexes, IndexStore
+from ..weights import one_line
 from .dense import Rows, Scores, check_search, rounding
 from .indexes import VERSION, Approximate, Spec, rank
-from .milvus_address import read_address
 
 _ROW, _VECTOR = "row", "vector"
-_SUMS = "quadrag.json"  # in the folder of a collection
 _FLAT = "FLAT"
 _FLAT_MOST = 500_000  # passages
 _LISTS = 256  # at most: Milvus cuts a collection into segments, each with lists of its own
@@ -43,7 +44,7 @@ _MOST = 16384  # Milvus's own limit on what one search returns
 _QUERIES = 256  # of one search; Milvus Lite takes half a second for each over a million rows
 _REPLY = 1 << 20  # rows that one reply holds
 _BESIDE = 8  # rows asked for beyond the k, in the hope that no second search is needed
-_CALL, _BUILD = 120, 7200  # whole seconds: pymilvus 2.6 overlooks others
+_CONNECT, _CALL, _BUILD = 10, 120, 7200  # whole seconds: pymilvus 2.6 overlooks others
 
 
 class MilvusIndex(Approximate):
@@ -61,15 +62,25 @@ class MilvusIndex(Approximate):
         super().__init__(spec)
         if spec.kind == _FLAT and spec.options:
             raise self.refuse()
-        self.address = read_address(self)
+        self.address = self._read_address()
 
     def describe(self) -> dict[str, Any]:
         """See `VectorIndex.describe`; FLAT finds what exact search finds."""
         return {"milvus": "IVF_SQ8", "version": VERSION} if self._kind(0) != _FLAT else {}
 
     def check(self) -> None:
-        """See `VectorIndex.check`."""
-        self.address.check()
+        """See `VectorIndex.check`; a file is not opened."""
+        try:
+            import pymilvus  # noqa: F401
+
+            if self.address.endswith(".db") and find_spec("milvus_lite") is None:
+                raise ImportError("no module named milvus_lite, which files need")
+        except ImportError as error:
+            raise QuadragError(
+                f"index milvus:{self.address} needs pymilvus ({error}); {tell_extra('milvus')}"
+            ) from None
+        if not self.address.endswith(".db"):
+            self._connect().close()
 
     def settings(self, rows: int) -> dict[str, Any]:
         """See `Approximate.settings`; FLAT has no numbers."""
@@ -77,7 +88,7 @@ class MilvusIndex(Approximate):
             return {"kind": _FLAT}
         return {**super().settings(min(rows, _LISTS**2)), "kind": "IVF_SQ8"}
 
-    def open_built(self, shelf: Shelf, key: Mapping[str, Any]) -> None:
+    def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """See `Approximate.open_built`.
 
         Raises:
@@ -86,13 +97,11 @@ class MilvusIndex(Approximate):
         built = {name: value for name, value in self.set.items() if name in ("kind", "nlist")}
         named = key if self.set["kind"] == _FLAT else {**key, "milvus": built}
         self.collection = "quadrag_" + IndexStore().path(named).name.replace("-", "_")
-        self.client = self.address.connect()
+        self.client = self._connect()
         try:
-            with self.address.lock(self.collection), self.address.in_one_line():
-                self._drop_altered()
+            with self._lock(), self._in_one_line():
                 self._fill()
                 self.client.load_collection(self.collection, timeout=_BUILD)
-                self._sum()
         except BaseException:
             self.client.close()
             raise
@@ -150,7 +159,7 @@ class MilvusIndex(Approximate):
         numbers = {"nprobe": self.set["nprobe"]} if "nprobe" in self.set else {}
         step = max(1, min(_QUERIES, _REPLY // limit))
         for start in range(0, len(queries), step):
-            with self.address.in_one_line():
+            with self._in_one_line():
                 found = self.client.search(
                     self.collection,
                     data=list(queries[start : start + step]),
@@ -176,39 +185,6 @@ class MilvusIndex(Approximate):
         )
         return int(row["count(*)"])
 
-    def _drop_altered(self) -> None:
-        """Drop a collection of Milvus Lite whose files were altered: it finds wrong rows in them and says nothing."""
-        folder = self._files()
-        kept = folder.parent / _SUMS
-        if not kept.exists():  # it was not filled to its end, which goes on, or lies at a server
-            return
-        try:
-            sums: Sums = parse_json(kept.read_bytes(), kept)
-            altered = find_altered(folder, [name for name in sums if (folder / name).exists()], sums)
-        except (OSError, QuadragError):
-            altered = _SUMS
-        if altered:
-            say(f"the index {folder.parent} is damaged ({altered} is not as it was) and is built again")
-            self.client.drop_collection(self.collection, timeout=_CALL)
-
-    def _has_sums(self) -> bool:
-        """Tell whether the files of a whole collection are known to be as they were; those at a server are its own."""
-        folder = self._files()
-        if not folder.is_dir() or (folder.parent / _SUMS).exists():
-            return True
-        say(f"the index {folder.parent} has no sums of its files, by which it could be checked, and is built again")
-        return False
-
-    def _sum(self) -> None:
-        """Keep the sums of the files of a collection of Milvus Lite, which go where it goes."""
-        folder = self._files()
-        if folder.is_dir():
-            write_text(folder.parent / _SUMS, json.dumps(sum_files(folder, "")))
-
-    def _files(self) -> Path:
-        """Return where Milvus Lite keeps the rows of the collection, in files that it never writes again."""
-        return Path(self.address.text, "collections", self.collection, "partitions")
-
     def _fill(self) -> None:
         """Send the vectors that the collection lacks, behind those that it has."""
         client, length = self.client, len(self.vectors)
@@ -216,7 +192,7 @@ class MilvusIndex(Approximate):
         if client.has_collection(self.collection, timeout=_CALL):
             client.load_collection(self.collection, timeout=_BUILD)
             held = self._count(length)
-            if held == length and self._has_sums():
+            if held == length:
                 return
             start = held - held % _ROWS if held < length else 0
             if start and self._count(start) == start:
@@ -249,3 +225,52 @@ class MilvusIndex(Approximate):
         self.client.create_collection(
             self.collection, schema=schema, index_params=index, consistency_level="Strong", timeout=_CALL
         )
+
+    def _read_address(self) -> str:
+        """Return the address of a server, or the whole path of a file that ends in ``.db``."""
+        where = self.spec.where
+        if where.startswith(("http://", "https://", "tcp://", "unix:")):
+            return where
+        if not where.endswith(".db"):
+            raise self.refuse()
+        file = Path(where).expanduser().absolute()
+        if not file.parent.is_dir():
+            raise QuadragError(f"index {self.spec.text!r} lies in no folder that is there; make {file.parent}")
+        return str(file)
+
+    def _connect(self) -> Any:
+        from pymilvus import MilvusClient
+
+        # What goes wrong comes back as an exception; their logs would tell it a second time, with a traceback.
+        for name in ("pymilvus", "milvus_lite"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+        with self._in_one_line():
+            return MilvusClient(self.address, token=os.environ.get("MILVUS_TOKEN", ""), timeout=_CONNECT)
+
+    @contextmanager
+    def _in_one_line(self) -> Iterator[None]:
+        """Turn what the client raises into a `QuadragError` of one line."""
+        import grpc
+        from pymilvus.exceptions import MilvusException
+
+        try:
+            yield
+        except (MilvusException, grpc.RpcError) as error:
+            text = one_line(error).replace(os.environ.get("MILVUS_TOKEN") or "\0", "***")
+            advice = "does not answer or refuses ({}); is it running there, and is MILVUS_TOKEN right?"
+            if self.address.endswith(".db"):
+                advice = "cannot be used ({}); expected a file of Milvus Lite's own making, open in no other process"
+                advice += "; move it away, and it is made anew"
+            raise QuadragError(f"Milvus at {self.address} {advice.format(text)}") from None
+
+    def _lock(self) -> FileLock:
+        """Return what keeps the other processes of this machine from building the collection at the same time."""
+        name = hashlib.sha256(f"{self.address} {self.collection}".encode()).hexdigest()[:16]
+        folder = cache_dir() / "indexes"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise QuadragError(
+                f"cannot write to {folder} ({one_line(error)}); name a cache with QUADRAG_CACHE"
+            ) from error
+        return FileLock(folder / f".milvus-{name}.lock")

@@ -1,16 +1,16 @@
 """Answers made elsewhere, read into our records.
 
-Taken are our own ``answers.jsonl`` and whatever `lines.py` knows, of objects with ``id`` and ``answer`` (and
-``split`` where ids repeat). An ``answer`` of null is a failed call and may name its reason in ``state``; else that is
-``null``. Every question that is answered must be so exactly as often as the others; of files of the authors' own code,
-which leave failed calls out, those are put in as unscored. A file may answer a part of the questions, as a harness with
-a limit does: that part is scored, and said to be one.
+Taken are any JSON Lines, or one JSON list, of objects with ``id`` and ``answer`` (and ``split`` where ids repeat); the
+prediction files of RGB's own code (``prediction``, ``noise_rate``); the result files of CRUD-RAG's (``results`` with
+``log.generated_text``); the samples that lm-eval logs and the logs of Inspect. An ``answer`` of null is a failed call
+and may name its reason in ``state``; else that is ``null``. Every question that is answered must be so exactly as often
+as the others; of files of the authors' own code, which leave failed calls out, those are put in as unscored. A file may
+answer a part of the questions, as a harness with a limit does: that part is scored, and said to be one.
 """
 
-import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,31 +18,25 @@ from quadrag.catalogue import is_called
 from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError
 from quadrag.passages import Found, find_passages
-from quadrag.reading import Unreadable
-from quadrag.records import Answer, Key, Passage, Question
+from quadrag.reading import Unreadable, parse_json
+from quadrag.records import Answer, Key, Passage, Question, read_jsonl
 
 from ...systems.system import make_answer
-from .lines import lines
-from .makers import Maker, find_maker
+from . import logs
+from .logs import Maker, find_maker
 
-_MEANT = {  # what others call our keys
-    "id": ("ID", "_id", "qid", "question_id", "query_id", "编号", "题号"),
-    "answer": (
-        *("Answer", "response", "output", "predict", "predicted", "reply", "result", "generated_text"),
-        *("回答", "模型回答", "答案"),
-    ),
-}
+# What is read no better than by pandas, and what reads it there.
+_TABLES = {".csv": "read_csv", ".tsv": "read_table", ".xlsx": "read_excel", ".parquet": "read_parquet"}
 _ASKED = ("query", "question")  # what was asked, where a line says it
 _COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
-_WITHOUT = {"id": "ids are those of `quadrag questions`", "answer": "expected the answer as a text, under answer"}
 _OF_SAMPLE = "the data here are the bundled sample, --data-dir names others; "
-_LINES = 'expected lines of objects like {"id": ..., "answer": ...}'
+_IDS = "ids are those of `quadrag questions`"
 _MOST_SHOWN = 6  # of the keys of a line
 _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 
 
 class Answered(NamedTuple):
-    """What a file holds: answers, and the passages that were found for them, where a line has any.
+    """What a file holds: answers in the order of the questions, and the passages that lines have.
 
     `unread` are the keys of the other lines that look as if they held some, and those of passages that look as if they
     held their texts. `by_ids`: no line says what was asked, and ids that count may as well be those of other data.
@@ -108,6 +102,8 @@ def read(
             f"{path} does not answer {len(missing)} of {len(questions)} questions{times} ({shown}); "
             'write {"id": ..., "answer": null} for a call that failed'
         )
+    order = {key: place for place, key in enumerate(questions)}
+    answers.sort(key=lambda answer: (order[answer.key], answer.sample))
     return Answered(answers, passages, sorted(unread), by_ids)
 
 
@@ -177,7 +173,7 @@ class _Places:
         fits = [key for key in self._by_id[ident] if config in (None, key[0]) and split in (None, key[1])]
         if not fits:
             place = " ".join(filter(None, (config, split)))
-            cure = _find_data(self._path, row) or f"{_OF_SAMPLE * self._sample}{_WITHOUT['id']}"
+            cure = _find_data(self._path, row) or f"{_OF_SAMPLE * self._sample}{_IDS}"
             raise QuadragError(f"{where}: unknown id {ident!r}{f' in {place}' if place else ''}; {cure}")
         if len(fits) > 1:
             names = ", ".join(key[1] for key in fits)
@@ -187,20 +183,12 @@ class _Places:
         return fits[0]
 
 
-def _cure(name: str, row: Mapping[str, Any]) -> str:
-    """Say what to do about a key that a line lacks."""
-    if meant := next((one for one in _MEANT[name] if one in row), None):
-        return f"rename {meant} to {name}"
-    ours = {*_MEANT, "prediction", *itertools.chain(*_MEANT.values())}
-    return _WITHOUT[name] if ours & {*row} else _LINES
-
-
 def _answer(where: str, row: Mapping[str, Any], places: _Places) -> Answer:
     text_key = "answer" if "answer" in row else "prediction"
     if lacking := [name for name, needed in (("id", "id"), ("answer", text_key)) if needed not in row]:
         shown = ", ".join([*map(repr, [*row][:_MOST_SHOWN]), *["..."] * (len(row) > _MOST_SHOWN)])
-        cures = "; ".join(dict.fromkeys(_cure(name, row) for name in lacking))
-        raise QuadragError(f"{where} has no {' and no '.join(lacking)}; found the keys {shown}; {cures}")
+        expected = 'expected lines of objects like {"id": ..., "answer": ...}'
+        raise QuadragError(f"{where} has no {' and no '.join(lacking)}; found the keys {shown}; {expected}")
     state, finish, usage = row.get("state", "ok"), row.get("finish_reason"), row.get("usage")
     if state not in _STATES:
         raise QuadragError(f"{where}: state is {state!r}; expected one of {', '.join(_STATES)}")
@@ -248,3 +236,67 @@ def _find_data(path: Path, row: Mapping[str, Any]) -> str | None:
 
 def _place(key: Key) -> str:
     return f"{key[1]} {key[2]}"
+
+
+def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield number and object of every line of a file of answers; of a JSON list, and of CRUD-RAG's, every entry.
+
+    Raises:
+        QuadragError: the file cannot be read, or is not of one of the forms.
+    """
+    if (read_log := logs.reader_of(path)) is not None:
+        yield from enumerate(read_log(path), 1)
+        return
+    if (reader := _TABLES.get(path.suffix.lower())) and path.is_file():
+        frame = f"pandas.{reader}({path.name!r}, dtype=str, keep_default_na=False)"
+        way = f"{frame}.to_json({path.with_suffix('.jsonl').name!r}, orient='records', lines=True)"
+        raise QuadragError(f"{path}: {path.suffix[1:].upper()} is not read, JSON Lines are; `{way}` makes them")
+    whole = _whole(path)
+    if isinstance(whole, list):
+        for number, row in enumerate(whole, 1):
+            if not isinstance(row, dict):
+                raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected an object")
+            yield number, row
+        return
+    if told := logs.tell_summary(whole):
+        raise QuadragError(f"{path} is {told}")
+    results = whole.get("results") if isinstance(whole, dict) else None
+    if not isinstance(results, list):
+        for number, row in [(1, whole)] if isinstance(whole, dict) else read_jsonl(path):
+            yield number, logs.read_sample(f"{path}:{number}", row) if logs.is_sample(row) else row
+        return
+    for number, result in enumerate(results, 1):
+        log = result.get("log") if isinstance(result, dict) else None
+        if not isinstance(log, dict) or "generated_text" not in log or "id" not in result:
+            raise QuadragError(f"{path}: result {number} has no id or no log.generated_text; expected CRUD-RAG's form")
+        valid = result.get("valid", True)
+        yield number, {"id": result["id"], "prediction": log["generated_text"] if valid else None}
+
+
+def read_conditions(path: Path) -> tuple[str, dict[str, Any]] | None:
+    """Return the retriever and the options that the answers of a harness's log were made with; None of other files.
+
+    Raises:
+        QuadragError: the log says something else there.
+    """
+    said = next((row.get("conditions") for _, row in lines(path)), None)
+    if not isinstance(said, str):
+        return None
+    try:
+        logged = parse_json(said, path)
+        return str(logged["retriever"]), dict(logged["options"])
+    except (QuadragError, ValueError, TypeError, KeyError):
+        raise QuadragError(f"{path}: conditions are {said!r:.60}; expected those that a quadrag task logged") from None
+
+
+def _whole(path: Path) -> Any:
+    """Return what a file that is one JSON value holds, as CRUD-RAG's result files are; None where it is not one."""
+    try:
+        # Its first line is no object, where each line of JSON Lines is one.
+        with path.open(encoding="utf-8-sig") as file:
+            first = file.readline().strip()
+        if not (first == "{" or first.startswith("[") or path.suffix == ".json"):
+            return None
+        return parse_json(path.read_bytes(), path)
+    except (OSError, UnicodeDecodeError, QuadragError):
+        return None

@@ -26,7 +26,7 @@ from ...core.options import identify_options
 from ...core.result import Asked, Result
 from ...core.settings import UNKNOWN
 from ...core.task import Task, load_questions
-from ...scoring.judging import check_judges, refuse_idle_metrics, score_answers
+from ...scoring.judging import check_judges, refuse_idle_models, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
 from ...scoring.short import count_reasoned, find_short
@@ -36,10 +36,9 @@ from ..asked import read_asked, write_asked
 from ..inputs import describe_each, describe_judging, digest_each, name_judges, name_services
 from ..pipeline import Session
 from ..request import RunRequest, make_task
-from .answers import named_split
+from .answers import lines, named_split, read_conditions
 from .answers import read as read_file
-from .lines import lines, read_conditions
-from .makers import Maker, find_maker, name_task, name_time
+from .logs import ForeignLog, Maker, find_maker, is_log, name_task, name_time
 
 _COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
 _ASKED_AGAIN = r"\0(?:--fresh|--retry[\0=][^\0]+)"  # of which kept replies, which is no other command
@@ -73,10 +72,9 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     made = _read_maker(path)
     _check_asked(path, made, asked)
     defaults = {"config": one.config} | ({"split": one.split} if one.split else {})
-    order = {question.key: place for place, question in enumerate(asked)}
     sample = source.provenance is Provenance.SAMPLE
     read = read_file(path, {question.key: question for question in asked}, defaults, partial=True, sample=sample)
-    answers = sorted(read.answers, key=lambda answer: (order[answer.key], answer.sample))
+    answers = read.answers
     if not answers:
         raise QuadragError(f"{path} holds no answer to any of {len(asked)} questions")
     maker = find_maker(path)
@@ -90,13 +88,13 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     if read.passages and searched:
         work = take_served(benchmark, one)
         one, parameters = work.task, {"contract": "file"}
-        check_judges(work.benchmark, one, session.parties)
-        refuse_idle_metrics(session, [(work.benchmark, one)])
+        check_judges(work.benchmark, one, session.judges)
+        refuse_idle_models(session, [(work.benchmark, one)])
         passages = {question.key: read.passages.get(question.key, ()) for question in questions}
         scored, evidence = score_service(session, benchmark, questions, answers, one, passages)
     else:
-        check_judges(benchmark, one, session.parties)
-        refuse_idle_metrics(session, [(benchmark, one)])
+        check_judges(benchmark, one, session.judges)
+        refuse_idle_models(session, [(benchmark, one)])
         scored = score_answers(session, benchmark, questions, answers, one)
     inputs = Inputs(
         quadrag=__version__,
@@ -295,3 +293,41 @@ def _check_conditions(path: Path, one: Task) -> str | None:
     if one.retriever != UNKNOWN and measured[0] != measured[1]:
         raise QuadragError(f"{path} was made with the retriever {retriever}; give --retriever {retriever}")
     return retriever
+
+
+def sift_logs(files: Sequence[Path]) -> tuple[list[Path], list[Path], list[str]]:
+    """Read logs, of which one that is cut, or of another task, does not keep the others from being scored.
+
+    Returns:
+        The files that can be scored, the logs of other tasks, and of each log that cannot be read whole, why.
+
+    Raises:
+        QuadragError: none can be scored; it says why the first cannot.
+    """
+    refused: dict[Path, QuadragError] = {}
+    for path in filter(is_log, files):
+        try:
+            _check_whole(path)
+        except QuadragError as error:
+            refused[path] = error
+    if refused and len(refused) == len(files):
+        raise refused[files[0]]
+    foreign = [path for path, error in refused.items() if isinstance(error, ForeignLog)]
+    broken = [str(error) for path, error in refused.items() if path not in foreign]
+    return [path for path in files if path not in refused], foreign, broken
+
+
+def _check_whole(path: Path) -> None:
+    """Read a log to its end.
+
+    Raises:
+        ForeignLog: it is of another task than quadrag's.
+        QuadragError: a line cannot be read, or there are fewer than its harness says.
+    """
+    answered = len({(row.get("split"), row.get("id")) for _, row in lines(path)})
+    maker = find_maker(path)
+    if maker and maker.asked and answered < maker.asked:
+        raise QuadragError(
+            f"{path} is cut: it has {answered} of the {maker.asked} lines that results_{maker.time}.json tells of; "
+            f"copy it again, or score a copy of another name as a part, with {maker.tell_data()}"
+        )

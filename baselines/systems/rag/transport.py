@@ -128,10 +128,7 @@ class RagTransport(Transport):
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
             return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
-        try:
-            read = read_reply(self.contract, outcome["reply"])
-        except (Unreadable, NoAnswer) as error:  # kept by a version that read it otherwise
-            return Failure("unparsable", f"{UNREADABLE}: {error}")
+        read = read_reply(self.contract, outcome["reply"])
         if read["finish_reason"] == "length" and not read["text"]:
             return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
         return Served(**read, cached=cached, latency=outcome["latency"], cost=None)

@@ -1,4 +1,4 @@
-"""The ledger of kept replies: its file, the shelf of one service, calls that several runs share."""
+"""The ledger of kept replies: its file, the shelf of one service."""
 
 from quadrag.chat.ledger.replies import Ledger, call_key, canonical, default_path
 

@@ -26,7 +26,6 @@ _REPLIES = (
     "CREATE TABLE {} (key BLOB NOT NULL, service TEXT NOT NULL DEFAULT '', value TEXT NOT NULL, sum INTEGER NOT NULL, "
     "PRIMARY KEY (key, service))"
 )
-_CLAIMS = "CREATE TABLE claims (owner TEXT PRIMARY KEY NOT NULL, service TEXT NOT NULL DEFAULT '', keys BLOB NOT NULL)"
 _MODELS = "CREATE TABLE models (name TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID"
 # What stands in a damaged row need not be of its column's kind.
 PUT = (
@@ -71,22 +70,6 @@ def open_file(path: Path) -> sqlite3.Connection:
     return db
 
 
-def take_over(db: sqlite3.Connection, path: Path) -> None:
-    """Copy another ledger's whole rows, in the place of those that it has already.
-
-    Raises:
-        sqlite3.Error: the file cannot be read.
-    """
-    db.execute("ATTACH ? AS part", (str(path),))
-    try:
-        with transaction(db):
-            whole = "is_whole(key, service, CAST(value AS BLOB), sum)"
-            db.execute(f"INSERT OR REPLACE INTO replies SELECT * FROM part.replies WHERE {whole}")
-            db.execute("INSERT OR IGNORE INTO models SELECT * FROM part.models")
-    finally:
-        db.execute("DETACH part")
-
-
 def _create(path: Path, db: sqlite3.Connection) -> None:
     # A foreign database must stay untouched, so the tables are looked at before anything is written; under the
     # write lock, since another process may be making the same ledger.
@@ -94,7 +77,7 @@ def _create(path: Path, db: sqlite3.Connection) -> None:
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise QuadragError(f"{path} is an SQLite file, but not a quadrag ledger; name another file")
-            for statement in (_REPLIES.format("replies"), _CLAIMS, _MODELS):
+            for statement in (_REPLIES.format("replies"), _MODELS):
                 db.execute(statement)
             db.execute(f"PRAGMA user_version={_VERSION}")
             db.execute(f"PRAGMA application_id={_APPLICATION}")
@@ -110,7 +93,6 @@ def _upgrade(path: Path, db: sqlite3.Connection) -> None:
             db.execute(f"INSERT INTO taken SELECT key, '', value, {total} FROM replies WHERE {whole}")
             db.execute("DROP TABLE replies")
             db.execute("ALTER TABLE taken RENAME TO replies")
-            db.execute(_CLAIMS)
             db.execute(f"PRAGMA user_version={_VERSION}")
 
 

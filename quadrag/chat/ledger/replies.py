@@ -2,9 +2,9 @@
 
 One SQLite file in WAL mode; a row is the sha256 of the call, the reply as JSON, and a sum of both by which a damaged
 row is known: it counts as not there, and the next reply takes its place. A commit survives the death of the process
-(``synchronous=NORMAL``: a power cut may lose the last commits, never the file). Failures are not stored. Runs on one
-ledger say here which calls they have in flight; see `quadrag.chat.ledger.claims`. It knows nothing of networks and
-holds no key.
+(``synchronous=NORMAL``: a power cut may lose the last commits, never the file). Failures are not stored. Two runs at
+once may ask the same question while both are in flight: the first reply stays. It knows nothing of networks and holds
+no key.
 """
 
 from __future__ import annotations
@@ -16,12 +16,10 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, row_sum, take_over, transaction
-from quadrag.chat.ledger.parts import adopt
+from quadrag.chat.ledger.file import PUT, UNNAMED, Value, open_file, read_row, row_sum, transaction
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 from quadrag.progress import remark
@@ -30,7 +28,6 @@ T = TypeVar("T")
 
 # SQLite builds before 3.32 take at most 999 parameters in one statement.
 _CHUNK = 900
-_KEY_BYTES = 32
 
 
 def canonical(value: Any) -> bytes:
@@ -82,7 +79,6 @@ class Ledger:
         except OSError as error:
             raise QuadragError(f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}") from None
         self._db = self._guard(lambda: open_file(self.path))
-        adopt(self.path, lambda left: self._guard(partial(take_over, self._db, left)))
 
     def _guard(self, work: Callable[[], T]) -> T:
         try:
@@ -178,44 +174,6 @@ class Ledger:
             return {}
         stored = self.get_many((key for key, _ in texts), service)
         return {key: stored[key] for key, text in texts if key in stored and stored[key] != json.loads(text)}
-
-    def claim(
-        self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool], service: str = UNNAMED
-    ) -> set[bytes]:
-        """Note calls that an owner is about to make.
-
-        Returns:
-            Those keys that no other owner has claimed.
-
-        Raises:
-            QuadragError: the file cannot be written.
-        """
-
-        def write() -> set[bytes]:
-            with transaction(self._db):
-                mine = set(keys)
-                claims = self._db.execute("SELECT rowid, owner, service = ?, keys FROM claims", (service,)).fetchall()
-                for rowid, other, same, claimed in claims:
-                    if is_alive(other.decode("utf-8", "replace")):
-                        if same:
-                            mine -= {claimed[at : at + _KEY_BYTES] for at in range(0, len(claimed), _KEY_BYTES)}
-                    else:
-                        self._db.execute("DELETE FROM claims WHERE rowid = ?", (rowid,))
-                if mine:
-                    self._db.execute("INSERT INTO claims VALUES (?, ?, ?)", (owner, service, b"".join(mine)))
-                return mine
-
-        with self._lock:
-            return self._guard(write)
-
-    def release(self, owner: str) -> None:
-        """Take an owner's claims back.
-
-        Raises:
-            QuadragError: the file cannot be written.
-        """
-        with self._lock:
-            self._guard(lambda: self._db.execute("DELETE FROM claims WHERE owner = ?", (owner,)))
 
     def models(self) -> list[str]:
         """Return the requested models that the ledger holds replies of, sorted."""

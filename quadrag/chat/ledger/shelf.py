@@ -7,13 +7,13 @@ at two services is two models as far as anybody knows, so neither gets the other
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from quadrag.chat.ledger import Ledger
-from quadrag.chat.ledger.file import UNNAMED, Value
+from quadrag.chat.ledger.file import Value
 
 
 @dataclass(slots=True)
@@ -21,13 +21,11 @@ class Reuse:
     """Which kept replies the models of a session take.
 
     Attributes:
-        unnamed: also those of which no service is known, as an older version kept them.
         retry: kinds of replies, of `reply.RETRIED`, that are asked for again where they were made before `began`.
         since: Unix time; older ones count for nothing.
         began: Unix time of the command's beginning.
     """
 
-    unnamed: bool = False
     retry: frozenset[str] = frozenset()
     since: float = 0.0
     began: float = field(default_factory=time.time)
@@ -50,7 +48,6 @@ class Shelf:
         ledger: Ledger,
         service: str,
         reuse: Reuse | None = None,
-        replay: bool = False,
         kind_of: Callable[[Value], str | None] | None = None,
     ) -> None:
         """Name the service."""
@@ -58,7 +55,6 @@ class Shelf:
         self.service = service
         self.taken: dict[bytes, float | None] = {}  # keys of the replies that were taken, and their Unix times
         self._reuse = reuse or Reuse()
-        self._unnamed = (replay or self._reuse.unnamed) and service != UNNAMED
         self._kind_of = kind_of
         self._renewed: set[bytes] = set()  # found, and to be replaced
 
@@ -68,11 +64,8 @@ class Shelf:
         return self.ledger.path
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
-        """Look calls up: the service's own replies, before those of none where these count."""
-        wanted = list(keys)
-        found = self.ledger.get_many(wanted, self.service)
-        if self._unnamed and len(found) < len(wanted):
-            found |= self.ledger.get_many([key for key in wanted if key not in found], UNNAMED)
+        """Look calls up among the service's own replies."""
+        found = self.ledger.get_many(keys, self.service)
         if self._reuse.since or self._reuse.retry:
             old = {key for key, value in found.items() if not self._takes(value)}
             self._renewed |= old
@@ -106,11 +99,3 @@ class Shelf:
         stored = self.ledger.put_many(given, model, self.service, renewed)
         self._renewed -= renewed
         return stored
-
-    def claim(self, owner: str, keys: Collection[bytes], is_alive: Callable[[str], bool]) -> set[bytes]:
-        """Note calls that an owner is about to make; see `Ledger.claim`."""
-        return self.ledger.claim(owner, keys, is_alive, self.service)
-
-    def release(self, owner: str) -> None:
-        """Take an owner's claims back."""
-        self.ledger.release(owner)

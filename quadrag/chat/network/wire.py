@@ -8,7 +8,6 @@ one that asks for it. What is sent and read is the work of its `Transport`. It d
 import asyncio
 import json
 import random
-import sys
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -211,10 +210,8 @@ def _let_rest(endpoint: Endpoint, begun: float) -> None:
 
 async def within(seconds: float, call: Awaitable[T]) -> T:
     """Wait for a call no longer than some seconds; `TimeoutError` after that."""
-    if sys.version_info >= (3, 11):
-        async with asyncio.timeout(seconds):
-            return await call
-    return await asyncio.wait_for(call, seconds)
+    async with asyncio.timeout(seconds):
+        return await call
 
 
 def backoff(attempt: int) -> float:

@@ -3,8 +3,8 @@
 The documents are text, Markdown, HTML or JSON Lines (`id`, `title`, `text`),
 and with the extra `documents` PDF and Word. The dataset has the benchmark's own
 files: quadrag run, score, export and push take it with --data-dir. Stopped, it
-goes on where it was, and asks nothing twice. Without --llm questions are made
-by rule, with a gap in a sentence: enough to try the whole path, not to measure.
+goes on where it was, and asks nothing twice. A model makes the questions, but
+for crag, whose answers are computed.
 """
 
 import argparse
@@ -15,10 +15,10 @@ from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell_bad
+from quadrag.errors import QuadragError
 from quadrag.printing import write
 
 EXAMPLES = (
-    "quadrag construct rgb --documents news --out my-rgb",
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
     "quadrag construct crag --table t.csv --templates t.yaml --documents pages --out my-crag",
     "quadrag run rgb noise_robustness_zh --data-dir my-rgb",
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", metavar="DIR", required=True, type=Path, help="folder of your documents")
     parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
-    parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS} (default: by rule)")
+    parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS}; all but crag need it")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
     parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
@@ -52,7 +52,7 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
     options.asking(parser)
-    options.estimate(parser)
+    parser.add_argument("--estimate", action="store_true", help="print how often a model will be asked, and ask none")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,15 +64,18 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.recipe import load
     from quadrag.baselines.construct.steps import Maker
     from quadrag.chat.prices import Prices
-    from quadrag.commands.shared.estimating import start_estimate
     from quadrag.wrapping import wrap
 
     recipe = load(arguments.recipe)
+    if bool(recipe.by_rule) == (arguments.llm is not None):
+        told = "--llm does nothing for {0}, whose answers are computed; leave it out"
+        told = told if recipe.by_rule else "a model makes the questions of {0}; name one with --llm"
+        raise QuadragError(told.format(arguments.recipe))
     request = Request(
         arguments.recipe,
         arguments.documents,
         arguments.out,
-        RULES if arguments.llm in (None, "extractive") else arguments.llm,
+        arguments.llm or RULES,
         limit=arguments.limit,
         seed=arguments.seed,
         topics=arguments.topics,
@@ -80,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
         templates=arguments.templates,
         licence=arguments.licence,
     )
-    if estimate := start_estimate(arguments):
-        _estimate(arguments, request, estimate)
+    if arguments.estimate:
+        _estimate(arguments, request)
         return 0
     with _session(arguments) as session:
         made = construct(request, Maker(session.system.completer) if session else Maker())
@@ -98,34 +101,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _session(arguments: argparse.Namespace, estimate: Any = None) -> Any:
-    """Return a context that opens what is asked; None where rules make the dataset."""
+def _session(arguments: argparse.Namespace) -> Any:
     import contextlib
 
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.commands.shared.session import call_request
 
-    if arguments.llm in (None, "extractive"):
+    if arguments.llm is None:
         return contextlib.nullcontext()
     request = RunRequest(arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0})
-    calls = call_request(arguments, estimate)
+    calls = call_request(arguments)
     return open_session(request, calls, open_budget(calls))
 
 
-def _estimate(arguments: argparse.Namespace, request: Any, noted: Any) -> None:
-    """Print what it would take."""
+def _estimate(arguments: argparse.Namespace, request: Any) -> None:
     from quadrag.baselines.construct.account import tell_steps
     from quadrag.baselines.construct.construct import estimate
-    from quadrag.baselines.construct.forecast import NOTES
-    from quadrag.baselines.report.estimated import tabulate_estimate
     from quadrag.baselines.tables.draw import print_grids
-    from quadrag.chat.prices import Prices
+    from quadrag.baselines.tables.grid import Cell, Grid, Line
 
-    with _session(arguments, noted) as session:
-        stages, begin = estimate(request, session.system.completer if session else None)
-    currency = Prices.load(arguments.prices).currency if arguments.prices else None
+    stages, begin, requests = estimate(request)
     write(*tell_steps(stages), "")
     write(f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
-    if noted.stages:
-        print_grids([tabulate_estimate(noted, currency, arguments.budget, lengths=NOTES)])
+    if requests:
+        lines = [Line(name, [Cell(f"{n:,}")]) for name, n in requests.items()]
+        lines.append(Line("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
+        grid = Grid("Requests at most; no model was asked", "step", ["requests"], lines)
+        print_grids([grid])

@@ -14,8 +14,6 @@ from quadrag.commands.shared.session import tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
-FORMS = ("csv", "label-studio", "argilla")
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
@@ -23,14 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sample", metavar="N", type=options.whole(1), help="N questions, drawn evenly of all cells")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
     does = parser.add_mutually_exclusive_group()
-    does.add_argument("--sheet", metavar="FILE", type=Path, help="write the questions to a file instead")
+    does.add_argument("--sheet", metavar="FILE", type=Path, help="write the questions to a CSV file instead")
     does.add_argument("--take", metavar="FILE", type=Path, help="take the grades of a file")
     does.add_argument("--summary", action="store_true", help="say what the grades come to: acceptance, agreement")
     does.add_argument("--human", action="store_true", help="write what was passed as the human split")
-    parser.add_argument("--form", choices=FORMS, default="csv", help="of --sheet; --take sees it (default: csv)")
     parser.add_argument("--annotator", metavar="NAME", help="who filled in the file of --take (default: as it says)")
-    parser.add_argument("--port", metavar="N", type=options.whole(0), default=0, help="of the page (default: any free)")
-    parser.add_argument("--no-browser", action="store_true", help="print the page's address alone")
+    add_page(parser)
     options.labels(parser, "the page, of what is to be asked, and of the summary")
 
 
@@ -44,15 +40,23 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sheet:
         from quadrag.baselines.construct.review.sheets import write_items
 
-        for path in write_items(arguments.sheet, drawn, review, arguments.form):
-            write(path)
+        write_items(arguments.sheet, drawn, review)
+        write(arguments.sheet)
         write(f"{len(drawn)} of {len(items)} questions")
     elif arguments.take:
         return _take(arguments, review, items)
     elif arguments.summary or arguments.human:
         _conclude(arguments, review, items)
     else:
-        _serve(arguments, review, drawn)
+        from quadrag.baselines.construct.review.server import ReviewPage
+
+        page = ReviewPage(dataset, review, drawn, arguments.labels)
+        serve(
+            arguments,
+            page,
+            f"{len(drawn)} questions",
+            "quadrag construct review DATASET --summary says what the grades come to",
+        )
     return 0
 
 
@@ -82,17 +86,24 @@ def _conclude(arguments: argparse.Namespace, review: Any, items: Any) -> None:
     write(f"\n{out}")
 
 
-def _serve(arguments: argparse.Namespace, review: Any, items: Any) -> None:
+def add_page(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of a page that is served."""
+    parser.add_argument("--port", metavar="N", type=options.whole(0), default=0, help="of the page (default: any free)")
+    parser.add_argument("--no-browser", action="store_true", help="print the page's address alone")
+
+
+def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> None:
+    """Serve a page of so many items until Ctrl-C, and say what comes then."""
     import webbrowser
 
     from quadrag.baselines.construct.review.server import open_server
 
-    with open_server(arguments.dataset, review, items, arguments.port, arguments.labels) as server:
+    with open_server(page, arguments.port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        write(f"{len(items)} questions at {address}, until Ctrl-C; every grade is kept at once")
+        write(f"{what} at {address}, until Ctrl-C; every grade is kept at once")
         if not arguments.no_browser:
             webbrowser.open(address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            write("", "quadrag construct review DATASET --summary says what the grades come to")
+            write("", then)

@@ -63,7 +63,7 @@ def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict
     """
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.settings import NONE
-    from quadrag.baselines.runs.files.lines import read_conditions
+    from quadrag.baselines.runs.files.answers import read_conditions
     from quadrag.records import dumps
 
     retriever, logged = read_conditions(file) or (None, {})
@@ -75,7 +75,7 @@ def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict
 
 def own_profile(files: Sequence[Path]) -> str | None:
     """Return the profile that all files are logs of tasks under; None where they are not of one."""
-    from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.runs.files.logs import find_maker
 
     makers = map(find_maker, files)
     found = {(maker.settings or {}).get("profile") if maker else None for maker in makers}
@@ -88,9 +88,9 @@ def _find_data(file: Path, benchmark: str, config: str) -> str | None:
     Raises:
         QuadragError: they are not there, or the log does not say them and the authors' would have to be fetched.
     """
-    from quadrag.baselines.runs.files.makers import find_maker
+    from quadrag.baselines.runs.files.logs import find_maker
     from quadrag.data.files import SAMPLE
-    from quadrag.data.prepared import find_prepared
+    from quadrag.data.prepare import find_prepared
 
     if (maker := find_maker(file)) is None:
         return None

@@ -63,7 +63,6 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
     elif not estimate.stages:
         write("Nothing is asked: all that this needs is there already, or no model is named.", file=stdout)
     else:
-        cascade = arguments.judge_large is not None
         currency = prices.currency if prices else None
-        grid = tabulate_estimate(estimate, currency, arguments.budget, cascade)
+        grid = tabulate_estimate(estimate, currency, arguments.budget)
         print_tables(arguments, [grid], file=stdout)

@@ -137,9 +137,6 @@ def _asking(group: Any) -> None:
         help="ask again for kept replies that could not be read, were cut, or are empty, or for calls that failed (as "
         "every run does that goes on): unreadable,cut,empty,failed",
     )
-    group.add_argument(
-        "--reuse-unnamed", action="store_true", help="take replies, too, that an older quadrag kept without a service"
-    )
 
 
 def place(group: Any) -> None:
@@ -147,7 +144,7 @@ def place(group: Any) -> None:
     group.add_argument(
         "--on",
         metavar="PLACE",
-        help="where work is done: a number of processes, ray, ray://HOST:PORT, torchrun (default: here)",
+        help="where work is done: a number of processes, ray, ray://HOST:PORT (default: here)",
     )
 
 
@@ -178,15 +175,6 @@ def certificates(parser: Any) -> None:
     )
 
 
-def cascade(parser: Any) -> None:
-    """Say which judge is asked last of several."""
-    parser.add_argument(
-        "--judge-large",
-        metavar="SPEC",
-        help="asked only where rules and --judge are unsure or known to err, as a --certificate of both says",
-    )
-
-
 def json(parser: argparse.ArgumentParser) -> None:
     """Say whether results are printed for a program."""
     parser.add_argument("--json", action="store_true", help="one object for scripts, and nothing else on stdout")
@@ -197,7 +185,6 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--profile", choices=(*_PROFILES, "both"), default="both", help="(default: both)")
     json(parser)
     labels(parser)
-    cascade(parser)
     certificates(parser)
     verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)

@@ -72,8 +72,6 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     called = {name: given[name] for name in names if given.get(name) is not None}
     return CallRequest(
         judges=given.get("judge", ()),
-        judge_large=given.get("judge_large"),
-        cascades=[one.cascade for one in certificates if one.cascade],
         certificates=[one.row for one in certificates],
         judge_format=given.get("judge_format"),
         judge_max_tokens=given.get("judge_max_tokens"),
@@ -82,7 +80,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
         prices=arguments.prices,
         budget=arguments.budget,
         ledger=arguments.ledger,
-        kept=Kept(arguments.reuse_unnamed, arguments.fresh, arguments.retry),
+        kept=Kept(arguments.fresh, arguments.retry),
         judge_aliases=[
             Alias(service, served_as, "judge-")
             for service, served_as in zip_longest(given.get("judge_service", ()), given.get("judge_served_as", ()))

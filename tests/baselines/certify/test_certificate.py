@@ -14,7 +14,7 @@ from chat_server import ChatServer
 import quadrag
 from quadrag.baselines.certify.beside import lay_beside
 from quadrag.baselines.certify.certificate import Certificate, read_certificate
-from quadrag.baselines.report.compared.paired.shared import doubt_verdicts
+from quadrag.baselines.report.compared.pairs import doubt_verdicts
 from quadrag.baselines.report.summary import summarise_run
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.language import speak

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quadrag.baselines.certify.choose import choose_cascade
 from quadrag.baselines.certify.figures import compare, measure
 from quadrag.baselines.certify.known import open_labels, sources
 from quadrag.baselines.certify.sets import SETS
@@ -50,21 +49,6 @@ def test_gpt4_against_davinci(real):
     found = compare(labels, *judges)
     assert (found.n, found.first_only, found.second_only) == (982, 58, 42)
     assert found.test.mid_p == pytest.approx(0.1109, abs=5e-5)
-
-
-@pytest.mark.parametrize(
-    ("judges", "keeps", "agreement", "saved", "honest"),
-    [
-        (["rule:bounded", "rule:exact"], None, 0.8615, 0.360, (0.8615, 0.360)),
-        (["recorded:bem"], 0.85, 0.8523, 0.616, (0.8483, 0.402)),
-    ],
-)
-def test_a_cascade_that_ends_in_gpt4(real, judges, keeps, agreement, saved, honest):
-    labels = real("openqa-eval")
-    found = choose_cascade(labels, [known_verdicts(labels, name) for name in (*judges, "recorded:gpt-4")], keeps)
-    assert (len(found.labels.items), found.keeps) == (982, keeps)
-    assert (round(found.best.agreement, 4), round(found.best.saved, 3)) == (agreement, saved)
-    assert (round(measure(found.labels, found.verdicts).agreement.accuracy, 4), round(found.saved, 3)) == honest
 
 
 def test_200_labels_correct_gpt4s_score_more_narrowly_than_they_do_alone(real):

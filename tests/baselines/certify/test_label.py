@@ -259,19 +259,6 @@ def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
     assert sum(given.values()) == max(min(n, sum(sizes.values())), sum(min(2, size) for size in sizes.values()))
 
 
-def test_a_page_to_label_on(judged):
-    done = judged("label", "runs/a", "--n", 8, "--out", "label.html")
-    assert done.code == 0, done.err
-    assert done.out.endswith(
-        "Is the answer right?\nOpen it in a browser: it saves a sheet, label.csv, among your downloads.\n"
-        "next: quadrag label runs/a --people label.csv\n"
-    )
-    page = Path("label.html").read_text(encoding="utf-8")
-    assert 'lang="en"' in page and "8 answers to label" in page and '<h4 id="asks">Is the answer right?</h4>' in page
-    again = judged("label", "runs/a", "--out", "label.html")
-    assert again.code == 2 and "label.html is there" in again.err
-
-
 @pytest.mark.parametrize(
     ("references", "cell"),
     [

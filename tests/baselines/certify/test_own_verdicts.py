@@ -144,22 +144,6 @@ def test_a_file_of_verdicts_holds_the_judges_own_on_every_item(cli, tmp_path):
     assert re.search(r"^v +100\.0 +1\.00 .* 50$", done.out, re.MULTILINE) and "rules and" not in done.out
 
 
-def test_a_cascade_is_chosen_on_what_rules_leave_to_judges(cli, tmp_path):
-    (tmp_path / "labels.csv").write_text(SHEET, encoding="utf-8")
-    with ChatServer(models=["small", "big"], text='{"score": 1}') as server:
-        server.rules += [
-            Rule("reply", match=f'"What is {at}?"', model="big", message={"content": '{"score": 0}'})
-            for at in range(22, 32)
-        ]
-        judges = ("--judge", "rule:bounded", "--judge", f"{server.url}#small", "--judge-large", f"{server.url}#big")
-        done = cli("certify-judge", "labels.csv", *judges, "--ledger", "ledger", "--out", "c.json")
-    assert done.code == 0, done.err
-    figures = json.loads(Path("c.json").read_text(encoding="utf-8"))["figures"]
-    assert (figures["n"], figures["agreement"]) == (22, 1)
-    assert (figures["pipeline"]["n"], figures["pipeline"]["by_rule"]) == (50, 28)
-    assert re.search(r"^rule:bounded .* 22$", done.out, re.MULTILINE), "rules go before it too"
-
-
 def test_a_run_shows_the_pipelines_agreement_beside_the_judges(cli, tmp_path):
     (tmp_path / "labels.csv").write_text(SHEET, encoding="utf-8")
     with ChatServer(models=["j"], text='{"score": 0}') as server:

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer
+from maker_model import Knowing
 
 from quadrag import cli
 from quadrag.data.builders import SAMPLE, open_builder, rows
@@ -33,11 +35,15 @@ def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
     @cache
     def make(recipe: str) -> Path:
         out = tmp_path_factory.mktemp("made") / recipe
-        files = ["--documents", str(documents), "--limit", "60"]
+        line = ["construct", recipe, "--out", str(out), "--licence", "CC BY 4.0"]
         if recipe == "crag":
             table, templates, pages = (TABLE / name for name in ("table.csv", "templates.yaml", "pages"))
             files = ["--table", str(table), "--templates", str(templates), "--documents", str(pages)]
-        assert cli.main(["construct", recipe, "--out", str(out), "--licence", "CC BY 4.0", *files]) == 0
+            assert cli.main([*line, *files]) == 0
+            return out
+        with ChatServer(text=Knowing()) as server:
+            asked = ["--llm", f"{server.url}#m", "--ledger", str(out.parent / "ledger.sqlite")]
+            assert cli.main([*line, "--documents", str(documents), *asked]) == 0
         return out
 
     return make
@@ -45,7 +51,7 @@ def _made(documents: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
 
 @pytest.fixture
 def made(_made: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
-    """A function that returns a dataset made by rule by a recipe; a copy of the test's own."""
+    """A function that returns a dataset made by a recipe; a copy of the test's own."""
 
     def copy(recipe: str) -> Path:
         return Path(shutil.copytree(_made(recipe), tmp_path / recipe))

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer
+from maker_model import Knowing
 
 from quadrag import cli
 from quadrag.baselines.construct.personal import find_personal, without_personal_data
@@ -77,7 +79,9 @@ def test_a_document_with_personal_data_is_in_no_file_of_the_dataset(documents: P
     row["text"] += "联系人电话13763996499。"
     (folder / "a.jsonl").write_text("\n".join([json.dumps(row), *others]), encoding="utf-8")
     out = tmp_path / "out"
-    assert cli.main(["construct", "crud_rag", "--documents", str(folder), "--out", str(out)]) == 0
+    with ChatServer(text=Knowing()) as server:
+        asked = ["--llm", f"{server.url}#m", "--ledger", str(tmp_path / "ledger.sqlite"), "--limit", "20"]
+        assert cli.main(["construct", "crud_rag", "--documents", str(folder), "--out", str(out), *asked]) == 0
     kept = json.loads(others[0])["text"][40:80]
     assert kept in (out / "stages/03-fitting.jsonl").read_text(encoding="utf-8")
     for path in (one for one in out.rglob("*") if one.is_file()):

@@ -1,8 +1,8 @@
-"""What CRAG's tests share: models that know nothing, a tokenizer of three words, the sample's graph, which is asked."""
+"""What CRAG's tests share: models that know nothing, a tokenizer of three words, the sample's graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +12,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from quadrag.baselines.crag.facts.find import find_facts
-from quadrag.baselines.crag.language.entities import Entities, guess
-from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
-
-LATE = "03/20/2024, 10:00:00 PT"
 
 
 @pytest.fixture
@@ -43,18 +38,3 @@ def graph(tmp_path_factory: Any) -> Iterator[Graph]:
     """The sample's graph."""
     with sample_graph(tmp_path_factory.mktemp("facts")) as opened:
         yield opened
-
-
-@pytest.fixture
-def asked(graph: Graph) -> Callable[..., dict[str, list[str]]]:
-    """A function from a question to the lines of its passages by their titles, best first, as of its time."""
-
-    def ask(query: str, query_time: str = LATE, **entities: Any) -> dict[str, list[str]]:
-        known = Entities(**entities) if entities else guess(query, query_time)
-        found = find_facts(at(graph, query_time), known, query, query_time)
-        assert [passage.id for passage in found] == [f"kg/{number}" for number in range(len(found))]
-        assert [passage.score for passage in found] == sorted((passage.score for passage in found), reverse=True)
-        assert len({passage.title for passage in found}) == len(found)
-        return {passage.title: passage.text.split("\n") for passage in found}
-
-    return ask

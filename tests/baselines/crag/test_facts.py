@@ -1,15 +1,19 @@
-"""The knowledge graph of the sample as a whole: what it gives, within what bounds, and how names are compared."""
+"""What the sample's graph gives for questions: the very lines, within what bounds, how names are compared.
+
+``facts.jsonl`` has 93 questions: what each is about, the passages that the graph gives (title, first line, number of
+lines) and a sum of their whole text.
+"""
 
 from __future__ import annotations
 
 import ast
 import bz2
+import hashlib
 import json
 import pickle
 import random
 import re
 import shutil
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,9 +22,10 @@ import pytest
 from sample_graph import SOURCE
 
 from quadrag.baselines.crag.facts.calls import CALLS, LINES, LOOKUPS, WIDTH, flatten, format_value
+from quadrag.baselines.crag.facts.encyclopedia import strip_markup
 from quadrag.baselines.crag.facts.find import choose_functions, find_facts, make_calls
 from quadrag.baselines.crag.facts.question import match_names, occurs_in, split_name
-from quadrag.baselines.crag.language.entities import DOMAINS, Entities, guess
+from quadrag.baselines.crag.language.entities import DOMAINS, Entities
 from quadrag.baselines.crag.language.wording import expand_query, stem, stems
 from quadrag.baselines.crag.window import fill
 from quadrag.data.files import sample_dir
@@ -31,94 +36,88 @@ from quadrag.kg.graph import Graph
 from quadrag.kg.tools import FUNCTIONS
 
 LATE = "03/20/2024, 10:00:00 PT"
+CASES = [json.loads(line) for line in Path(__file__).with_name("facts.jsonl").read_text("utf-8").splitlines()]
 
 
-def questions() -> list[dict[str, Any]]:
-    """The sample's 30 questions."""
-    path = sample_dir("crag") / "data" / "crag_task_1_and_2_dev_v5.jsonl.bz2"
-    with bz2.open(path, "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+def entities_of(case: dict[str, Any]) -> Entities:
+    return Entities(**{k: tuple(v) if isinstance(v, list) else v for k, v in case["entities"].items()})
 
 
-# The whole
+def known(query: str) -> Entities:
+    return next(entities_of(case) for case in CASES if case["query"] == query)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["query"][:60])
+def test_the_facts_of_a_question(graph, case):
+    found = find_facts(at(graph, case["time"]), entities_of(case), case["query"], case["time"])
+    assert {one.title: [one.text.split("\n")[0], one.text.count("\n") + 1] for one in found} == case["facts"]
+    assert list(case["facts"]) == [one.title for one in found]
+    text = "\n\n".join(f"{one.title}\n{one.text}" for one in found)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == case["sum"]
+    assert [one.id for one in found] == [f"kg/{number}" for number in range(len(found))]
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
 
 
 def test_every_function_is_called_for_some_question(graph):
-    asked = [
-        *((row["query"], row["query_time"]) for row in questions()),
-        ("price of quillmark systems stock at 9:31 am on february 22, 2024", LATE),
-        ("play by play of the saltmarsh herons game on february 9, 2024", LATE),
-        ("which artists won the grammy for best new artist in 2016?", LATE),
-        ("how many grammys did the song glass weather win?", LATE),
-    ]
     called = set()
-    for query, query_time in asked:
-        entities = guess(query, query_time)
-        made = {
-            title.partition("(")[0] for title in make_calls(at(graph, query_time), entities, query, query_time).titles
-        }
-        called |= made
-        anywhere = Entities(names=entities.names, dates=entities.dates, ranks=entities.ranks, times=entities.times)
-        assert made <= {*choose_functions(entities, query), *choose_functions(anywhere, query)}
+    for case in CASES:
+        entities = entities_of(case)
+        made = make_calls(at(graph, case["time"]), entities, case["query"], case["time"]).titles
+        called |= {title.partition("(")[0] for title in made}
     assert called == set(FUNCTIONS) and len(called) == 38
 
 
-def test_applicable_goes_by_domain_names_and_words():
-    assert choose_functions(Entities()) == []
-    assert choose_functions(Entities(domain="open", names=("x",))) == ["open_search_entity_by_name", "open_get_entity"]
-    assert "movie_get_year_info" in choose_functions(Entities(dates=("2016",)), "oscars of 2016")
-    assert "movie_get_year_info" not in choose_functions(Entities(dates=("2016",)), "songs of 2016")
-    detailed = "finance_get_detailed_price_history"
-    assert detailed in choose_functions(Entities(tickers=("X",), times=("10:00",)))
-    assert detailed in choose_functions(Entities(tickers=("X",)), "price today")
-    assert detailed not in choose_functions(Entities(tickers=("X",)), "price yesterday")
-    plays = "sports_nba_get_play_by_play_data_by_game_ids"
-    assert plays in choose_functions(Entities(teams=("x",), aspects=("play-by-play",)))
-    assert plays not in choose_functions(Entities(teams=("x",)), "who played?")
-    assert [name for name in choose_functions(Entities(artists=("x",))) if "billboard" in name] == []
-
-
-def test_relative_dates_of_a_reply_are_resolved(asked):
-    found = asked("the close", "02/21/2024, 09:14:05 PT", companies=("Quillmark Systems",), relative=("yesterday",))
-    assert "| 2024-02-20 |" in found['finance_get_price_history("QMRK")'][0]
-    found = asked("the close yesterday", "02/21/2024, 09:14:05 PT", companies=("Quillmark Systems",))
-    assert "| 2024-02-20 |" in found['finance_get_price_history("QMRK")'][0], "the question's own, where none is named"
+@pytest.mark.parametrize(
+    ("entities", "query", "name", "applies"),
+    [
+        ({}, "", "open_get_entity", False),
+        ({"domain": "open", "names": ("x",)}, "", "open_get_entity", True),
+        ({"domain": "open", "names": ("x",)}, "", "movie_get_movie_info", False),
+        ({"dates": ("2016",)}, "oscars of 2016", "movie_get_year_info", True),
+        ({"dates": ("2016",)}, "songs of 2016", "movie_get_year_info", False),
+        ({"tickers": ("X",), "times": ("10:00",)}, "", "finance_get_detailed_price_history", True),
+        ({"tickers": ("X",)}, "price today", "finance_get_detailed_price_history", True),
+        ({"tickers": ("X",)}, "price yesterday", "finance_get_detailed_price_history", False),
+        ({"teams": ("x",), "aspects": ("play-by-play",)}, "", "sports_nba_get_play_by_play_data_by_game_ids", True),
+        ({"teams": ("x",)}, "who played?", "sports_nba_get_play_by_play_data_by_game_ids", False),
+        ({"artists": ("x",)}, "", "music_get_billboard_attributes", False),
+    ],
+)
+def test_applicable_goes_by_domain_names_and_words(entities, query, name, applies):
+    assert (name in choose_functions(Entities(**entities), query)) == applies
 
 
 def test_what_lies_after_the_question_is_hidden(graph):
-    def lines(query: str, query_time: str, hide: bool) -> str:
-        source = at(graph, query_time) if hide else graph
-        return "\n".join(one.text for one in find_facts(source, guess(query, query_time), query, query_time))
-
-    early = "02/12/2024, 10:00:00 PT"
-    for query, later in (
-        ("closing price of ostra lumen on february 16, 2024", "2024-02-16 |"),
-        ("score of dunmoor against harrow vale on march 2, 2024", "Dunmoor 3"),
-        ("who directed the movie orchard lane?", "Junia Okparo"),
-        ("market cap of ostra lumen", "7751250432.5"),
-        ("number one song on the billboard hot 100 of march 2, 2024", "Window Season"),
-        ("points of the saltmarsh herons game on march 10, 2024", "110 points"),
-    ):
-        assert later in lines(query, early, hide=False), query
-        assert later not in lines(query, early, hide=True), query
+    early = [case for case in CASES if case["time"].startswith("02/12/2024")]
+    later = ("2024-02-16 |", "Dunmoor 3", "Junia Okparo", "7751250432.5", "Window Season", "110 points")
+    for case, text in zip(early, later, strict=True):
+        query, time = case["query"], case["time"]
+        hidden, shown = (
+            "\n".join(one.text for one in find_facts(source, entities_of(case), query, time))
+            for source in (at(graph, time), graph)
+        )
+        assert text in shown and text not in hidden, query
 
 
-def test_an_unknown_domain_takes_only_names_that_are_the_same_or_stand_in_the_question(asked):
-    assert asked("tell me of glass", names=("glass",)) == {}
-    assert asked("tell me of hollis", names=("hollis",)) == {}
-    assert list(asked("tell me of hollis brandt", names=("hollis brandt",))) == [
-        'movie_get_person_info("hollis brandt")'
-    ]
-    found = asked("tell me of hollis brandeau", people=("Hollis Brandeau of Osk",))
-    assert found == {}, "less than half of the words agree"
+@pytest.mark.parametrize("window", [2000, 8000])
+def test_gold_answers_of_18_of_the_30_questions_stand_in_the_facts(graph, window):
+    path = sample_dir("crag") / "data" / "crag_task_1_and_2_dev_v5.jsonl.bz2"
+    with bz2.open(path, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    there = 0
+    for row in rows:
+        query, query_time = row["query"], row["query_time"]
+        found = find_facts(at(graph, query_time), known(query), query, query_time)
+        text = "\n".join(passage.text for passage in fill(found, window)).lower()
+        others = row.get("alt_ans") or row.get("alternative_answers") or []
+        golds = [row["answer"], *(ast.literal_eval(others) if isinstance(others, str) else others)]
+        there += any(re.search(rf"(?<!\w){re.escape(gold.lower())}(?!\w|\.\d)", text) for gold in golds)
+    assert (there, len(rows)) == (18, 30)
 
 
-def test_a_question_of_no_time_is_an_error(graph):
-    with pytest.raises(QuadragError, match="the question's time is 'now'"):
+def test_a_question_of_no_time_is_an_error_and_nothing_asked_gives_nothing(graph):
+    with pytest.raises(QuadragError, match="now"):
         find_facts(graph, Entities(), "what?", "now")
-
-
-def test_nothing_asked_gives_nothing(graph):
     assert find_facts(graph, Entities(), "what is it?", LATE) == []
     assert find_facts(graph, Entities(names=("no such thing",)), "", LATE) == []
 
@@ -132,8 +131,8 @@ def test_a_graph_built_in_part_gives_what_it_has(tmp_path):
     with Graph(tmp_path / "kg.sqlite") as partial:
         found = {
             passage.title
-            for row in questions()
-            for passage in find_facts(partial, guess(row["query"], row["query_time"]), row["query"], row["query_time"])
+            for case in CASES
+            for passage in find_facts(partial, entities_of(case), case["query"], case["time"])
         }
     assert 'music_get_members("The Copper Lanterns")' in found and 'open_get_entity("Lindholt Bridge")' in found
     assert {title.partition("_")[0] for title in found} == {"open", "music"}
@@ -146,32 +145,18 @@ def test_an_error_of_upstream_is_no_result_and_any_other_is_raised(tmp_path):
     build(tmp_path / "src", tmp_path / "kg.sqlite")
     query = "how many weeks had brass and clover been on the hot 100 as of march 2, 2024?"
     opened = Graph(tmp_path / "kg.sqlite")
-    with pytest.raises(IndexError):
-        opened.music_get_billboard_attributes("2024-03-02", "rank", "Brass and Clover")
-    titles = {passage.title.partition("(")[0] for passage in find_facts(opened, guess(query, LATE), query, LATE)}
+    titles = {passage.title.partition("(")[0] for passage in find_facts(opened, known(query), query, LATE)}
     assert "music_get_song_author" in titles and "music_get_billboard_attributes" not in titles
     opened.close()
     with pytest.raises(Exception, match="closed"):
-        find_facts(opened, guess(query, LATE), query, LATE)
+        find_facts(opened, known(query), query, LATE)
 
 
-@pytest.mark.slow(60, 300, 10_000)
+@pytest.mark.slow(20, 300, 10_000)
 def test_work_and_length_are_bounded_whatever_is_named(graph, rounds):
-    rows = (
-        graph.rows("song", "name FROM {}") + graph.rows("artist", "name FROM {}") + graph.rows("open", "name FROM {}")
-    )
+    rows = [row for table in ("song", "artist", "open") for row in graph.rows(table, "name FROM {}")]
     pool = [name for (name,) in rows if isinstance(name, str)]
-    pool += [
-        *(f"team {n}" for n in range(9)),
-        "",
-        "the",
-        "\x00",
-        "x" * 200,
-        "'; DROP TABLE open; --",
-        '"',
-        "QMRK",
-        "NA",
-    ]
+    pool += [*(f"team {n}" for n in range(9)), "", "the", "\x00", "x" * 200, "'; DROP TABLE open; --", '"', "QMRK"]
     pool += [
         "Hollis Brandeaux",
         "The Glass Orchard",
@@ -181,21 +166,17 @@ def test_work_and_length_are_bounded_whatever_is_named(graph, rounds):
         "\u0130\u00df",
     ]
     dates = ["2024-02-30", "2024-02-09", "2024-02", "2023", "2016", "1990", "2999", "soon", "2024-03-02"]
-    draw, longest = random.Random(11), 0.0
+    draw = random.Random(11)
     for _ in range(rounds):
 
         def some(values: list[Any], most: int = 6) -> tuple[Any, ...]:
             return tuple(draw.sample(values, draw.randrange(most)))
 
+        named = ("companies", "movies", "people", "artists", "songs", "teams")
         entities = Entities(
             domain=draw.choice([None, *DOMAINS]),
-            companies=some(pool),
+            **{name: some(pool) for name in named},
             tickers=some(["QMRK", "TRNW", "NA", "VLBK", "X"]),
-            movies=some(pool),
-            people=some(pool),
-            artists=some(pool),
-            songs=some(pool),
-            teams=some(pool),
             names=some(pool, 12),
             dates=some(dates),
             relative=some(["yesterday", "last week"], 2),
@@ -204,54 +185,15 @@ def test_work_and_length_are_bounded_whatever_is_named(graph, rounds):
             aspects=some(["members", "closing price", "play by play", "grammy", "oscar"], 3),
         )
         query = " ".join(draw.choices([*pool[:50], "grammy", "oscars", "billboard", "best new artist", "today"], k=8))
-        began = time.process_time()
         calls = make_calls(graph, entities, query, LATE)
-        found = calls.passages()
-        longest = max(longest, time.process_time() - began)
         by_id = sum("_by_id(" in title for title in calls.titles)
         assert by_id <= LOOKUPS == 40 and len(calls.titles) - by_id <= CALLS == 40
+        found = calls.passages()
         for passage in found:
             assert passage.text and passage.text == passage.text.strip()
             lines = passage.text.split("\n")
             assert len(lines) <= LINES == 40 and all(" | " in line and len(line) <= WIDTH == 600 for line in lines)
         assert find_facts(graph, entities, query, LATE) == found, "the same again"
-    assert longest < 1
-
-
-def test_the_median_question_takes_less_than_50_ms(graph):
-    spent = []
-    for row in questions():
-        began = time.process_time()
-        query, query_time = row["query"], row["query_time"]
-        find_facts(at(graph, query_time), guess(query, query_time), query, query_time)
-        spent.append(time.process_time() - began)
-    assert sorted(spent)[len(spent) // 2] < 0.05
-
-
-# What of the sample's gold answers does not stand in the facts by rules, and why not. Of the others two are names in
-# the question, and one, `25` percent, is a price of 25 by chance.
-NOT_THERE = {
-    "computed": ("whole of 2023", "points in total", "taller than", "how old was"),
-    "false premise": ("two-for-one", "won the grammy for song of the year in 2017", "2018 sequel", "pell cup"),
-    "not known": ("how long is the movie paper comets", "next saltmarsh herons game"),
-    "a list, differently joined": ("members of the copper lanterns", "which movies released in 2015"),
-}
-
-
-@pytest.mark.parametrize("window", [2000, 8000])
-def test_gold_answers_of_18_of_the_30_questions_stand_in_the_facts(graph, window):
-    missing = []
-    for row in questions():
-        query, query_time = row["query"], row["query_time"]
-        found = find_facts(at(graph, query_time), guess(query, query_time), query, query_time)
-        text = "\n".join(passage.text for passage in fill(found, window)).lower()
-        others = row.get("alt_ans") or row.get("alternative_answers") or []
-        golds = [row["answer"], *(ast.literal_eval(others) if isinstance(others, str) else others)]
-        if not any(re.search(rf"(?<!\w){re.escape(gold.lower())}(?!\w|\.\d)", text) for gold in golds):
-            missing.append(query)
-    expected = [part for parts in NOT_THERE.values() for part in parts]
-    assert len(missing) == len(expected) == 12
-    assert all(any(part in query for query in missing) for part in expected)
 
 
 class Recorded:
@@ -265,22 +207,18 @@ class Recorded:
         return lambda *arguments: self._known.get((name, str([*arguments])))
 
 
+META = {"tickers": ("META",)}
+PRICES = "Open: 174.4049, High: 177.6615, Low: 172.8666, Close: 173.2362, Volume: 30998400"
+
+
 @pytest.mark.parametrize(
     ("query", "entities", "expected"),
     [
-        ("eps of meta", {"tickers": ("META",)}, "META | forward EPS (earnings per share): 22.95"),
-        ("revenue of meta", {"tickers": ("META",)}, "META | totalRevenue: 134901997568"),
-        (
-            "who founded meta",
-            {"tickers": ("META",)},
-            "META | Founder, Chairman & CEO: Mr. Mark Elliot Zuckerberg, aged 39",
-        ),
-        ("last dividend of meta", {"tickers": ("META",)}, "META | lastDividendDate: 2024-02-21"),
-        (
-            "close of meta on march 1, 2023",
-            {"tickers": ("META",)},
-            "META | 2023-03-01 | Open: 174.4049, High: 177.6615, Low: 172.8666, Close: 173.2362, Volume: 30998400",
-        ),
+        ("eps of meta", META, "META | forward EPS (earnings per share): 22.95"),
+        ("revenue of meta", META, "META | totalRevenue: 134901997568"),
+        ("who founded meta", META, "META | Founder, Chairman & CEO: Mr. Mark Elliot Zuckerberg, aged 39"),
+        ("last dividend of meta", META, "META | lastDividendDate: 2024-02-21"),
+        ("close of meta on march 1, 2023", META, f"META | 2023-03-01 | {PRICES}"),
         ("how old is adele", {"artists": ("Adele",)}, "Adele | date of birth or beginning: 1987"),
         (
             "result of monaco",
@@ -317,52 +255,41 @@ def test_genuine_responses_become_lines(real_data, query, entities, expected):
     assert any(line.startswith(expected) for line in lines), lines[:5]
 
 
-# Lines and names
-
-
 def test_values_as_text():
-    assert [
-        format_value(one)
-        for one in (41.87, 18412000256.0, 0.00412345678, -1e-9, 12345.678949, 1e22, 3, True, " a ", None, [1])
-    ] == [
-        "41.87",
-        "18412000256",
-        "0.00412346",
-        "-1e-09",
-        "12345.6789",
-        "10000000000000000000000",
-        "3",
-        "yes",
-        "a",
-        "",
-        "",
-    ]
+    values = (41.87, 18412000256.0, 0.00412345678, -1e-9, 12345.678949, 1e22, 3, True, " a ", None, [1])
+    texts = ["41.87", "18412000256", "0.00412346", "-1e-09", "12345.6789", "10000000000000000000000", "3", "yes", "a"]
+    assert [format_value(one) for one in values] == [*texts, "", ""]
     assert format_value(float("nan")) == format_value(float("inf")) == ""
     assert list(flatten({"a": {"b": [1, {"c": None}]}, "d": "x"})) == [("a b", 1), ("a b c", None), ("d", "x")]
+    assert strip_markup("[[River Brae|Brae]]<ref>x</ref><br/>'''Moss'''<ref name=a />") == "Brae, Moss"
+    assert strip_markup("{{birth date|1914|5|3|df=y}} (aged {{nowrap|[[a|b]] 9}})") == "1914-05-03 (aged b 9)"
+    assert strip_markup("{{plainlist|\n* one\n* two}} [https://x.y site]<!-- no -->") == "one, two site"
+    assert strip_markup("") == "" and strip_markup("{{") == "{{"
 
 
 def test_names_are_compared_without_articles_accents_and_punctuation():
-    assert (
-        split_name("The F\u00e1elan's End!") == ("faelans", "end")
-        and split_name("The") == ("the",)
-        and split_name("...") == ()
-    )
+    assert split_name("The F\u00e1elan's End!") == ("faelans", "end")
+    assert (split_name("The"), split_name("...")) == (("the",), ())
     assert occurs_in(("b",), ("a", "b")) and not occurs_in((), ("a",)) and not occurs_in(("a", "c"), ("a", "b", "c"))
-    assert match_names("the glass orchard", ["Orchard of Glass", "Glass Orchard"], near=False) == ["Glass Orchard"]
-    assert match_names("keeper in night ferry to osk", ["Night Ferry", "Night Ferry to Osk", "Osk"], near=False) == [
-        "Night Ferry to Osk"
-    ]
-    assert match_names("glass orchards", ["Glass Orchard"], near=True) == []
-    assert match_names("big glass orchard", ["Small Glass Orchard"], near=True) == ["Small Glass Orchard"]
-    assert match_names("how long is it", ["How Long"], near=False) == [], "words of asking are no name"
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "near", "chosen"),
+    [
+        ("the glass orchard", ["Orchard of Glass", "Glass Orchard"], False, ["Glass Orchard"]),
+        ("keeper in night ferry to osk", ["Night Ferry", "Night Ferry to Osk", "Osk"], False, ["Night Ferry to Osk"]),
+        ("glass orchards", ["Glass Orchard"], True, []),
+        ("big glass orchard", ["Small Glass Orchard"], True, ["Small Glass Orchard"]),
+        ("how long is it", ["How Long"], False, []),  # words of asking are no name
+    ],
+)
+def test_names_that_a_search_found(asked, found, near, chosen):
+    assert match_names(asked, found, near=near) == chosen
 
 
 def test_words_of_a_question_and_of_fields_meet():
     assert stem("directed") == stem("director") == stem("directing") and stem("osk") == "osk"
     assert {"market", "cap"} <= stems("marketCap: 3") and {"2024-02-20", "2024-02", "2024"} <= stems("| 2024-02-20 |")
-    assert "revenue"[:5] in {one[:5] for one in expand_query("how much did it earn at the box office?")}
-    assert (
-        stem("length") in expand_query("how long is it?")
-        and "pe" in expand_query("its p/e ratio")
-        and "2023" in expand_query("", (), ["2023"])
-    )
+    assert "reven" in {one[:5] for one in expand_query("how much did it earn at the box office?")}
+    assert stem("length") in expand_query("how long is it?") and "pe" in expand_query("its p/e ratio")
+    assert "2023" in expand_query("", (), ["2023"])

@@ -111,8 +111,6 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
     assert cli(*arguments, "--judge", f"{server.url}#j")[0] == 0 and sent(server, "JUDGE")
     code, _, err = cli(*arguments[:-1], "b")
     assert code == 2 and "--prompts is for a chat model" in err
-    code, _, err = cli("run", *SAMPLE, "--prompts", write(judge=None), "--judge", f"{server.url}#j", "--out", "c")
-    assert code == 2 and "give judge in the file" in err
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -46,9 +45,10 @@ def test_slices_have_values_intervals_and_sizes_that_add_up(cli):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_search_cut_short_goes_on_where_it_was(cli, monkeypatch, stages):
-    arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg")
-    assert cli(*arguments, "--out", "a")[0] == 0
+def test_a_search_cut_short_goes_on_where_it_was(cli, server, monkeypatch, stages):
+    entity = ("--entity-llm", f"{server.url}#k", "--ledger", "L")
+    arguments = ("run", "crag", "task_1_2", *SAMPLE, "--retriever", "snippets-kg", *entity)
+    assert cli(*arguments, "--out", "a").code == 0
     real = crag_finder.PageFinder.find
     seen = []
 
@@ -59,7 +59,7 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, monkeypatch, stages):
             yield found
 
     monkeypatch.setattr(crag_finder.PageFinder, "find", broken)
-    assert cli(*arguments, "--out", "b")[0] == 130
+    assert cli(*arguments, "--out", "b").code == 130
     partial = Path("b/retrieving.jsonl")
     partial.write_text(partial.read_text() + '{"config": "task_1_2", "cut')
 
@@ -68,27 +68,23 @@ def test_a_search_cut_short_goes_on_where_it_was(cli, monkeypatch, stages):
         yield from real(self, asked, llm, prompts, done)
 
     monkeypatch.setattr(crag_finder.PageFinder, "find", counted)
-    assert cli(*arguments, "--out", "b")[0] == 0
+    assert cli(*arguments, "--out", "b").code == 0
     assert seen == [9] and not partial.exists()
     assert stages(Path("a")) == stages(Path("b"))
 
 
-def test_all_four_settings_make_the_papers_table(cli):
-    code, out, err = cli("run", "crag", "--all", "--data-dir", "sample", "--out", "a")
+def test_all_four_settings_make_the_papers_table(cli, server):
+    entity = ("--entity-llm", f"{server.url}#k", "--ledger", "L")
+    code, out, err = cli("run", "crag", "--all", "--data-dir", "sample", *entity, "--out", "a")
     assert (code, err) == (0, "")
     text = " ".join(out.split())
     assert "Table 5. Truthfulness of answers" in text
     for block in ("LLM only", "Task 1", "Task 2", "Task 3"):
         assert f"{block} llama-3-70b-instruct" in text.replace("gpt-4-turbo-2024-04-09", "llama-3-70b-instruct")
-    assert "35.6" in text and "43.6" in text and "Not run: truthfulness, accuracy, hallucination (--judge)." in text
-    assert max(map(len, out.splitlines())) <= 80
-    for folder in ("task_1_2", "task_1_2-none", "task_1_2-snippets-kg", "task_3-snippets-kg"):
-        assert Path("a", folder, "scores.json").is_file()
-    code, out, _ = cli("report", "a")
-    assert code == 0 and "Table 5" in out
-    shutil.copytree("a", "b")
-    code, out, _ = cli("report", "a", "b")
-    assert code == 0 and "No difference on any question by task_1_2: public/accuracy_bounded" in " ".join(out.split())
+    assert "35.6" in text and "43.6" in text and max(map(len, out.splitlines())) <= 80
+    folders = {path.parent.name for path in Path("a").glob("*/scores.json")}
+    assert folders == {"task_1_2", "task_1_2-none", "task_1_2-snippets-kg", "task_3-snippets-kg"}
+    assert "Table 5" in cli("report", "a").out
 
 
 def test_real_questions_are_answered_from_their_real_pages_with_slices(cli, real_data):

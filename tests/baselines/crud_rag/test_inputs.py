@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from altered_runs import alter
 from exported import copy_as_authors
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
-from quadrag.records import read_jsonl
 
 
 def questions(config, **options):
@@ -27,10 +27,7 @@ def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
     assert cli(*base)[0] == 0
     search = _inputs("a")["search"]
     assert search["bm25"]["terms"]["package"] == "0.42.1" and search["bm25"]["bm25s"] and search["chunks"]["version"]
-    info = json.loads(Path("a/run.json").read_text(encoding="utf-8"))
-    del info["sum"]  # as of a version that kept none
-    info["inputs"]["search"]["bm25"]["terms"]["package"] = "0.42"
-    Path("a/run.json").write_text(json.dumps(info), encoding="utf-8")
+    alter("a", lambda info: info["inputs"]["search"]["bm25"]["terms"].update(package="0.42"))
     code, _, err = cli(*base)
     assert (
         code == 2 and 'holds a run with search.bm25.terms.package "0.42", not "0.42.1"' in err and err.count("\n") == 1
@@ -73,27 +70,6 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
         code, _, err = cli(*base, "--out", "b")
         assert code == 2 and path.name in err and err.count("\n") == 1
         assert server.requests == requests and not Path("b").exists(), "said before anything is done"
-
-
-def test_passages_of_the_users_own_by_document_and_without_scores(cli, monkeypatch):
-    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
-    base = ("run", "crud_rag", "qa_2doc", "--data-dir", data, "--option", "gold=test", "--out", "a")
-    assert cli(*base)[0] == 0
-    rows = [row for _, row in read_jsonl(Path("a/retrieved.jsonl"))]
-    relevant = {question.id: question.relevant for question in questions("qa_2doc")}
-    for row in rows:
-        row["passages"] = [{"id": "other", "text": "无关"}, *({"id": key, "text": "文"} for key in relevant[row["id"]])]
-    Path("a/retrieved.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    code, out, err = cli(*base)
-    assert code == 0 and err.startswith("a/retrieved.jsonl is not as the run wrote it, and is taken as your own")
-    scores = {(r["key"], r["profile"]): r["value"] for r in json.loads(Path("a/scores.json").read_text())}
-    assert scores["mrr_per_gold", "official"] == pytest.approx((1 / 2 + 1 / 3) / 2) and scores["mrr", "official"] == 0.5
-    # They were not found as the settings say, so that the printed rows of these settings do not stand beside.
-    assert "The user's own files in place of ours: retrieved.jsonl." in out and "Published" not in out
-    assert "gpt-3.5-turbo" not in cli("report", "a").out
-    Path("a/retrieved.jsonl").unlink()
-    code, out, _ = cli(*base)
-    assert code == 0 and "The user's own" not in out and "Published" in out
 
 
 def test_answers_made_elsewhere_are_not_said_to_be_found_by_bm25(cli, monkeypatch):

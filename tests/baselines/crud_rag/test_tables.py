@@ -231,7 +231,6 @@ def test_a_sweep_over_models_is_not_run_with_one(cli):
     for llm in ("extractive", "http://127.0.0.1:9/v1#m", "local:m"):
         code, _, err = cli("run", "--recipe", "crud_rag-table8", "--data-dir", "sample", "--llm", llm)
         assert code == 2 and "the recipes ask 8 models" in err and err.count("\n") == 1
-        assert f"for one model: quadrag run crud_rag --all --llm {llm};" in err
     assert not Path("runs").exists()
 
 
@@ -302,7 +301,6 @@ def test_a_model_that_is_not_there_ends_a_sweep_before_anything_is_asked(cli):
         code, _, err = cli("run", *arguments, "--llm", server.url)
         assert code == 2 and err.count("\n") == 1
         assert "quadrag: rgb-table7-qwen-7b-chat-zh: " in err and server.requests == 0 and not Path("s").exists()
-        assert f"for one model: quadrag run rgb --all --llm {server.url}#MODEL;" in err
         server.state.models.append("Qwen/Qwen-7B-Chat")
         code, out, _ = cli("run", *arguments, "--llm", server.url)
         assert code == 0 and "Table 7" in out

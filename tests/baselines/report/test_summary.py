@@ -1,25 +1,37 @@
-"""The summary that a run begins with: its headlines, the best printed numbers, and what nobody may overlook."""
+"""The summary and the tables of runs: headlines, the papers' numbers beside them, what may not stand there."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from compared_runs import RGB_SPLITS, run_splits
 from exported import copy_as_authors
 
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
+from quadrag.baselines.core.result import Result
 from quadrag.baselines.core.settings import Conditions
-from quadrag.baselines.core.task import Task, load_questions
-from quadrag.baselines.report.summary import MOST, pick_headlines
+from quadrag.baselines.report.all import tabulate_all
+from quadrag.baselines.report.facts import list_facts
+from quadrag.baselines.report.found import tabulate_found
+from quadrag.baselines.report.paper import tabulate_paper
+from quadrag.baselines.report.plain import describe_results
+from quadrag.baselines.report.run import tabulate_scores
+from quadrag.baselines.report.summary import MOST, pick_headlines, summarise_run
 from quadrag.baselines.report.tasks import summarise_tasks
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.answers import note_answers
-from quadrag.baselines.tables.grid import Alarm
+from quadrag.baselines.scoring.validity import discredit
+from quadrag.baselines.tables.draw import print_grids
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
+from quadrag.records import write_jsonl
+from quadrag.run_record import Inputs, RunRecord
 
 SAMPLE = ("--data-dir", "sample")
 
@@ -31,13 +43,30 @@ def rows(out: str) -> list[list[str]]:
     return [re.split(r" {2,}", line.strip()) for line in body[1].splitlines()]
 
 
+def widest(text: str) -> int:
+    from rich.cells import cell_len
+
+    return max(map(cell_len, text.splitlines()))
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a campaign on data as the authors' own."""
+    from quadrag.cli import main
+
+    folder = tmp_path_factory.mktemp("campaign")
+    with pytest.MonkeyPatch.context() as patch:
+        data = copy_as_authors("rgb", folder / "RGB", patch)
+        assert main(["run", "rgb", "--all", "--data-dir", data, "--out", str(folder / "all")]) == 0
+    return folder / "all"
+
+
 @pytest.mark.parametrize("name", known())
-def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name):
+def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name: str) -> None:
     benchmark = load(name)
     keys: set[str] = set()
     for config in benchmark.configs:
-        conditions = Conditions(benchmark.default_retriever, {"gold": "test"}, top_k=8)
-        uses = benchmark.metrics(config, conditions)
+        uses = benchmark.metrics(config, Conditions(benchmark.default_retriever, {"gold": "test"}, top_k=8))
         names = {metric_record(use.module).key(key).name for use in uses for key in use.keys}
         assert names & set(benchmark.headlines), f"{config} has none"
         keys |= names
@@ -45,242 +74,204 @@ def test_the_headlines_of_a_record_are_keys_that_its_metrics_have(name):
     assert {one.key for one in hub_record(name).headlines} <= set(benchmark.headlines), "the Hub's are among them"
 
 
-def test_a_summary_is_what_a_newcomer_reads(cli, monkeypatch):
-    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)  # as the authors' own, which the sample is not
-    code, out, err = cli("run", "crud_rag", "summary", "--limit", "4", "--data-dir", data, "--out", "a")
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert len(lines) <= 26 and max(map(len, lines)) <= 80
-    assert lines[-2:] == ["a/report.html", "next: quadrag show a --wrong"]
-    assert rows(out) == [
+def test_a_summary_has_the_headlines_with_the_best_published_beside(cli: Any, monkeypatch: Any) -> None:
+    data = copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch)
+    ran = cli("run", "crud_rag", "summary", "--limit", "4", "--data-dir", data, "--out", "a")
+    assert (ran.code, ran.err) == (0, "") and ran.out.endswith("a/report.html\nnext: quadrag show a --wrong\n")
+    assert rows(ran.out) == [
         ["rouge_l", "25.6", "–", "4 of 4", "33.77 gpt-3.5-turbo, on all"],
         ["bleu", "13.6", "–", "4 of 4", "25.19 gpt-3.5-turbo, on all"],
         ["length", "54.2", "–", "4 of 4"],
     ]
-    assert "Not run: bertscore (--bertscore), RAGQuestEval precision, recall (--judge).\n" in out
-    assert "25.19 gpt-3.5-turbo, on all" in Path("a/report.html").read_text(encoding="utf-8")
-    assert "on all: the published value is on all questions" in " ".join(out.split())
-    assert "No interval for fewer than 5 questions." in " ".join(out.split())
-    for word in ("bleu_1", "chunk_size", "whole files cut by tokens"):
-        assert word not in out
-        assert word in cli("report", "a", "-v").out and word in Path("a/report.html").read_text(encoding="utf-8")
-    assert cli("report", "a").out.strip() == out.partition("\n")[2].rpartition("\n\n")[0].strip()
+    page = Path("a/report.html").read_text(encoding="utf-8")
+    for word in ("bleu_1", "chunk_size", "whole files cut by tokens"):  # further metrics, settings and conditions
+        assert word not in ran.out and word in cli("report", "a", "-v").out and word in page
+    found = json.loads(cli("report", "a", "--json").out)["rows"]
+    (row,) = [row for row in found if (row["key"], row["profile"]) == ("rouge_l", "official")]
+    assert len(row["interval"]) == 2 and len(str(row["value"])) > 10, "all digits"
 
 
-def test_what_is_better_than_the_best_published_by_a_quirk_alone_is_told(cli, monkeypatch):
-    data = str(copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch))
-    task = Task("crud_rag", "summary", data_dir=data)
-    golds = {one.id: str(one.references) for one in load_questions(task, load("crud_rag"))[0]}
-    told = "Better than the best published by the official profile alone, not corrected: bleu."
-
-    def tell(longest):  # official bleu counts short answers as whole
-        out = f"f{longest}"
-        quadrag.evaluate("crud_rag", "summary", lambda one: golds[one.id][:longest], data_dir=data, out=out)
-        return " ".join(cli("report", out).out.split())
-
-    assert told in tell(20) and told not in tell(1000)
-
-
-def test_beside_made_up_data_no_published_value_stands_and_a_line_says_why(cli):
-    ran = cli("run", "rgb", "noise_robustness_en", *SAMPLE, "--split", "noise_0", "--out", "a")
-    why = "\n! The data are the bundled sample, which is made up.\n! No published value stands beside made-up data.\n"
-    assert ran.code == 0 and why in ran.out and "Published" not in ran.out
+def test_beside_made_up_data_and_by_corrected_no_published_value_stands(cli: Any, monkeypatch: Any) -> None:
+    one = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
+    ran = cli(*one, *SAMPLE, "--out", "a")
     assert rows(ran.out) == [["accuracy", "91.7", "64.6–98.5", "12 of 12"]]
-    page = Path("a/report.html").read_text(encoding="utf-8").partition("</style>")[2].partition("<script")[0]
-    for shown in (cli("report", "a", "-v").out, page):
-        assert "Published" not in shown and "best published" not in shown
-    quadrag.result("a").show()
-    assert why in cli("report", "a").out
+    for shown in (ran.out, cli("report", "a", "-v").out, Path("a/report.html").read_text().partition("</style>")[2]):
+        assert "96.33" not in shown and "best published" not in shown.partition("<script")[0]
+    data = ("--data-dir", copy_as_authors("rgb", Path("RGB"), monkeypatch))
+    assert "96.33 chatgpt" in cli(*one, *data, "--out", "b").out
+    assert "96.33" not in cli("report", "b", "--profile", "corrected").out
+
+
+@pytest.fixture
+def answers_of_crag(cli: Any) -> str:
+    found = quadrag.questions("crag", "task_1_2", data_dir="sample")
+    write_jsonl(Path("mine.jsonl"), [{"id": one.id, "answer": "Paris"} for one in found])
+    return "mine.jsonl"
 
 
 def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answers_of_crag, monkeypatch):
     data = ("--data-dir", copy_as_authors("crag", Path("CRAG"), monkeypatch))
-    code, out, _ = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *data)
-    assert code == 0 and "Published" not in out and "name yours with --retriever" in " ".join(out.split())
-    asked = ("--benchmark", "crag", "--config", "task_1_2", "--retriever", "none", *data)
-    found = {row[0]: row[-1] for row in rows(cli("score", answers_of_crag, *asked).out)}
+    asked = ("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *data)
+    assert "llama" not in cli(*asked).out, "how passages were found is not known"
+    found = {row[0]: row[-1] for row in rows(cli(*asked, "--retriever", "none").out)}
     assert found["missing"] == "6.7 llama-2-7b-chat, on all"
-    prompts = "With which prompts these answers were made is not known; the published ones are by the paper's."
-    score = cli("score", answers_of_crag, *asked).out
-    assert prompts in " ".join(score.split()) and prompts not in " ".join(out.split())
-    assert "Of missing lower is better." in cli("score", answers_of_crag, *asked).out
-    assert "best published" not in cli("score", answers_of_crag, *asked, "--profile", "corrected").out
 
 
-def test_it_is_said_whose_prompts_the_printed_rows_are_by(cli, monkeypatch):
-    from chat_server import ChatServer
-
-    said = "The prompts are quadrag's, those of the published rows the authors'."
-    data = ("--data-dir", copy_as_authors("rgb", Path("RGB"), monkeypatch))
-    one = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
-    with ChatServer(text="Oslo", models=["m"]) as server:
-        asked = ("--llm", server.url, "--limit", "2")
-        assert f"\n- {said}\n" in cli(*one, *data, *asked).out
-        assert f" - All tables: {said} " in " ".join(cli("run", "rgb", "--all", *data, *asked).out.split())
-        assert said not in cli(*one, *SAMPLE, *asked, "--out", "s").out, "no row stands beside"
-        assert said not in cli("run", "--recipe", "rgb-table1-chatgpt-en", *data, *asked).out, "it says so itself"
-    assert said not in cli(*one, *data).out, "no prompt is used"
-
-
-@pytest.fixture
-def answers_of_crag(cli):
-    found = quadrag.questions("crag", "task_1_2", data_dir="sample")
-    Path("mine.jsonl").write_text("".join(f'{{"id": "{one.id}", "answer": "Paris"}}\n' for one in found))
-    return "mine.jsonl"
-
-
-def test_invalid_and_partial_stand_on_top_of_every_table(cli, answers_of_crag):
-    from chat_server import ChatServer
-
-    first = Path(answers_of_crag).read_text().splitlines(keepends=True)[:9]
-    Path("part.jsonl").write_text("".join(first))
-    with ChatServer(text="No verdict.", models=["j"]) as server:
-        asked = ("--benchmark", "crag", "--config", "task_1_2", *SAMPLE, "--judge", server.url, "--ledger", "L")
-        for more in ((), ("-v",)):
-            code, out, _ = cli("score", "part.jsonl", *asked, *more)
-            assert code == 3
-            assert out.index("PARTIAL: 9 of 15") < out.index("INVALID, task_1_2 public") < out.index("\nmetric ")
-    code, out, _ = cli("score", "part.jsonl", *asked[:-4])
-    assert "PARTIAL" in out and "INVALID" not in out
-
-
-def test_of_a_metric_with_cuts_the_deepest_and_at_most_five_are_shown(cli):
+def test_of_a_metric_with_cuts_the_deepest_and_at_most_five_are_shown(cli: Any) -> None:
     assert cli("run", "crud_rag", "qa_1doc", *SAMPLE, "--option", "gold=test", "--out", "a").code == 0
-    found = rows(cli("report", "a").out)
-    assert [row[0] for row in found] == ["rouge_l", "bleu", "recall@8", "mrr", "length"]
-    row = {"benchmark": "none", "config": "c", "split": "s", "metric": "crud_overlap", "profile": "official"}
-    keys = metric_record("crud_overlap").keys
-    assert len(keys) > MOST
-    named = [row | {"benchmark": "rgb", "key": key, "value": 0.5} for key in keys]
-    assert [one["key"] for one in pick_headlines(named, "official")] == list(keys)[:MOST], "without headlines the first"
+    assert [row[0] for row in rows(cli("report", "a").out)] == ["rouge_l", "bleu", "recall@8", "mrr", "length"]
+    row = {"benchmark": "rgb", "config": "c", "split": "s", "metric": "crud_overlap", "profile": "official"}
+    keys = list(metric_record("crud_overlap").keys)
+    named = [row | {"key": key, "value": 0.5} for key in keys]
+    assert [one["key"] for one in pick_headlines(named, "official")] == keys[:MOST], "without headlines the first"
 
 
-def test_a_comparison_shows_the_headlines_and_the_settings_that_differ(cli):
-    run = ("run", "crud_rag", "qa_1doc", *SAMPLE)
-    assert cli(*run, "--out", "a").code == cli(*run, "--tokenizer", "jieba", "--out", "b").code == 0
-    out = " ".join(cli("report", "a", "b", "--html", "c.html").out.split())
-    assert (
-        "Comparison: b minus a, qa_1doc test " in out
-        and " metric a b difference verdict " in out
-        and "qa_1doc test: " not in out
-    )
-    assert "bleu_1" not in out and "chunk_size" not in out
-    assert "; settings of its own: tokenizer unigram." in out and "; settings of its own: tokenizer jieba." in out
-    for all_of_it in (cli("report", "a", "b", "-v").out, Path("c.html").read_text(encoding="utf-8")):
-        assert "bleu_1" in all_of_it and "chunk_size" in all_of_it
-
-
-SAME = "All 15 answers are the same text, 'Paris'."
-
-
-def test_python_and_the_terminal_show_the_same_headlines(cli, answers_of_crag):
+def test_python_and_the_terminal_show_the_same_headlines(cli: Any, answers_of_crag: str) -> None:
     result = quadrag.evaluate("crag", "task_1_2", lambda question: "Paris", data_dir="sample", out="python")
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
-    title, alike, _, head, *lines, unit, about, more, lacking, lower, page = repr(result).splitlines()
-    assert unit == "- Percent."
-    assert lower == "- Of missing lower is better." and f"\n{lower}\n" in shown
-    assert lacking == "- Not run: truthfulness, accuracy, hallucination (judge=)."
-    assert page == "- The page: python/report.html"
-    told = "- accuracy_bounded: an accepted answer stands word for word in the reply;"
-    assert (about, more) == (f"{told} ours,", "  not the paper's.")
-    assert shown.count(f"\n{about}\n{more}\n") == 1 and max(map(len, repr(result).splitlines())) <= 80
-    assert alike == f"! {SAME}" and f"\n{alike}\n" in shown, "where not to know is asked for, nothing is advised"
-    assert title == "crag task_1_2 public, lambda, official profile"
-    assert [re.split(r" {2,}", line) for line in lines] == [row[:4] for row in rows(shown)]
-    assert len({line.index(" of ") for line in lines}) == 1 and head.split("  ")[0] == "metric"
+    lines = [re.split(r" {2,}", line) for line in repr(result).splitlines() if " of 15" in line]
+    assert lines == [row[:4] for row in rows(shown)]
     page = result._repr_html_()
     assert [name for name in ("accuracy_bounded", "missing") if f">{name}</td>" in page] == list(result.headlines)
-    shutil.copytree("python", "again")
-    headline, also, title, made_up, alike, same, _, *lines = repr(quadrag.compare(result, "again")).splitlines()
-    assert headline.startswith("No difference on any question by accuracy_bounded (95% ")
-    assert f"{headline} {also}".endswith(", nor by missing.") and title.startswith("Comparison: again ")
-    assert made_up == "! The data are the bundled sample, which is made up."
-    assert alike == f"! python, again: {SAME}"
-    assert same == "! 15 of 15 answers are the same texts in both."
-    assert [line.split()[0] for line in lines[:2]] == list(result.headlines)
 
 
-def test_why_questions_are_missing_is_told_in_python_as_on_the_terminal(cli):
-    texts = {one.id: one.query for one in quadrag.questions("crud_rag", "summary", data_dir="sample")}
-    some = texts | dict.fromkeys(list(texts)[:2], "")
-    quadrag.evaluate("crud_rag", "summary", lambda question: some[question.id], data_dir="sample", out="a")
-    told = "Unscored, rouge_l, bleu, length (official): summary test: empty 2."
-    assert f"- {told}" in repr(quadrag.result("a")).splitlines() and cli("report", "a").out.count(told) == 1
+@pytest.mark.parametrize(
+    ("said", "profiles"),
+    [
+        ('{"score":"1"}', {"official"}),  # what official cannot read takes nothing from corrected
+        ('{"score": true}', {"official"}),
+        ('```json\n{"score": 1}\n```', set()),
+        ("I would say it is fine.", {"official", "corrected"}),
+        ("", {"official", "corrected"}),
+    ],
+)
+def test_what_is_invalid_is_so_by_the_profile_shown_in_every_door(cli, said, profiles):
+    from chat_server import ChatServer
+
+    asked = quadrag.questions("crag", "task_1_2", data_dir="sample")
+    write_jsonl(Path("m.jsonl"), [{"id": one.id, "answer": f"It is {at}."} for at, one in enumerate(asked)])
+    with ChatServer(text=said, models=["j"]) as server:
+        given = ("--benchmark", "crag", "--config", "task_1_2", *SAMPLE, "--ledger", "L", "--judge", server.url)
+        code = cli("score", "m.jsonl", *given, "--out", "r").code
+    for profile in ("official", "corrected"):
+        found = json.loads(cli("report", "r", "--profile", profile, "--json").out)
+        texts = (cli("report", "r", "--profile", profile).out, repr(quadrag.result("r", profile=profile)))
+        told = [not found["valid"], bool(found["invalid"]), *("INVALID" in text for text in texts)]
+        assert {*told} == {profile in profiles}, profile
+    assert code == (3 if "official" in profiles else 0)
 
 
-def test_where_empty_answers_are_left_out_the_next_command_shows_them(cli):
-    ran = cli("run", "crud_rag", "summary", *SAMPLE, "--limit", 3, "--retriever", "none", "--out", "a")
-    assert ran.code == 0 and "INVALID" not in ran.out and "All answers are empty: no passages are shown" in ran.out
-    page = Path("a/report.html").read_text(encoding="utf-8")
-    assert page.count('class="alarm"') == 1 and page.count("All answers are empty") == 1, "partial"
-    assert page.index("These numbers measure nothing") < page.index("All answers are empty")
-    [(_, results)] = read_runs(["a"])
-    several = note_answers(results * 2)
-    assert len(several) == 1 and several[0].startswith("Without documents all answers of summary are empty: no pass")
-    assert not isinstance(several[0], Alarm), "the baseline does so by its nature"
-    results[0].run.inputs.llm = "m"
-    (alone,) = note_answers(results)
-    assert alone.startswith("All 3 answers are empty") and isinstance(alone, Alarm)
-    assert ran.out.endswith("next: quadrag show a --unscored\n")
-    assert cli("show", "a", "--unscored").out.count("  rouge_l, bleu, length, bleu_bp and 4 more: – (empty)\n") == 3
-    assert (
-        cli("show", "a", "--unscored", "-v").out.count(
-            "  rouge_l, bleu, length, bleu_bp and 4 more: corrected 0 (official empty)\n"
-        )
-        == 3
-    )
+def test_what_the_other_profile_says_is_told_where_it_is_far_away(cli: Any, capsys: Any) -> None:
+    from quadrag.baselines.core.task import Task, load_questions
 
-
-@pytest.fixture
-def never_declines(cli):
-    """A run of a system that knows every answer, and takes no notice of the passages."""
     asked, _ = load_questions(Task("rgb", "negative_rejection_zh", data_dir="sample"), load("rgb"))
     gold = {question.id: question.references[0][0] for question in asked}
-
-    def system(question):
-        return gold[question.id]
-
-    return quadrag.evaluate("rgb", "negative_rejection_zh", system, data_dir="sample", out="never")
-
-
-def test_what_the_other_profile_says_is_told_where_it_is_far_away(never_declines, cli, capsys):
-    far = "By the corrected profile: rejection_rate 0.0."
-    assert f"{far} show(verbose=True) shows both." in repr(never_declines)
-    assert cli("report", "never", "--html", "one.html").out.count(f"{far} --verbose shows both.") == 1
-    assert Path("one.html").read_text(encoding="utf-8").count(far) == 1
-    assert "按修正口径：rejection_rate 0.0。--verbose 显示两种口径。" in cli("report", "never", "--labels", "zh").out
-    swapped = repr(quadrag.result("never", profile="corrected"))
-    assert "By the official profile: rejection_rate 66.7." in swapped
-    why = "\n- Official rejection_rate counts correct answers as rejections too.\n"
-    assert why in swapped and why in repr(never_declines)
-    capsys.readouterr()
-    quadrag.result("never", profile="corrected").show(wrong=True, limit=1)
-    assert "rejection_rate: 0 (official: 1)\n  unsupported_correct: 1\n" in capsys.readouterr().out
+    found = quadrag.evaluate(
+        "rgb", "negative_rejection_zh", lambda one: gold[one.id], data_dir="sample", out="never", name="m"
+    )
+    assert "corrected profile: rejection_rate 0.0." in repr(found)
+    assert "official profile: rejection_rate 66.7." in repr(quadrag.result("never", profile="corrected"))
+    fine = cli("run", "rgb", "noise_robustness_en", "--limit", "4", *SAMPLE, "--out", "a").out
+    assert "profile:" not in fine
 
 
-def test_profiles_that_agree_have_no_such_line(cli):
-    assert "By the" not in cli("run", "rgb", "noise_robustness_en", "--limit", "4", *SAMPLE, "--out", "a").out
+def test_over_all_splits_tables_and_json_hold_one_row() -> None:
+    one = run_splits({split: [float(at % 3 == place) for at in range(12)] for place, split in enumerate(RGB_SPLITS)})
+    first, *others = summarise_run(one, "official").lines
+    assert [line.label.partition("/")[0] for line in (first, *others)] == ["all 3 splits", *RGB_SPLITS]
+    assert [cell.text for cell in first.cells][::2] == ["33.3", "12 × 3 splits"]
+    (grid,) = tabulate_scores(one, ["official", "corrected"])
+    assert grid.columns == ["all 3 splits", *RGB_SPLITS] and grid.lines[0].cells[0].text == "33.3"
+    found = describe_results([one], ["official", "corrected"], None)["rows"]
+    pooled = [row for row in found if row["split"] == "all 3 splits"]
+    assert [row["profile"] for row in pooled] == ["official", "corrected"]
+    assert all(row["value"] == pytest.approx(1 / 3) and row["n"] == row["n_total"] == 12 for row in pooled)
+    lacking = {split: [0.0] * 12 for split in RGB_SPLITS} | {"noise_0": [None] + [1.0] * 11}
+    assert summarise_run(run_splits(lacking), "official").lines[0].cells[0].text == "30.6", "11 thirds of 12"
 
 
-def test_where_calls_failed_all_headlines_are_told_by_the_other_profile(cli, capsys):
-    calls = []
+def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys: Any) -> None:
+    shown = cli("report", campaign).out
+    titles = [line[:7] for line in shown.splitlines() if line.startswith("Table")]
+    assert titles == ["Table 1", "Table 3", "Table 5", "Table 7"]
+    results = [result for _, parts in read_runs([campaign]) for result in parts]
+    for result in results:
+        result.run.inputs.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
+    print_grids(tabulate_paper("rgb", results))
+    for text in (shown, capsys.readouterr().out):
+        assert widest(text) <= 80 and "…" not in text and "96.33" in text and "67.68?" in text
+    for folder in campaign.glob("*/run.json"):
+        for more in ((), ("-v",)):
+            one = cli("report", folder.parent, *more).out
+            assert widest(one) <= 80 and "…" not in one, folder
 
-    def raising(question):
-        calls.append(question)
-        if len(calls) == 3:
-            raise RuntimeError("out of luck")
-        return question.query
 
-    told = repr(quadrag.evaluate("crud_rag", "summary", raising, data_dir="sample", out="raising", concurrency=1))
-    told = " ".join(told.split())
-    assert "1 raised), official leaves them out, corrected counts them as wrong: all metrics." in told
-    keys = re.search(r"By the corrected profile: (.*?)\. show", told)
-    assert keys and [one.split()[0] for one in keys[1].split(", ")] == ["rouge_l", "bleu"]
+def test_a_run_without_documents_and_a_comparison_of_campaigns_keep_the_papers_rows_apart(campaign, cli, tmp_path):
+    without = cli("report", campaign / "counterfactual_robustness_en-none").out
+    assert "91 chatgpt" not in without and "89 chatgpt" in without, "printed of chatgpt without documents"
+    shown = cli("report", campaign, shutil.copytree(campaign, tmp_path / "a-copy")).out
+    assert widest(shown) <= 80 and " test (no documents)/accuracy" in " ".join(shown.split())
 
 
-def test_a_task_of_another_split_than_its_first_says_which(cli):
+def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> None:
+    inputs = Inputs(
+        quadrag="0", benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m"
+    )
+    place = {"benchmark": "crag", "config": "task_1_2", "split": "public", "slice": "all", "metric": "truthfulness"}
+    counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s", "value": 0.1}
+    scores = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
+    printed: list[list[str]] = []
+    for marked in (False, True):
+        if marked:
+            discredit(scores[0])
+        (grid,) = tabulate_paper("crag", [Result(RunRecord(inputs), scores, [])], ["official"])
+        line = next(line for line in grid.lines if line.kind == "published")
+        printed.append([line.cells[at].text for at in (0, 2)])
+    (accuracy, missing), beside = printed
+    assert accuracy != "–" and beside == ["–", missing]
+
+
+def test_a_task_of_another_split_than_its_first_says_which(cli: Any) -> None:
     for config, split in (("noise_robustness_en", "noise_40"), ("information_integration_en", "noise_0")):
         assert cli("run", "rgb", config, *SAMPLE, "--split", split, "--limit", 4, "--out", f"x/{config}").code == 0
     [(_, results)] = read_runs(["x"])
     labels = [line.label for line in summarise_tasks(results, "official").lines]
     assert labels == ["noise_robustness_en noise_40: accuracy", "information_integration_en: accuracy"]
+
+
+def test_runs_of_different_benchmarks_are_not_compared(cli: Any) -> None:
+    for benchmark, config in (("rgb", "negative_rejection_en"), ("crag", "task_1_2")):
+        assert cli("run", benchmark, config, *SAMPLE, "--limit", "2", "--out", benchmark).code == 0
+    assert cli("run", "rgb", "noise_robustness_en", *SAMPLE, "--limit", "2", "--out", "many").code == 0
+    for runs in (("rgb", "crag"), ("many", "rgb"), ("rgb", "rgb"), ("rgb", "x/../rgb/")):
+        ran = cli("report", *runs)
+        assert (ran.code, ran.out) == (2, "") and ran.err.count("\n") == 1 and "rgb" in ran.err
+    for name in ("rgb", "crag"):
+        shutil.copytree(name, f"both/{name}")
+    shutil.copytree("both", "again")
+    told = cli("report", "both", "again")
+    assert told.code == 0 and [line for line in told.out.splitlines() if line[:3] == "== "] == ["== crag", "== rgb"]
+
+
+def test_answers_are_told_apart_by_what_was_found(cli: Any) -> None:
+    assert cli("run", "omnieval", "all", *SAMPLE, "--limit", "60", "--top-k", "1", "--out", "r").code == 0
+    [(_, [result])] = read_runs(["r"])
+    [grid] = tabulate_found(result)
+    recall = [line["retrieval_ranking.recall@1"]["official"] for line in result.items]
+    found = {"nothing found": recall.count(0), "a part found": sum(0 < one < 1 for one in recall)}
+    counts = {line.label: int(line.cells[2].text) for line in grid.lines}
+    assert counts == {name: count for name, count in found.items() if count} | {"all found": recall.count(1)}
+    rouge = [line["omnieval_overlap.rouge_l"]["official"] for line in result.items]
+    mean = sum(one for one, share in zip(rouge, recall, strict=True) if share == 1) / recall.count(1)
+    across, up, _ = grid.lines[-1].cells
+    assert across.figure and across.figure.value == 100 and up.figure and up.figure.value == pytest.approx(100 * mean)
+
+
+def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: Path) -> None:
+    inputs = Inputs(quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=["x"], retriever="own", llm="m")
+    names = {name for name, _ in list_facts([Result(RunRecord(inputs), [], [])])}
+    assert names.isdisjoint({"run", "cost", "latency"}) and "model" in names
+    results = [result for _, parts in read_runs([campaign]) for result in parts]
+    assert len(tabulate_all([("all", results)])) == 4
+    [one] = [replace(one) for one in results if one.run.inputs.config == "noise_robustness_en"]
+    assert next(grid.title.partition(",")[0] for grid in tabulate_all([("one", [one])])) == "rgb noise_robustness_en"

@@ -101,7 +101,7 @@ def test_sentences_that_fit_are_never_cut_and_chunks_are_full(sentences, size):
 @pytest.mark.parametrize("options", [{"size": 0}, {"size": -5}, {"overlap": -1}, {"overlap": 91}])
 def test_numbers_out_of_range_are_named(options):
     (value,) = options.values()
-    with pytest.raises(QuadragError, match=f"{value} is"):
+    with pytest.raises(QuadragError, match=str(value)):
         Chunking(**options)
 
 
@@ -175,18 +175,14 @@ def test_every_option_enters_the_key():
     assert len({json.dumps(Chunking(**each).describe()) for each in options}) == len(options)
 
 
-def test_a_name_that_leads_nowhere_is_named(tmp_path):
+def test_a_tokenizer_that_cannot_be_had_is_named(tmp_path, monkeypatch):
     pytest.importorskip("tokenizers", reason="tokenizers is not installed (it comes with transformers)")
-    with pytest.raises(QuadragError, match=r"nowhere.*expected a tokenizer\.json"):
-        Chunking(tokenizer=str(tmp_path / "nowhere")).spans("text")
     (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(QuadragError, match=r"expected a tokenizer\.json"):
-        Chunking(tokenizer=str(tmp_path)).spans("text")
-
-
-def test_without_tokenizers_the_extra_is_named(monkeypatch):
+    for name in (tmp_path / "nowhere", tmp_path):
+        with pytest.raises(QuadragError, match=str(name)):
+            Chunking(tokenizer=str(name)).spans("text")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(QuadragError, match=r"pip install '\.\[dense\]'"):
+    with pytest.raises(QuadragError, match=r"\.\[dense\]"):
         Chunking(tokenizer="no/such-tokenizer").spans("text")
 
 

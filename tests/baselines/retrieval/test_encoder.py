@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hub_server import hub_serving
 from tiny_models import make_encoder
 
 from quadrag.baselines.core.document import Document
@@ -189,29 +188,6 @@ def test_a_model_from_the_hubs_cache(tiny):
     pinned.check()
     assert np.array_equal(pinned.queries(TEXTS), Encoder(str(tiny)).queries(TEXTS))
     assert np.array_equal(Encoder("quadrag-tests/tiny").queries(TEXTS), Encoder(str(other)).queries(TEXTS))
-
-
-@pytest.mark.serve
-def test_a_model_from_a_hub(tiny, python, environment):
-    code = """if True:
-        import json
-        from quadrag.baselines.retrieval.encoder import Encoder
-        from quadrag.errors import QuadragError
-        encoder = Encoder("quadrag-tests/served")
-        print(json.dumps([encoder.key()["revision"], encoder.queries(["abc"]).tolist()]))
-        for name in ("quadrag-tests/served@v9", "quadrag-tests/lacking"):
-            try:
-                Encoder(name).check()
-            except QuadragError as error:
-                print(error)
-    """
-    with hub_serving(tiny, "quadrag-tests/served", COMMIT) as endpoint:
-        result = python(code, env=environment(HF_ENDPOINT=endpoint, HF_HUB_OFFLINE=None))
-    assert result.returncode == 0, result.stderr
-    loaded, revision, name = result.stdout.splitlines()
-    assert json.loads(loaded)[0] == COMMIT
-    assert np.allclose(json.loads(loaded)[1], Encoder(str(tiny)).queries(["abc"]), atol=1e-6)
-    assert "it has no revision v9 there" in revision and "there is none of that name" in name
 
 
 @pytest.mark.serve

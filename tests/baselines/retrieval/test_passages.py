@@ -32,16 +32,9 @@ def test_passages_of_documents_in_their_order(tmp_path):
     assert [store[row] for row in range(len(store))] == expected
     assert list(store.texts()) == [passage.text for passage in expected]
     assert store.documents == 3
-    again = PassageStore.open(tmp_path)
-    assert [again[row] for row in range(len(again))] == expected
-    assert again.documents == 3
-
-
-@pytest.mark.parametrize("row", [-1, 5])
-def test_rows_that_are_not_there(tmp_path, row):
-    store = PassageStore.build(DOCUMENTS, tmp_path, Chunking(8))
-    with pytest.raises(IndexError, match=f"row {row} of a store of 5"):
-        store[row]
+    for row in (-1, 5):
+        with pytest.raises(IndexError):
+            store[row]
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +60,10 @@ def test_texts_of_a_range(many, start, stop):
     assert list(store.texts(start, stop)) == characters[start:stop]
 
 
-def test_a_whole_number_of_batches(tmp_path):
-    store = PassageStore.build([Document("a", "", "x" * 16384)], tmp_path, Chunking(1))
-    assert (len(store), store.documents, len(list(store.texts()))) == (16384, 1, 16384)
-
-
-def test_no_documents(tmp_path):
-    store = PassageStore.build([], tmp_path, Chunking())
-    assert (len(store), store.documents, list(store.texts())) == (0, 0, [])
+@pytest.mark.parametrize(("documents", "length"), [([], 0), ([Document("a", "", "x" * 16384)], 16384)])
+def test_no_passage_and_a_whole_number_of_batches(tmp_path, documents, length):
+    store = PassageStore.build(documents, tmp_path, Chunking(1))
+    assert (len(store), store.documents, len(list(store.texts()))) == (length, len(documents), length)
 
 
 def test_opening_reads_nothing_into_memory(many):
@@ -84,9 +73,9 @@ def test_opening_reads_nothing_into_memory(many):
     assert pa.total_allocated_bytes() - before < 10000 < (store.folder / FILE).stat().st_size
 
 
-@pytest.mark.parametrize(("identity", "problem"), [("a#1", "holds #"), ("a", "comes twice")])
-def test_ids_that_would_name_two_passages(tmp_path, identity, problem):
-    with pytest.raises(QuadragError, match=problem):
+@pytest.mark.parametrize("identity", ["a#1", "a"])
+def test_ids_that_would_name_two_passages(tmp_path, identity):
+    with pytest.raises(QuadragError, match=identity):
         PassageStore.build([Document("a", "", "x"), Document(identity, "", "y")], tmp_path, Chunking())
 
 
@@ -103,5 +92,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
     path.unlink()
     if content is not None:
         path.write_bytes(whole[: len(whole) // 2] if content == "cut" else content)
-    with pytest.raises(QuadragError, match=r"no passages that can be read.*remove the folder"):
+    with pytest.raises(QuadragError, match=str(tmp_path)):
         PassageStore.open(tmp_path)

@@ -1,4 +1,4 @@
-"""Weights that need code of their own, and weights that do not fit: refused in one line, or loaded as saved."""
+"""Weights that need code of their own, and a chat model's that do not fit: refused in one line, or loaded as saved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,6 @@ from tiny_models import make_encoder, make_reranker
 
 from quadrag.baselines.retrieval.encoder import Encoder
 from quadrag.baselines.retrieval.registry import make_retriever
-from quadrag.baselines.retrieval.rerank import Reranker
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.errors import QuadragError
@@ -145,39 +143,16 @@ def add(weights) -> None:
 
 @pytest.mark.serve
 @pytest.mark.usefixtures("torch")
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (rename, "2 missing .* 2 unexpected"),
-        (remove, "1 missing"),
-        (add, r"1 unexpected as extra\.weight"),
-        (None, None),
-    ],
-)
-@pytest.mark.parametrize("kind", ["encoder", "reranker", "local"])
-def test_weights_that_do_not_fit_are_refused(tmp_path, kind, change, told):
-    if kind == "local":
-        pytest.importorskip("accelerate", reason="accelerate is not installed (extra: local)")
-        from quadrag.baselines.systems.local import LocalModel
+@pytest.mark.parametrize("change", [rename, remove, add, None])
+def test_weights_of_a_chat_model_that_do_not_fit_are_refused(tmp_path, change):
+    pytest.importorskip("accelerate", reason="accelerate is not installed (extra: local)")
+    from quadrag.baselines.systems.local import LocalModel
 
-        folder = make_chat_model(tmp_path / "tiny")
-        model = LocalModel(str(folder), parameters={"max_tokens": 2})
-        ask = partial(model.complete, [[{"role": "user", "content": "a"}]])
-    elif kind == "encoder":
-        folder = make_encoder(tmp_path / "tiny", LETTERS)
-        ask = partial(Encoder(str(folder)).documents, ["abc"])
-    else:
-        folder = make_reranker(tmp_path / "tiny", LETTERS)
-        ask = partial(Reranker(str(folder)).scores, "a", ["b"])
+    folder = make_chat_model(tmp_path / "tiny")
     if change is not None:
         alter(folder, change)
-    with (
-        pytest.raises(QuadragError, match=f"was not loaded as it was saved .*{told}")
-        if told
-        else nullcontext() as caught
-    ):
-        ask()
-    assert not told or "\n" not in str(caught.value)
+    with pytest.raises(QuadragError, match=r"not loaded as it was saved[^\n]*$") if change else nullcontext():
+        LocalModel(str(folder), parameters={"max_tokens": 2}).complete([[{"role": "user", "content": "a"}]])
 
 
 def make_chat_model(folder: Path) -> Path:

@@ -10,7 +10,7 @@ import tiktoken
 from chat_server import ChatServer, Rule
 
 from quadrag import catalogue
-from quadrag.baselines.retrieval import cl100k, standing
+from quadrag.baselines.retrieval import cl100k, search
 from quadrag.metric_record import metric_record
 
 RUNS = [
@@ -79,12 +79,12 @@ def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
 )
 def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, tmp_path, source):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(standing, "LARGE", 1000)
+    monkeypatch.setattr(search, "LARGE", 1000)
     place = ("run", "crud_rag", "summary", "--data-dir", "sample", *source)
     asked = (*place, "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out")
     said = json.loads(cli(*asked, "r", "--estimate", "--json").out)
-    assert said["notes"] == [standing.TOLD] and not list((tmp_path / "cache").glob("indexes/passages-*"))
-    assert standing.TOLD in " ".join(cli(*asked, "r", "--estimate").out.split())
+    assert said["notes"] == [search.TOLD] and not list((tmp_path / "cache").glob("indexes/passages-*"))
+    assert search.TOLD in " ".join(cli(*asked, "r", "--estimate").out.split())
     assert cli(*asked, "r").code == 0
     found = sum(map(openai_tokens, model.bodies))
     assert said["stages"][0]["prompt_tokens"] == pytest.approx(found, rel=0.2)

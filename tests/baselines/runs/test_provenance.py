@@ -17,7 +17,7 @@ from quadrag.baselines.core.authors import pack_authors
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.errors import QuadragError
-from quadrag.hub.results.plan import plan_results
+from quadrag.hub.results import plan_results
 from quadrag.paths import room
 
 OWN = [

@@ -72,30 +72,6 @@ def test_a_dead_server_is_told_where_all_replies_are_kept(cli):
     assert lacking.code == 2 and lacking.err.count("\n") == 1 and "kept ones" not in lacking.err
 
 
-def test_a_reply_of_no_known_service_is_for_replays_or_asked_for(cli, server):
-    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
-    rewrite_as_version_1(Path("L"))
-    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "b", "--replay").code == 0 and server.requests == 4
-    ran = cli(*ONE, "--llm", f"{server.url}#m", "--out", "c", "--reuse-unnamed")
-    assert ran.code == 0 and server.requests == 4
-    ran = cli(*ONE, "--llm", f"{server.url}#m", "--out", "d")
-    assert server.requests == 8 and "and not used, since this one may reply otherwise" in ran.err
-    assert answers("a") == answers("b") == answers("c")
-
-
-def rewrite_as_version_1(path):
-    db = sqlite3.connect(path)
-    db.create_function("row_sum", 3, lambda *_: 0)
-    rows = db.execute("SELECT key, value FROM replies").fetchall()
-    db.executescript(
-        "DROP TABLE replies; DROP TABLE claims; PRAGMA user_version=1;"
-        "CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;"
-    )
-    db.executemany("INSERT INTO replies VALUES (?, ?)", rows)
-    db.commit()
-    db.close()
-
-
 def test_a_name_that_the_server_does_not_list_is_refused_or_labelled(cli, server):
     server.state.models, server.state.any_model = ["tiny"], True
     asked = (*ONE, "--llm", f"{server.url}#gpt-4")

@@ -1,290 +1,316 @@
-"""No number stands unmarked where the judge, or the model, gave nothing that can be scored."""
+"""No number stands unmarked where the judge, or the model, gave nothing that can be scored, or the same of all."""
+
+from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer, Rule, asked_of
-from judged_runs import CRAG, REJECTION, REJECTION_FILE, run
+from kept_runs import record
 
 import quadrag
-from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.runs.finished import read_runs
-from quadrag.cli import main
+from quadrag.errors import QuadragError
+from quadrag.hub.results import plan_results
+from quadrag.metric_record import find_verdict, metric_record
 from quadrag.records import read_jsonl
 
-BAD = {
-    "yes": "Yes",
-    "garbage": "lorem ipsum 0",
-    "cut": '{"score": ',
-    "nothing": "",
-    "error": '{"error": {"message": "overloaded"}}',
-    "fenced prose": "```\nI think so\n```",
-}
+CRAG = ("run", "crag", "task_1_2", "--data-dir", "sample")  # 15 questions of a judge, 13 of them asked, twice
+TEN = (*CRAG, "--split", "public", "--limit", "10")
+OMNIEVAL = ("run", "omnieval", "extractive_qa", "--data-dir", "sample", "--retriever", "none")
+REJECTION = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample")  # 12 questions
+ERRORS = ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample")
+READABLE = '{"score": 0}'
+DEAD = "http://127.0.0.1:9/v1#j"
 
 
-def record(tmp_path):
-    return json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("said", BAD.values(), ids=BAD)
-def test_verdicts_that_cannot_be_read_are_no_number(said, tmp_path, capsys):
-    with ChatServer(models=["j"], text=said) as judge:
-        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3
-        out, err = capsys.readouterr()
-        assert err == "" and out.count("INVALID, ") == 1, "said once, above the table"
-        line = next(line for line in out.splitlines() if line.startswith("truthfulness "))
-        assert re.fullmatch(r"truthfulness +INVALID +– +\d of 10.*", line)
-        assert "INVALID, task_1_2 public" in " ".join(out.split())
-        page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-        assert re.search(r">truthfulness</th><td>INVALID.*\n.*>n</th><td>\d/10</td>", page)
-        # Every figure is still in the file; what is shown again is marked again.
-        rows = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
-        assert next(row["value"] for row in rows if (row["key"], row["profile"]) == ("truthfulness", "official")) < 0
-        assert main(["report", str(tmp_path / "run")]) in (0, None)
-        assert line in capsys.readouterr().out
-        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3, "shown again"
+@pytest.fixture(autouse=True)
+def answers(server):
+    server.state.text = "The capital is Paris."
 
 
 @pytest.fixture
-def unread(tmp_path, capsys):
-    """A folder whose judge was never understood, but gave `official` a value for every item."""
-    with ChatServer(models=["j"], text="I think the weather is nice.") as judge:
-        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j") == 3
-    capsys.readouterr()
-    items = [row["truthfulness.truthfulness"] for _, row in read_jsonl(tmp_path / "run" / "items.jsonl")]
-    assert all(item["official"] is not None for item in items), "the files keep what official makes of it"
-    assert 0 < sum("reason" in item for item in items) < len(items), "two answers need no judge"
-    return tmp_path
+def ask(cli, server, judge):
+    """A function that makes a run, and returns what it printed and how often the judge was asked."""
+
+    def run(place, *more, said=None, out="r"):
+        judge.state.text = judge.state.text if said is None else said
+        before = judge.requests
+        spec = ("--llm", f"{server.url}#m", "--judge", f"{judge.url}#j", "--ledger", "L", "--out", out)
+        return cli(*place, *spec, *more), judge.requests - before
+
+    return run
 
 
-def test_what_cannot_be_read_has_no_value_in_python(unread):
-    result = quadrag.result(unread / "run")
-    score = result["truthfulness"]
-    assert (score.value, score.interval, score.valid) == (None, None, False)
-    assert score.n + score.unscored["unparsable"] == score.n_total == 10
-    missing = result["missing"]
-    assert (missing.valid, missing.n, missing.unscored) == (True, 10, {}), "a rule decides it, as where a judge is dead"
+def values(folder, *keys, **how):
+    result = quadrag.result(folder, **how)
+    return [(result[key].value, result[key].n, result[key].valid) for key in keys]
+
+
+@pytest.mark.parametrize("said", ["lorem ipsum 0", '{"score": ', '{"error": {"message": "overloaded"}}'])
+def test_verdicts_that_cannot_be_read_are_no_number(ask, cli, said):
+    ran, _ = ask(TEN, said=said)
+    assert ran.code == 3 and ran.err == "" and "INVALID, " in ran.out
+    result = quadrag.result("r")
+    score, missing = result["truthfulness"], result["missing"]
+    assert (score.value, score.interval, score.valid, score.n_total) == (None, None, False, 10)
+    assert score.n + sum(score.unscored.values()) == 10
+    assert (missing.valid, missing.n, missing.unscored) == (True, 10, {}), "a rule decides it"
     assert result["accuracy_bounded"].valid and result["accuracy_bounded"].value is not None
     frame = result.to_pandas()
-    lacking = frame["unscored"] == "unparsable: the judge's verdict could not be read"
-    assert lacking.sum() == 10 - score.n
-    assert frame.loc[lacking, "truthfulness"].isna().all()
-    assert frame.loc[~lacking, "truthfulness"].notna().all()
+    lacking = frame["truthfulness"].isna()
+    assert lacking.sum() == 10 - score.n and frame.loc[lacking, "unscored"].ne("").all()
     assert frame["accuracy_bounded"].notna().all()
+    official = [row["truthfulness.truthfulness"]["official"] for _, row in read_jsonl(Path("r/items.jsonl"))]
+    assert None not in official, "the files keep what the authors' code makes of it"
+    for text in (ran.out, cli("report", "r").out):
+        assert re.search(r"^truthfulness +INVALID +– +\d of 10", text, re.MULTILINE)
+    page = Path("r/report.html").read_text(encoding="utf-8")
+    assert "<h1>INVALID: " in page and "INVALID" in cli("show", "r", "--wrong", "--ledger", "L").out
+    assert cli(*TEN, "--llm", "extractive", "--judge", DEAD, "--split", "nowhere", "--out", "s").code == 2
 
 
-def test_what_cannot_be_read_has_no_value_on_the_page(unread):
-    index = collect_answers(read_runs([unread / "run"])).index
-    labels = [metric["label"] for metric in index["metrics"]]
-    assert labels[0] == "accuracy_bounded", "the metric that is chosen first is a valid one"
-    column = [item["values"][0][labels.index("truthfulness")] for item in index["items"]]
-    failed = quadrag.result(unread / "run")["truthfulness"].unscored["unparsable"]
-    assert len(column) == 10 and column.count(None) == failed
-    page = (unread / "run" / "report.html").read_text(encoding="utf-8")
-    assert re.search(r"<title>INVALID: quadrag: crag .*</title>", page) and "<h1>INVALID: " in page
-    first = page.split("</header>")[1].split("</p>")[0]
-    assert re.search(r'<p class="alarm loud">INVALID, task_1_2 public: 8 of 8 items failed', first), "before all else"
-    assert page.count("INVALID, task_1_2 public") == 1
-
-
-def test_what_cannot_be_read_has_no_value_in_show(unread, capsys):
-    def show(*more):
-        assert main(["show", str(unread / "run"), "--ledger", str(unread / "ledger"), *more]) in (0, None)
-        return capsys.readouterr().out
-
-    out = show("--unscored", "--limit", "1")
-    assert (
-        "accuracy, hallucination: – (unparsable: the judge's verdict could not be read)\n" in out
-        and "official" not in out
-    )
-    assert "  missing: 0\n" in out, "a rule decides it"
-    assert "the worst by accuracy_bounded first" in show("--wrong")
-    read = quadrag.result(unread / "run")["truthfulness"].n
-    assert f"{read} of {read} items, the worst by truthfulness first" in show("--wrong", "--metric", "truthfulness")
-
-
-def test_a_share_that_no_verdict_stands_behind_is_none(tmp_path, capsys):
-    with ChatServer(models=["j"], text="lorem ipsum") as judge:
-        assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
-    score = quadrag.result(tmp_path / "run")["rejection_rate_judged"]
-    assert (score.value, score.interval, score.n, score.valid) == (None, None, 0, False)
-    assert score.unscored == {"unparsable": 12}
-    assert main(["show", str(tmp_path / "run"), "--ledger", str(tmp_path / "ledger"), "--limit", "1"]) in (0, None)
-    assert "  rejection_rate_judged, the judge: lorem ipsum\n" in capsys.readouterr().out, "named as in tables"
-    like = "where a verdict is like 'No, the question is not addressed by the documents.': name another judge"
-    assert like in " ".join(repr(quadrag.result(tmp_path / "run")).split())
-
-
-def test_what_is_quoted_is_a_reply_that_could_not_be_read_however_many_could(tmp_path):
-    readable = "No, the question is not addressed by the documents."
-    said = iter([readable, readable, "lorem", "ipsum"] * 3)
-    with ChatServer(models=["j"], text=lambda body: next(said)) as judge:
-        assert run(tmp_path, REJECTION, "--judge", f"{judge.url}#j") == 3
-    (line,) = record(tmp_path)["invalid"]
-    assert re.search(r"6 of 12 items failed .* a judge said '(lorem|ipsum)', where a verdict is like 'No, ", line), line
-
-
-def test_metrics_that_failed_for_one_cause_share_a_line_which_says_that_the_verdicts_are_kept_ones(tmp_path):
-    place = ("run", "rgb", "counterfactual_robustness_zh", "--data-dir", "sample")
-    said = iter(["Yes, it has identified them.", "garbage", "garbage"] * 4)
-    with ChatServer(models=["j"], text=lambda body: next(said, "Yes, it has identified them.")) as judge:
-        for folder, cure in (
-            ("a", "name another judge, or ask this one again with --retry unreadable"),
-            ("b", "these are kept verdicts: --retry unreadable asks this judge again, or name another"),
-        ):
-            assert run(tmp_path / folder, place, "--ledger", tmp_path / "ledger", "--judge", f"{judge.url}#j") == 3
-            (line,) = record(tmp_path / folder)["invalid"]
-            assert (
-                "8 of 12 items failed (8 unparsable), more than --max-failed 0.2: error_detection_judged, "
-                "error_correction; " in line
-            )
-            assert line.endswith(f": {cure}")
-        again = ("--ledger", tmp_path / "ledger", "--retry", "unreadable")
-        assert run(tmp_path / "c", place, *again, "--judge", f"{judge.url}#j") in (0, None)
+def test_results_for_a_program_say_it_too(ask):
+    ran, _ = ask(TEN, "--json", said="well")
+    assert ran.code == 3 and not json.loads(ran.out)["valid"] and "INVALID" in ran.err
 
 
 @pytest.mark.parametrize("said", [asked_of, lambda body: asked_of(body)[-200:]], ids=["all", "a piece"])
-def test_a_judge_that_repeats_its_instructions_has_not_judged(said, tmp_path, capsys):
-    with ChatServer(models=["j"], text=said) as judge:
-        assert (
-            run(
-                tmp_path,
-                ("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample"),
-                "--judge",
-                f"{judge.url}#j",
-            )
-            == 3
-        )
-    assert "INVALID, counterfactual_robustness_en test: 12 of 12 items failed" in " ".join(
-        capsys.readouterr().out.split()
-    )
-    found = quadrag.result(tmp_path / "run")
-    assert not found.valid and found["error_detection_judged"].value is None
-    rows = json.loads((tmp_path / "run" / "scores.json").read_text(encoding="utf-8"))
-    judged = [row["value"] for row in rows if row["key"] == "error_detection_judged"]
-    assert judged == [1.0, 0.0], "the file keeps what the authors' code makes of it"
+def test_a_judge_that_repeats_its_instructions_has_not_judged(ask, said):
+    assert ask(ERRORS, said=said)[0].code == 3
+    rows = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
+    assert [row["value"] for row in rows if row["key"] == "error_detection_judged"] == [1.0, 0.0]
+    assert values("r", "error_detection_judged") == [(None, 0, False)]
 
 
-@pytest.mark.slow
-def test_where_results_are_for_a_program_people_are_told_on_stderr(tmp_path, capsys):
-    with ChatServer(models=["j"], text="well") as judge:
-        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j", "--json") == 3
-    out, err = capsys.readouterr()
-    assert err.count("quadrag: INVALID, task_1_2 public") == 1
-    assert not json.loads(out)["valid"]
+def test_how_many_may_fail_is_the_users_choice(ask, judge):
+    judge.rules.append(Rule("reply", times=4, message={"content": "well"}))
+    one = ("--concurrency", "1")
+    ran, _ = ask(TEN, *one, "--max-failed", "0.1", said='{"score": 1}')
+    failed = int(re.search(r"(\d) of 8 items failed", " ".join(ran.out.split()))[1])  # rules decide two of ten
+    assert ran.code == 3 and failed >= 2
+    assert ask(TEN, *one, "--max-failed", failed / 8)[0].code == 0, "the share itself is not too much"
+    ((_, n, valid),) = values("r", "truthfulness")
+    assert (n, valid) == (10, True)
 
 
-def test_how_many_may_fail_is_the_users_choice(tmp_path, capsys):
-    with ChatServer(models=["j"], text='{"score": 1}') as judge:
-        judge.rules.append(Rule("reply", times=4, message={"content": "well"}))
-        spec = ("--judge", f"{judge.url}#j", "--concurrency", "1")
-        assert run(tmp_path, CRAG, *spec, "--max-failed", "0.1") == 3
-        # Rules decide two of the ten, which cannot fail.
-        failed = int(re.search(r"(\d) of 8 items failed", " ".join(capsys.readouterr().out.split()))[1])
-        assert failed >= 2
-        # The share itself is not too much; kept replies answer here.
-        again = ("--out", str(tmp_path / "again"), "--max-failed", f"{failed / 8}")
-        assert run(tmp_path, CRAG, *spec, *again) == 0
-        shown = capsys.readouterr().out
-        assert re.search(r"^truthfulness .* 10 of 10\b", shown, re.MULTILINE), "those that failed count, and it is said"
-        assert f"{failed} of 8 verdicts could not be read, they count as wrong" in " ".join(shown.split())
+def test_an_empty_reply_of_a_model_has_failed_and_an_empty_answer_of_a_file_has_not(cli, server):
+    server.state.text = ""
+    assert cli(*REJECTION, "--llm", f"{server.url}#m", "--out", "r").code == 3
+    assert [*record("r")["short"].values()] == ["empty"] * 12
+    assert quadrag.result("r")["rejection_rate"].unscored == {"empty reply": 12}
+    place = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir", "sample")
+    assert cli("score", "r/answers.jsonl", *place).code == 0
 
 
-def test_a_model_that_replies_with_nothing_is_invalid_and_an_empty_line_of_a_file_is_an_answer(tmp_path, capsys):
-    with ChatServer(models=["m"], text="") as model:
-        assert run(tmp_path, REJECTION, "--llm", f"{model.url}#m") == 3
-    assert "12 of 12 replies are empty" in capsys.readouterr().out
-    assert [*record(tmp_path)["short"].values()] == ["empty"] * 12
-    assert quadrag.result(tmp_path / "run")["rejection_rate"].unscored == {"empty reply": 12}
-    answers = tmp_path / "run" / "answers.jsonl"
-    assert main(["score", str(answers), *REJECTION_FILE]) == 0
+def test_a_reply_that_was_cut_has_failed(cli, server):
+    server.rules.append(Rule("reply", times=3, reply={"finish_reason": "length"}))
+    asked = (*REJECTION, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
+    assert cli(*asked).code == 3 and quadrag.result("r")["rejection_rate"].unscored == {"cut reply": 3}
+    assert cli(*asked, "--max-failed", "1").code == 0 and values("r", "rejection_rate")[0][1:] == (12, True)
+    assert cli(*asked, "--retry", "cut").code == 0 and server.requests == 15, "three are asked again"
 
 
-def test_a_reply_of_a_model_that_was_cut_has_failed(tmp_path, capsys):
-    cut = [Rule("reply", times=3, reply={"finish_reason": "length"})]
-    with ChatServer(models=["m"], rules=cut) as model:
-        spec = ("--llm", f"{model.url}#m")
-        assert run(tmp_path, REJECTION, *spec) == 3
-        out = " ".join(capsys.readouterr().out.split())
-        raised = "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1"
-        assert "INVALID, negative_rejection_en test: 3 of 12 replies are cut by length, more than" in out
-        assert raised in out
-        assert main(["show", str(tmp_path / "run"), "--unscored", "--ledger", str(tmp_path / "ledger")]) in (0, None)
-        assert capsys.readouterr().out.count("unsupported_correct: – (cut reply)") == 3
-        assert run(tmp_path, REJECTION, *spec, "--max-failed", "1") == 0
-        told = "3 of 12 replies are cut by length, they are scored as they are: "
-        assert told in " ".join(capsys.readouterr().out.split())
-        assert run(tmp_path, REJECTION, *spec, "--retry", "cut") == 0
-        assert "cut by length" not in capsys.readouterr().out and model.requests == 15, "three are asked again"
-
-
-def test_an_item_fails_once_by_its_reply_before_its_verdict(tmp_path, capsys):
+def test_an_item_fails_once_by_its_reply_before_its_verdict(cli):
     manners = iter([Rule("status", status=400), Rule("reply", message={"content": ""})])
     with (
         ChatServer(models=["m"], manner=lambda body: next(manners, None)) as model,
         ChatServer(models=["j"], text=lambda body: "No." if "nothing" in asked_of(body) else "lorem") as judge,
     ):
-        spec = ("--llm", f"{model.url}#m", "--judge", f"{judge.url}#j")
-        assert run(tmp_path, REJECTION, *spec) == 3
-        out = " ".join(capsys.readouterr().out.split())
-    assert "12 of 12 items failed (1 api_error, 10 unparsable, 1 empty reply), more than --max-failed" in out
-    lost = "1 of 12 items failed (1 api_error), official leaves them out, corrected counts them as wrong"
-    more = "replies that are empty are scored as they are (1 more)"
-    assert f"{lost}, {more}: rejection_rate, unsupported_correct." in out
+        asked = ("--llm", f"{model.url}#m", "--judge", f"{judge.url}#j", "--ledger", "L", "--out", "r")
+        assert cli(*REJECTION, *asked).code == 3
+    judged = quadrag.result("r")["rejection_rate_judged"]
+    assert (judged.value, judged.unscored) == (None, {"api_error": 1, "unparsable": 10, "empty reply": 1})
+    assert quadrag.result("r")["rejection_rate"].unscored == {"api_error": 1}
 
 
-def test_an_empty_reply_that_a_metric_leaves_out_is_not_said_to_be_scored(tmp_path, capsys):
-    replies = iter([Rule("reply", message={"content": ""})])
-    with ChatServer(models=["m"], manner=lambda body: next(replies, None)) as model:
-        place = ("run", "crud_rag", "summary", "--data-dir", "sample", "--retriever", "bm25")
-        assert run(tmp_path, place, "--llm", f"{model.url}#m") == 0
-    told = "1 of 8 replies are empty, official leaves them out, corrected counts them as wrong: all metrics."
-    assert told in " ".join(capsys.readouterr().out.split())
-
-
-def test_each_profile_is_held_against_what_it_has_judged(tmp_path, capsys):
+def test_each_profile_is_held_against_what_it_has_judged(ask, server):
     # `corrected` decides by rule that each answer is missing; `official` has all but two of them judged.
-    with (
-        ChatServer(models=["m"], text="I can not answer the question because the references do not say it.") as model,
-        ChatServer(models=["j"], text="blub") as judge,
-    ):
-        spec = ("--llm", f"{model.url}#m", "--judge", f"{judge.url}#j")
-        assert run(tmp_path, CRAG, *spec) == 3
-        out = capsys.readouterr().out
-        assert "INVALID, task_1_2 public: 8 of 8 items failed (official: 8 unparsable)" in " ".join(out.split())
-        assert re.search(r"^truthfulness +INVALID +– +2 of 10$", out, re.MULTILINE)
-        found = quadrag.result(tmp_path / "run")
-        assert not found.valid and (found["truthfulness"].value, found["truthfulness"].n) == (None, 2)
-        column = collect_answers(read_runs([tmp_path / "run"])).index
-        labels = [metric["label"] for metric in column["metrics"]]
-        assert [item["values"][0][labels.index("truthfulness")] for item in column["items"]].count(None) == 8
-        corrected = ("--profile", "corrected", "--out", tmp_path / "corrected")
-        assert run(tmp_path, CRAG, *spec, *corrected) in (0, None)
-        assert re.search(r"^truthfulness +0\.0 .* 10 of 10$", capsys.readouterr().out, re.MULTILINE)
-        found = quadrag.result(tmp_path / "corrected")
-        assert found.valid and (found["truthfulness"].value, found["missing"].value) == (0, 1)
-        assert not quadrag.result(tmp_path / "corrected", profile="official").valid
-        assert quadrag.result(tmp_path / "run", profile="corrected").valid
-        assert main(["report", str(tmp_path / "corrected"), "--profile", "official"]) in (0, None)
-        out = " ".join(capsys.readouterr().out.split())
-        assert "truthfulness INVALID – 2 of 10" in out and "missing (official)" not in out
+    server.state.text = "I can not answer the question because the references do not say it."
+    assert ask(TEN, said="blub")[0].code == 3
+    assert values("r", "truthfulness") == [(None, 2, False)]
+    assert values("r", "truthfulness", "missing", profile="corrected") == [(0, 10, True), (1, 10, True)]
+    assert ask(TEN, "--profile", "corrected", out="c")[0].code in (0, None)
+    assert quadrag.result("c").valid and not quadrag.result("c", profile="official").valid
 
 
-def test_code_2_wins(tmp_path, capsys):
-    with ChatServer(models=["j"], text="Yes") as judge:
-        assert run(tmp_path, CRAG, "--judge", f"{judge.url}#j", "--limit", "3", "--split", "nowhere") == 2
-    assert "INVALID" not in capsys.readouterr().err
-    assert not Path(tmp_path / "run").exists()
-
-
-def test_an_invalid_run_is_no_result_on_the_hub(tmp_path):
-    from quadrag.errors import QuadragError
-    from quadrag.hub.results.plan import plan_results
-
+def test_an_invalid_run_is_no_result_on_the_hub(cli):
     with ChatServer(models=["o/m"], text="") as model:
-        assert run(tmp_path, REJECTION, "--llm", f"{model.url}#o/m") == 3
+        assert cli(*REJECTION, "--llm", f"{model.url}#o/m", "--out", "r").code == 3
     with pytest.raises(QuadragError, match="INVALID"):
-        plan_results("org", "o/m", [tmp_path / "run"], accept_data=True)
+        plan_results("org", "o/m", ["r"], accept_data=True)
+
+
+@pytest.mark.parametrize(
+    ("place", "free", "judged"),
+    [(CRAG, "missing", "truthfulness"), pytest.param(OMNIEVAL, "f1", "acc", marks=pytest.mark.slow)],
+)
+def test_a_judge_of_whose_first_verdicts_none_can_be_read_is_asked_no_further(ask, cli, server, place, free, judged):
+    assert cli(*place, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "u").code == 0
+    ran, calls = ask(place, said="lorem ipsum")
+    assert (ran.code, calls, ran.err) == (3, 12, "")
+    assert quadrag.result("r")[free].value == quadrag.result("u")[free].value is not None
+    score = quadrag.result("r")[judged]
+    assert (score.value, score.n, score.unscored) == (None, 0, {"unjudged": score.n_total})
+    answered = server.requests
+    assert [ask(place, *more)[1] for more in ((), ("--retry", "unreadable"))] == [0, 12]
+    if place == CRAG:
+        assert ask(CRAG, "--retry", "unreadable", said=READABLE)[0].code == 0 and quadrag.result("r").valid
+    assert server.requests == answered, "no answer was asked for again"
+
+
+def test_what_a_judge_was_to_find_is_not_counted_by_a_phrase_instead(ask, server):
+    server.state.text = "There are factual errors in the provided documents."
+    assert ask((*ERRORS, "--samples", "2", "--seed", "7"), said="lorem ipsum")[0].code == 3
+    assert values("r", "error_detection", "error_correction") == [(1.0, 24, True), (None, 0, False)]
+
+
+@pytest.mark.parametrize(
+    ("place", "more", "rules", "said", "code", "calls"),
+    [
+        ((*CRAG, "--limit", 6), (), (), "lorem", 3, 12),  # few are no reason to stop
+        (CRAG, ("--max-failed", 1), (), "lorem", 0, 26),
+        (CRAG, ("--max-failed", 0.5), ("lorem",) * 7, READABLE, 0, 26),
+        (REJECTION, (), ("lorem",) * 4, "No, the question is not addressed by the documents.", 3, 12),
+    ],
+)
+def test_how_far_a_judge_is_asked(ask, judge, place, more, rules, said, code, calls):
+    judge.rules += [Rule("reply", times=1, message={"content": text}) for text in rules]
+    ran, made = ask(place, "--concurrency", 1, *more, said=said)
+    assert ran.code == code and made <= calls and (calls == 12 or made > 20)
+    if rules and code:
+        again, repeated = ask(place, "--retry", "unreadable")
+        assert again.code == 0 and repeated == len(rules), "the others are kept ones"
+
+
+def test_a_verdict_that_one_profile_alone_asks_for_is_asked_for_again(ask, server):
+    server.state.text = "I do not know."  # missing by a rule of corrected, judged by official
+    _, asked = ask((*CRAG, "--limit", 3), said="lorem")
+    _, repeated = ask((*CRAG, "--limit", 3), "--retry", "unreadable", said=READABLE)
+    assert asked == repeated > 0 and not quadrag.result("r")["truthfulness"].unscored
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("place", "metric"),
+    [(CRAG, "truthfulness"), (OMNIEVAL, "omnieval"), (REJECTION, "rejection_rate"), (ERRORS, "error_detection")],
+)
+def test_the_verdict_that_is_named_as_an_example_is_one(ask, place, metric):
+    assert ask(place, said=metric_record(metric).verdict)[0].code == 0
+    assert record("r")["unreadable"] == 0
+
+
+@pytest.mark.parametrize("address", [DEAD, "http://127.0.0.1:9/v1"])  # without #MODEL it is called by its address
+def test_a_dead_judge_costs_no_answers_and_another_may_be_named(ask, cli, server, address):
+    ran = cli(*CRAG, "--llm", f"{server.url}#m", "--judge", address, "--ledger", "L", "--out", "r")
+    assert ran.code == 2 and ran.err == "" and "does not answer" in " ".join(ran.out.split())
+    assert values("r", "truthfulness", "missing") == [(None, 0, False), (0, 15, True)]
+    answered = server.requests
+    assert ask(CRAG, said=READABLE)[0].code == 0 and server.requests == answered and quadrag.result("r").valid
+
+
+def test_a_finished_run_is_so_still_where_its_judge_has_died(ask, cli, judge):
+    judge.rules += [Rule("reply", times=1, message={"content": READABLE}), Rule("status", times=1, status=400)]
+    assert ask(CRAG, "--concurrency", 1, said=READABLE)[0].code == 0
+    ended = cli("report", "r").out
+    judge.rules.append(Rule("status", status=401))
+    ran, _ = ask(CRAG)
+    assert (ran.code, ran.out) == (2, "") and cli("report", "r").out == ended
+
+
+@pytest.mark.parametrize("dead", [False, True])
+def test_a_function_is_not_asked_again_about_what_a_judge_could_not_say(judge, tmp_path, dead):
+    asked: list[str] = []
+
+    def system(question):
+        asked.append(question.id)
+        return "Paris"
+
+    given = {"data_dir": "sample", "out": tmp_path / "r", "ledger": str(tmp_path / "L")}
+    judge.state.text = "lorem ipsum"
+    with pytest.warns(UserWarning, match="INVALID"):
+        result = quadrag.evaluate("crag", "task_1_2", system, judge=DEAD if dead else f"{judge.url}#j", **given)
+    score = result["accuracy"]
+    assert (score.value, score.n, score.valid, bool(score.reason)) == (None, 0, False, True)
+    assert result["missing"].value == 0 and result.to_pandas()["accuracy"].isna().all()
+    judge.state.text = READABLE
+    result = quadrag.evaluate("crag", "task_1_2", system, judge=f"{judge.url}#j", retry="unreadable", **given)
+    assert result.valid and result["accuracy"].value is not None and len(asked) == len(set(asked))
+
+
+def test_scores_without_a_verdict_get_another_judge_in_their_folder_and_those_with_verdicts_do_not(cli, judge):
+    judge.state.models = ["j", "k", "l"]
+    lines = (f'{{"id": {n}, "answer": "There are factual errors."}}\n' for n in range(12))
+    Path("mine.jsonl").write_text("".join(lines), encoding="utf-8")
+    shutil.copy("mine.jsonl", "yours.jsonl")
+    place = ("--benchmark", "rgb", "--config", "counterfactual_robustness_en", "--data-dir", "sample", "--ledger", "L")
+    score = ("score", "mine.jsonl", *place, "--out", "s")
+    assert cli(*score).code == 0
+    assert cli(*score, "--judge", DEAD).code == 2
+    judge.state.text = "who can say"
+    assert cli(*score, "--judge", f"{judge.url}#j").code == 3
+    judge.state.text = "Yes, the answer says so."
+    assert cli("score", "yours.jsonl", *place, "--out", "s", "--judge", f"{judge.url}#k").code == 2
+    assert cli(*score, "--concurrency", "2", "--judge", f"{judge.url}#k").code == 0 and quadrag.result("s").valid
+    assert cli(*score, "--judge", f"{judge.url}#l").code == 2
+
+
+def _answer_nothing(body):
+    """Say of each question about a text that it has no answer there."""
+    asked = re.findall(r"^问题 \d+：", asked_of(body), re.MULTILINE)
+    return "\n".join(["<response>\n无法推断\n</response>"] * len(asked))
+
+
+@pytest.mark.parametrize(
+    ("place", "said", "marked"),
+    [
+        (REJECTION, "No, it is not addressed.", ["rejection_rate.rejection_rate_judged"]),
+        ((*REJECTION, "--limit", 2), "No, it is not addressed.", ["rejection_rate.rejection_rate_judged"]),
+        ((*REJECTION, "--limit", 1), "No, it is not addressed.", []),
+        (REJECTION, lambda body: ("Yes, it is addressed.", "No, it is not addressed.")[len(asked_of(body)) % 2], []),
+        (
+            TEN,
+            lambda body: json.dumps({"score": 0, "explanation": f"{len(asked_of(body))}"}),
+            [f"truthfulness.{key}" for key in ("truthfulness", "accuracy", "hallucination")],
+        ),
+        (
+            ERRORS,
+            lambda body: f"Yes, the model has identified the factual errors.{'!' * (len(asked_of(body)) % 2)}",
+            ["error_detection.error_detection_judged"],
+        ),
+        (
+            (*OMNIEVAL, "--limit", "6"),
+            lambda body: '{"prediction":' + " " * (len(asked_of(body)) % 2) + "1}",
+            ["omnieval.acc", "omnieval.com", "omnieval.nac"],
+        ),
+        (("run", "crud_rag", "summary", "--data-dir", "sample"), _answer_nothing, ["ragquesteval.recall"]),
+    ],
+)
+def test_values_that_rest_on_verdicts_which_are_all_the_same_are_marked(cli, judge, place, said, marked):
+    judge.state.text = said
+    ran = cli(*place, "--llm", "extractive", "--judge", f"{judge.url}#j", "--ledger", "L", "--out", "r")
+    assert [name for names in record("r")["constant_verdicts"].values() for name in names] == marked
+    assert ran.code or (" marks what rests on them" in " ".join(ran.out.split())) == bool(marked)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("truthfulness.accuracy", "truthfulness.accuracy"),
+        ("truthfulness.accuracy_weighted", "truthfulness.accuracy"),
+        ("truthfulness.missing", ""),
+        ("error_detection.error_correction", "error_detection.error_detection_judged"),
+        ("error_detection.error_detection", ""),
+    ],
+)
+def test_a_value_rests_on_its_own_verdict_or_on_that_which_says_whether_it_is_there(name, verdict):
+    assert find_verdict(*name.split(".")) == verdict
+
+
+def test_between_judges_that_say_the_same_of_all_nothing_is_better(ask):
+    for out, said in (("a", "No, it is not addressed."), ("b", "Yes, it is addressed.")):
+        assert ask(REJECTION, said=said, out=out)[0].code == 0
+    told = " ".join(repr(quadrag.compare("a", "b")).split())
+    assert "Not compared" in told and "better" not in told.replace("lower is better", "")

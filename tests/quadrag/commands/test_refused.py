@@ -80,7 +80,7 @@ TYPED = [
     ("RUN --judge-format json", "--judge-format"),
     ("RUN --judge-max-tokens 5", "--judge-max-tokens"),
     ("RUN --temperature 0", "--temperature"),
-    ("RUN --top-p 0.5 --llm extractive", "extractive"),
+    ("RUN --top-p 0.5 --llm extractive", "--top-p"),
     ("RUN --llm nonsense", "http://host:port"),
     ("RUN --llm ftp://x/v1", "ftp"),
     ("RUN --llm provider:", "names no model"),
@@ -130,7 +130,11 @@ TYPED = [
     ("score mine.jsonl SCORE --out mine.jsonl", "mine.jsonl"),
     ("score mine.jsonl SCORE --judge-format json", "--judge-format"),
     ("score mine.jsonl mine.jsonl SCORE", "mine.jsonl"),
-    *((f"run rgb x {name}", f"{name} is gone; {then}") for name, then in GONE.items() if name.startswith("-")),
+    *(
+        (f"run rgb x {name}", f"{name} is gone; {then}")
+        for name, then in GONE.items()
+        if name[:1] == "-" and " " not in name
+    ),
 ]
 
 

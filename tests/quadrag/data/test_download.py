@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import re
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
@@ -20,7 +18,6 @@ from small_servers import Quiet, serving
 from quadrag import catalogue
 from quadrag.data import download
 from quadrag.data.download import RemoteFile, fault, fetch
-from quadrag.data.files import digest as digest_of_all
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
@@ -118,25 +115,27 @@ def test_a_right_file_is_kept_and_not_fetched_again(tmp_path: Path, upstream: Up
 
 
 @pytest.mark.parametrize(
-    ("path", "message"),
+    ("path", "said"),
     [
-        ("/wrong", r"file from {url}/wrong has sha256 \w+, expected \w+; removed it, run again or use --data-dir"),
-        ("/short", r"file from {url}/short has \d+ bytes, expected \d+; removed it, run again or use --data-dir"),
-        ("/cut", r"cannot fetch {url}/cut \(\w+ after \d+ bytes\); check the network, name a mirror in QUADRAG_MIRROR"),
-        ("/stalled", r"cannot fetch {url}/stalled \(\w+ after \d+ bytes\); check the network, name a mirror in"),
-        ("/404", r"{url}/404 answered 404; run again later or use --data-dir"),
-        ("/500", r"{url}/500 answered 500; run again later or use --data-dir"),
+        ("/wrong", f"expected {SHA256}"),
+        ("/short", f"{len(CONTENT) - 1} bytes, expected {len(CONTENT)}"),
+        ("/cut", "cannot fetch"),
+        ("/stalled", "cannot fetch"),
+        ("/404", "answered 404"),
+        ("/500", "answered 500"),
+        ("refused", "cannot fetch"),
     ],
 )
 def test_what_goes_wrong_is_named_and_nothing_is_left(
-    tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, path: str, message: str
+    tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, path: str, said: str
 ) -> None:
-    monkeypatch.setattr(download, "_TIMEOUT", (1, 0.3))
+    monkeypatch.setattr(download, "TIMEOUT", (1, 0.3))
+    url = "http://127.0.0.1:9/file" if path == "refused" else upstream.url + path
     files = [RemoteFile("first", f"{upstream.url}/right", sha256=SHA256)]
-    files.append(RemoteFile("file", upstream.url + path, len(CONTENT), SHA256))
+    files.append(RemoteFile("file", url, len(CONTENT), SHA256))
     with pytest.raises(QuadragError) as caught:
         fetch(files, tmp_path)
-    assert re.match(message.format(url=re.escape(upstream.url)), str(caught.value)), str(caught.value)
+    assert said in str(caught.value) and url in str(caught.value)
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["first"], "the right one stays, of the other nothing"
 
@@ -148,25 +147,14 @@ def test_a_wrong_file_never_replaces_one_from_before(tmp_path: Path, upstream: U
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"older")]
 
 
-def test_a_refused_connection_is_named(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound and not listening: refused, and nobody else can take the port
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/file"
-        with pytest.raises(QuadragError, match=rf"cannot fetch {url} \(ConnectionError after 0 bytes\); check the net"):
-            fetch([RemoteFile("file", url, sha256=SHA256)], tmp_path)
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_folder_that_cannot_be_is_named(tmp_path: Path, upstream: Upstream) -> None:
     (tmp_path / "file").write_bytes(b"not a folder")
     remote = RemoteFile("a", f"{upstream.url}/right", sha256=SHA256)
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(
-            QuadragError, match=rf"cannot write {folder}/a \(\w.*\); make room there or name a folder in Q"
-        ):
+        with pytest.raises(QuadragError, match=f"cannot write {folder}/a"):
             fetch([remote], folder)
     (tmp_path / "a").mkdir()
-    with pytest.raises(QuadragError, match=rf"cannot write {tmp_path}/a \(Is a directory\)"):
+    with pytest.raises(QuadragError, match=f"cannot write {tmp_path}/a"):
         fetch([remote], tmp_path)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "file"]
 
@@ -180,7 +168,7 @@ def test_a_mirror_answers_under_the_same_path(
     fetch([RemoteFile("a", "https://host.invalid/owner/repository/0123/data/a%20b.json", blob=BLOB)], tmp_path)
     assert upstream.asked == ["/owner/repository/0123/data/a%20b.json"]
     monkeypatch.setenv("QUADRAG_MIRROR", "mirror-without-a-scheme")
-    with pytest.raises(QuadragError, match=r"cannot fetch mirror-without-a-scheme/x \(MissingSchema after 0 bytes\)"):
+    with pytest.raises(QuadragError, match="cannot fetch mirror-without-a-scheme/x"):
         fetch([RemoteFile("b", "https://host.invalid/x", blob=BLOB)], tmp_path)
 
 
@@ -201,25 +189,6 @@ def test_every_file_of_every_script_can_be_verified() -> None:
             assert blob is None or re.fullmatch("[0-9a-f]{40}", blob)
 
 
-def test_the_scripts_facts_are_the_recorded_ones() -> None:
-    record = Path(__file__).resolve().parents[4] / "shared" / "specs" / "upstream_files.csv"
-    if not record.is_file():
-        pytest.skip(f"no record of the upstream files at {record}")
-    with record.open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["benchmark"] == "rgb"]
-    builder = catalogue.builder_class("rgb")
-    assert {
-        Path(row["path"]).name: (
-            int(row["bytes"]) if row["bytes"] else None,
-            row["sha256"] or None,
-            row["git_blob_sha1"],
-        )
-        for row in rows
-    } == builder.FILES
-    address = "https://raw.githubusercontent.com/{repository}/{commit}/{path}"
-    assert {builder.URL + name for name in builder.FILES} == {address.format(**row) for row in rows}
-
-
 # The command line on a script whose facts are those of the files at hand, which may be a part of upstream's.
 WITH_FACTS = """
 import json, sys
@@ -231,65 +200,29 @@ sys.exit(cli.main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("of", ["sample", "real"])
 def test_prepare_fetches_verifies_and_builds_through_a_mirror(
     upstream: Upstream,
-    real_data: Callable[[str], Path],
     environment: Callable[..., dict[str, str]],
     python: Callable[..., subprocess.CompletedProcess[str]],
     quadrag: Callable[..., subprocess.CompletedProcess[str]],
     tmp_path: Path,
-    of: str,
 ) -> None:
     name, config = "zh_int.json", "information_integration_zh"
-    path = (sample_dir("rgb") if of == "sample" else real_data("RGB") / "data") / name
-    if not path.is_file():
-        pytest.skip(f"no {path}")
-    builder = catalogue.builder_class("rgb")
-    content = path.read_bytes()
-    upstream.files[builder.URL.removeprefix("https://raw.githubusercontent.com") + name] = content
+    content = (sample_dir("rgb") / name).read_bytes()
+    path = catalogue.builder_class("rgb").URL.removeprefix("https://raw.githubusercontent.com") + name
+    upstream.files[path] = content
     env = environment(QUADRAG_MIRROR=upstream.url)
     cached = tmp_path / "home" / "quadrag" / "upstream" / "rgb"
-
-    remote = RemoteFile(name, "", *builder.FILES[name])
-    if fault(path, remote) is not None:  # not upstream's whole file: the genuine facts refuse it, in one line
-        done = quadrag("prepare", "rgb", "--config", config, env=env)
-        assert (done.returncode, done.stdout) == (2, "")
-        expected = (
-            rf"quadrag: {name} from {upstream.url}/.* has {len(content)} bytes, expected {remote.size}; removed it"
-        )
-        assert re.match(expected, done.stderr), done.stderr
-        assert done.stderr.count("\n") == 1
-        assert not list(cached.iterdir())
-        assert not list((tmp_path / "home").rglob("*.arrow"))
-
+    done = quadrag("prepare", "rgb", "--config", config, env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{len(content)} bytes, expected 3024012" in done.stderr and done.stderr.count("\n") == 1
+    assert not list(cached.iterdir()) and not list((tmp_path / "home").rglob("*.arrow"))
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-    facts = {name: (len(content), hashlib.sha256(content).hexdigest(), blob)}
+    facts = json.dumps({name: (len(content), hashlib.sha256(content).hexdigest(), blob)})
     upstream.asked.clear()
     for _ in range(2):
-        done = python(WITH_FACTS, json.dumps(facts), "prepare", "rgb", "--config", config, env=env)
+        done = python(WITH_FACTS, facts, "prepare", "rgb", "--config", config, env=env)
         assert done.returncode == 0, done.stderr
-        count = content.count(b"\n")
-        assert f"{config}: noise_0 {count}, noise_20 {count}, noise_40 {count}" in done.stdout.splitlines()
-    assert len(upstream.asked) == 1, "the second time the verified file is there"
-    assert [path.read_bytes() for path in cached.iterdir()] == [content]
-
-
-def test_a_large_file_is_summed_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    summed = []
-
-    def counted(path: Path, total: Any) -> str:
-        summed.append(path.name)
-        return digest(path, total)
-
-    digest = download._digest
-    monkeypatch.setattr(download, "_digest", counted)
-    monkeypatch.setattr(download, "_LARGE", 100)
-    for name, size in (("large", 100), ("small", 98)):
-        path = tmp_path / name
-        for content in (b"a" * size, b"b" * (size + 1)):
-            path.write_bytes(content)
-            for _ in range(2):
-                assert download.sha256(path) == hashlib.sha256(content).hexdigest()
-                assert digest_of_all({name: path})
-    assert (summed.count("large"), summed.count("small")) == (2, 8)
+        assert f"{config}: noise_0 12, noise_20 12, noise_40 12" in done.stdout.splitlines()
+    assert upstream.asked == [path], "the second time the verified file is there"
+    assert [file.read_bytes() for file in cached.iterdir()] == [content]

@@ -23,7 +23,7 @@ from harness_replies import ASKED, PROFILES, questions
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
-from quadrag.baselines.runs.files.lines import lines
+from quadrag.baselines.runs.files.answers import lines
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses import path

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
+from altered_runs import alter
 from chat_server import ChatServer
-from result_runs import MODEL
 
 from quadrag import catalogue
 from quadrag.cli import main
 from quadrag.data import builders
 from quadrag.data.files import sample_dir
-from quadrag.hub.export.repository import Exported, export
+from quadrag.hub.export import Exported, export
+
+MODEL = "ann/model"
 
 
 @pytest.fixture(scope="session")
@@ -55,10 +56,7 @@ def copied(runs, tmp_path):
     def copy(name="noise", change=lambda info: None):
         folder = tmp_path / "copied" / name
         shutil.copytree(runs / name, folder)
-        info = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        del info["sum"]  # as of a version that kept none
-        change(info)
-        (folder / "run.json").write_text(json.dumps(info), encoding="utf-8")
+        alter(folder, change)
         return folder
 
     return copy

@@ -1,134 +1,131 @@
-"""A run's results as entries of a model's repository: value, task, notes, and what they do not tell."""
+"""A run's results as files of a model's repository: value, task, notes; what is refused; the pull request."""
 
 from __future__ import annotations
 
+import csv
 import json
-import shutil
+from fnmatch import fnmatchcase
 
+import huggingface_hub
 import pytest
 import yaml
-from result_runs import CRAG, ORG, RGB, change_inputs, plan, scores_of
+from hub_recorder import Recorder
 
 from quadrag import catalogue
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.settings import Conditions
 from quadrag.cli import main
 from quadrag.errors import QuadragError
-from quadrag.hub.results.notes import hide_places, in_unit, same_model
-from quadrag.hub.results.tasks import write_eval_yaml
+from quadrag.harnesses.task_list import list_tasks
+from quadrag.hub.record import hub_record
+from quadrag.hub.results import hide_places, plan_results, same_model
+from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
+from quadrag.paths import room
+
+ORG, MODEL = "quadrag-test", "ann/model"
+NOISE = ".eval_results/quadrag-rgb-noise_robustness_en_noise_40.yaml"
+BENCHMARKS = sorted(catalogue.benchmarks())
+
+
+def plan(*runs, model=MODEL, **options):
+    return plan_results(ORG, model, runs, **{"accept_data": True, **options})
+
+
+def entries(planned):
+    """The one entry of each file."""
+    return {path: yaml.safe_load(text)[0] for path, text in planned.files.items()}
+
+
+def row_of(folder, split, metric, key, profile="official"):
+    rows = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
+    wanted = {"split": split, "metric": metric, "key": key, "profile": profile, "slice": "all"}
+    return next(row for row in rows if wanted.items() <= row.items())
+
+
+def change(**values):
+    return lambda info: info.update(values)
+
+
+def change_inputs(**values):
+    return lambda info: info["inputs"].update(values)
 
 
 @pytest.mark.slow
 def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs):
-    (result,) = plan(runs / "noise").results
-    row = scores_of(runs / "noise")["noise_40", "rgb_accuracy.accuracy", "official"]
+    ((path, entry),) = entries(plan(runs / "noise", source="https://example.org/runs")).items()
+    row = row_of(runs / "noise", "noise_40", "rgb_accuracy", "accuracy")
+    corrected = row_of(runs / "noise", "noise_40", "rgb_accuracy", "accuracy", "corrected")
     info = json.loads((runs / "noise" / "run.json").read_text(encoding="utf-8"))
-    assert result.path == RGB
-    assert (result.entry.dataset_id, result.entry.task_id) == (f"{ORG}/rgb", "noise_robustness_en_noise_40")
-    assert result.entry.value == round(100 * row["value"], 2)
-    assert result.entry.date == info["started"]
-    assert result.entry.dataset_revision is None
-    notes = result.entry.notes
+    assert path == NOISE
+    assert entry["dataset"] == {"id": f"{ORG}/rgb", "task_id": "noise_robustness_en_noise_40"}
+    assert entry["value"] == round(100 * row["value"], 2)
+    assert str(entry["date"]) == info["started"]
+    assert entry["source"] == {"url": "https://example.org/runs"}
     low, high = (round(100 * bound, 2) for bound in row["interval"])
     for part in (
         "NOT COMPARABLE: own data",
-        "rgb_accuracy.accuracy, profile official, percent",
-        f"95% interval {low} to {high}",
-        f"{row['n_total']} answers, {row['n_scored']} scored, 0 unscored",
-        "profile corrected ",
+        f"rgb_accuracy.accuracy, profile official, percent, 95% interval {low} to {high}",
+        f"n_total {row['n_total']}, n_scored {row['n_scored']}",
+        f"profile corrected {round(100 * corrected['value'], 2)}, ",
         "retriever own",
         "judge none",
-        "asked with temperature 0.2, samples 1",
+        "asked ann/model with temperature 0.2, samples 1",
         f"prompts sha256 {info['inputs']['prompts']}",
         "data: en_refine.json: own data",
-        "accuracy_bounded ",
-        f"quadrag {info['inputs']['quadrag']}",
         f"signature {row['signature']}",
     ):
-        assert part in notes
-    assert str(runs) not in notes
-    assert "\n" not in notes
+        assert part in entry["notes"], part
+    assert str(runs) not in entry["notes"]
 
 
-@pytest.mark.parametrize(
-    ("source", "shown"),
-    [
-        ("the authors' files, verified", "the authors' files, verified"),
-        ("/data/RGB (the authors' own files)", "the authors' own files"),
-        ("/data/RGB (the authors' own files), as prepared", "the authors' own files"),
-        ("~/a; corpus: /b (48 files)", "48 files"),
-        ("", "not named"),
-    ],
-)
-def test_upstreams_own_files_need_no_leave(copied, source, shown):
-    # Whole upstream files are not at hand; what a run says of them is.
-    (result,) = plan(
-        copied(change=lambda info: info.update(source=source, provenance="authors")), accept_data=False
-    ).results
-    assert result.entry.notes.startswith("rgb_accuracy.accuracy, profile official, percent; 95% interval ")
-    assert f"; data: {shown}; " in result.entry.notes
-
-
-def test_a_folder_of_runs_gives_the_results_of_all_in_the_order_of_the_tasks(runs):
-    planned = plan(runs / "all", runs / "noise", source="https://example.org/runs")
-    assert [one.task.id for one in planned.results] == [
-        "noise_robustness_en_noise_0",
-        "noise_robustness_en_noise_40",
-        "negative_rejection_zh",
-    ]
-    assert list(planned.files) == [RGB]
-    assert planned.left_out == [
-        f"{runs / 'all' / 'none'}: retriever none, and rgb asks about the documents of its questions"
-    ]
-    assert {one.entry.source_url for one in planned.results} == {"https://example.org/runs"}
-    assert "samples 2" in planned.results[2].entry.notes
-    assert "24 answers" in planned.results[2].entry.notes
-    # A folder that is named twice is one folder.
-    assert len(plan(runs / "all", runs / "all" / "noise").results) == 2
-
-
-def test_another_way_to_find_passages_has_a_file_of_its_own(runs):
-    planned = plan(runs / "crag", runs / "summary", runs / "unjudged")
-    assert list(planned.files) == [CRAG, ".eval_results/quadrag-crud_rag.yaml"]
-    truth, rouge = planned.results
-    assert truth.entry.value == in_unit(
-        scores_of(runs / "crag")["public", "truthfulness.truthfulness", "official"]["value"], percent=True
+def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
+    planned = plan(
+        runs / "all", runs / "noise", runs / "crag", runs / "summary", runs / "unjudged", runs / "all" / "noise"
     )
-    assert "judge another" in truth.entry.notes
-    assert "retriever none" in truth.entry.notes
-    assert rouge.entry.task_id == "summary"
-    assert "retriever bm25 (tokenizer unigram, chunk_size 128, chunk_overlap 0, top_k 4)" in rouge.entry.notes
-    assert planned.left_out == [f"{runs / 'unjudged'}: task_3 public has no truthfulness.truthfulness (no judge)"]
-    with pytest.raises(QuadragError, match=r"^there is no value of a task: .*unjudged: .*\(no judge\)$"):
-        plan(runs / "unjudged")
+    found = {path.removeprefix(".eval_results/quadrag-"): entry for path, entry in entries(planned).items()}
+    assert sorted(found) == [
+        "crag-task_1_2-none.yaml",
+        "crud_rag-summary.yaml",
+        "rgb-negative_rejection_zh.yaml",
+        "rgb-noise_robustness_en_noise_0.yaml",
+        "rgb-noise_robustness_en_noise_40.yaml",
+    ]
+    assert len(planned.left_out) == 2
+    assert "counterfactual" not in "".join(planned.files) and str(runs / "all" / "none") in planned.left_out[0]
+    assert str(runs / "unjudged") in planned.left_out[1] and "no judge" in planned.left_out[1]
+    truth = row_of(runs / "crag", "public", "truthfulness", "truthfulness")
+    assert found["crag-task_1_2-none.yaml"]["value"] == round(100 * truth["value"], 2)
+    assert "judge another" in found["crag-task_1_2-none.yaml"]["notes"]
+    assert "samples 2" in found["rgb-negative_rejection_zh.yaml"]["notes"]
+    assert "tokenizer unigram, chunk_size 128, chunk_overlap 0, top_k 4" in found["crud_rag-summary.yaml"]["notes"]
+    for entry in found.values():
+        benchmark = entry["dataset"]["id"].partition("/")[2]
+        tasks = yaml.safe_load(write_eval_yaml(benchmark, ORG))["tasks"]
+        assert entry["dataset"]["task_id"] in {task["id"] for task in tasks}
 
 
-def test_a_file_of_answers_is_told_from_a_run(runs, tmp_path):
-    answers = tmp_path / "answers.jsonl"
-    shutil.copy(runs / "noise" / "answers.jsonl", answers)
-    place = ["--data-dir", runs / "data" / "rgb", "--out", tmp_path / "scored"]
-    words = ("score", answers, "--benchmark", "rgb", "--config", "noise_robustness_en", "--split", "noise_40", *place)
-    assert main([str(word) for word in words]) == 0
-    with pytest.raises(QuadragError, match=r"asked 'answers', not ann/model; .* or give --accept-name"):
-        plan(tmp_path / "scored")
-    (result,) = plan(tmp_path / "scored", accept_name=True).results
-    assert "asked as answers, samples 1" in result.entry.notes
-    assert result.entry.date is None
-    assert result.entry.value == plan(runs / "noise").results[0].entry.value
+def test_upstreams_own_files_need_no_leave(copied):
+    folder = copied(change=change(source="/data/RGB (the authors' own files), as prepared", provenance="authors"))
+    (entry,) = entries(plan(folder, accept_data=False)).values()
+    assert entry["notes"].startswith("rgb_accuracy.accuracy, profile official, percent, ")
+    assert "; data: the authors' own files; " in entry["notes"]
 
 
-def test_what_is_accepted_is_said_in_the_notes(runs, copied):
-    (limited,) = plan(runs / "limited").results
-    assert limited.entry.notes.startswith("NOT COMPARABLE: --limit 3, own data")
-    folder = copied(change=change_inputs(options={"passage_num": 3}, llm="/srv/models/it"))
-    with pytest.raises(QuadragError, match=r"option passage_num=3; own data; these are not"):
+def test_what_is_accepted_is_said_and_no_place_of_the_machine_is(runs, copied):
+    (limited,) = entries(plan(runs / "limited")).values()
+    assert limited["notes"].startswith("NOT COMPARABLE: --limit 3, own data")
+    place = "/home/ann smith/my models/bge (1)/it"
+    options = {"passage_num": 3}
+    folder = copied(change=change_inputs(options=options, llm=place, retrieval={"embedding": place, "top_k": 4}))
+    with pytest.raises(QuadragError, match=r"option passage_num=3; own data; "):
         plan(folder, accept_data=False, accept_name=True)
-    with pytest.raises(QuadragError, match=r"asked '/srv/models/it', not ann/model; .*--accept-name"):
+    with pytest.raises(QuadragError, match="--accept-name"):
         plan(folder)
-    (other,) = plan(folder, accept_name=True).results
-    assert other.entry.notes.startswith("NOT COMPARABLE: option passage_num=3, own data")
-    assert "asked as it with temperature 0.2" in other.entry.notes
+    (other,) = entries(plan(folder, accept_name=True)).values()
+    assert "retriever own: embedding it, top_k 4; judge none; asked it with" in other["notes"]
+    assert not any(word in other["notes"] for word in ("home", "smith", "models", "bge"))
 
 
-@pytest.mark.pure
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -143,27 +140,120 @@ def test_places_on_the_users_machine_are_not_told(text, shown):
     assert hide_places(text) == shown
 
 
-def test_a_place_with_blanks_in_it_is_not_told_either(copied):
-    place = "/home/ann smith/my models/bge (1)/it"
-    folder = copied(change=change_inputs(llm=place, retrieval={"embedding": place, "top_k": 4}))
-    (result,) = plan(folder, accept_name=True).results
-    assert "retriever own (embedding it, top_k 4); judge none; asked as it with" in result.entry.notes
-    assert not any(word in result.entry.notes for word in ("home", "smith", "models", "bge"))
+@pytest.mark.parametrize(
+    ("asked", "same"),
+    [
+        ("qwen/qwen3-8b", True),
+        ("Qwen/Qwen3-8B:together", True),
+        ("Qwen/Qwen3-8B@0123abc", True),
+        ("Qwen/Qwen3-8B-Base", False),
+        ("Qwen3-8B", False),
+    ],
+)
+def test_a_model_is_known_by_its_name_alone(asked, same):
+    assert same_model(asked, "Qwen/Qwen3-8B") is same
 
 
-@pytest.mark.pure
-def test_a_model_is_known_by_its_name_alone():
-    assert same_model("Qwen/Qwen3-8B", "qwen/qwen3-8b")
-    assert same_model("Qwen/Qwen3-8B:together", "Qwen/Qwen3-8B")
-    assert same_model("Qwen/Qwen3-8B@0123abc", "Qwen/Qwen3-8B")
-    assert not same_model("Qwen/Qwen3-8B-Base", "Qwen/Qwen3-8B")
-    assert not same_model("Qwen3-8B", "Qwen/Qwen3-8B")
-    assert (in_unit(1 / 3, True), in_unit(1 / 3, False), str(in_unit(-0.00001, True))) == (33.33, 0.3333, "0.0")
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (change_inputs(llm="extractive"), "extractive"),
+        (change(state="stopped", stopped="the budget is spent"), "the budget is spent"),
+        (change(state="running"), "running"),
+        (change(provenance="sample"), "sample"),
+        (change(given=["answers.jsonl"]), "answers.jsonl"),
+        (change(inputs=3), "run.json"),
+        (change(files={"retrieved.jsonl": "0" * 64}), "scores.json"),
+        (change_inputs(benchmark="rgp"), "rgp"),
+        (change_inputs(config="noise_robustness"), "noise_robustness"),
+    ],
+)
+def test_a_run_that_is_no_result_of_the_model_is_refused_in_one_line(copied, changed, said):
+    with pytest.raises(QuadragError) as error:
+        plan(copied(change=changed), accept_name=True)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
 
 
-def test_every_benchmark_has_tasks_that_results_can_name(runs):
-    # What stands in eval.yaml under an id is what an entry names.
-    for result in plan(runs / "all", runs / "crag", runs / "summary").results:
-        tasks = yaml.safe_load(write_eval_yaml(result.benchmark, ORG) or "")["tasks"]
-        assert {"id": result.task.id, "config": result.task.config, "split": result.task.split} in tasks
-    assert set(catalogue.benchmarks()) == {"rgb", "crag", "crud_rag", "omnieval"}
+def test_scores_of_another_form_twins_and_folders_of_none_are_refused(runs, copied):
+    with pytest.raises(QuadragError, match="own data"):
+        plan(runs / "noise", accept_data=False)
+    with pytest.raises(QuadragError, match=r"run\.json"):
+        plan(runs / "data")
+    with pytest.raises(QuadragError, match="no judge"):
+        plan(runs / "unjudged")
+    with pytest.raises(QuadragError, match="noise_40"):
+        plan(runs / "noise", copied())
+    folder = copied("crag")
+    (folder / "scores.json").write_text("[1]")
+    with pytest.raises(QuadragError, match=r"scores\.json"):
+        plan(folder)
+
+
+@pytest.mark.parametrize("model", ["a/b/c", "ann/", "ann/mü", "model"])
+def test_names_that_the_hub_cannot_have_are_refused(runs, model):
+    with pytest.raises(QuadragError, match="no model on the Hub"):
+        plan(runs / "noise", model=model)
+
+
+def test_results_are_one_pull_request_that_is_opened_once(runs, monkeypatch, capsys):
+    hub = Recorder()
+    monkeypatch.setattr(huggingface_hub, "HfApi", lambda **_: hub)
+    command = ["push", ORG, "--results", MODEL, "--run", str(runs / "noise"), "--accept-data"]
+    assert main(command) == 0
+    assert NOISE in capsys.readouterr().out
+    assert hub.calls == []
+    assert main([*command, "--yes"]) == 0
+    assert capsys.readouterr().out == f"https://hub/{MODEL}/discussions/1\n"
+    assert [name for name, _ in hub.calls] == ["whoami", "get_repo_discussions", "upload_folder"]
+    assert dict(hub.calls)["get_repo_discussions"]["author"] == "ann"
+    assert dict(hub.calls)["upload_folder"]["create_pr"] is True
+    assert hub.files[MODEL] == {NOISE: plan(runs / "noise").files[NOISE].encode()}
+    hub.calls.clear()
+    assert main([*command, "--yes"]) == 0
+    assert capsys.readouterr().out == f"https://hub/{MODEL}/discussions/1\n"
+    assert "upload_folder" not in dict(hub.calls)
+
+
+@pytest.mark.parametrize("benchmark", BENCHMARKS)
+def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
+    content = yaml.safe_load(write_eval_yaml(benchmark, "ann"))
+    assert list(content) == ["name", "description", "evaluation_framework", "tasks"]
+    assert content["evaluation_framework"] == "inspect-ai"
+    assert json.loads(json.dumps(content)) == content  # no date, no tag of YAML's own
+    tasks = list_hub_tasks(benchmark)
+    assert [dict(zip(("id", "config", "split"), task, strict=False)) for task in tasks] == content["tasks"]
+    assert (
+        len({task.id for task in tasks})
+        == len(tasks)
+        == {"rgb": 32, "crag": 2, "crud_rag": 6, "omnieval": 12}[benchmark]
+    )
+    module, configs = load(benchmark), catalogue.configs(benchmark)
+    assert hub_record(benchmark).retriever == module.default_retriever
+    with (room("baselines") / benchmark / "mapping.csv").open(encoding="utf-8", newline="") as lines:
+        scales = {(row["module"], row["key"]): float(row["scale"]) for row in csv.DictReader(lines)}
+    conditions = Conditions(retriever=module.default_retriever, options={})
+    for task in tasks:
+        assert task.split in configs[task.config].splits
+        assert task.id in (task.config, f"{task.config}_{task.split}")
+        metric, key, percent = task.headline[2:]
+        used = [use for use in module.metrics(task.config, conditions) if use.module == metric]
+        assert key in {each for use in used for each in use.keys}
+        assert scales[metric, key] == (0.01 if percent else 1)
+        assert f"{key} of the metric {metric}" in content["description"]
+    for one in hub_record(benchmark).headlines:
+        assert any(fnmatchcase(name, one.configs) for name in configs)
+    # Every config that a table of the paper needs has a task, and every task one of Inspect's.
+    tabled = {name for original in (False, True) for name, _ in module.campaign(original)}
+    assert tabled <= {task.config for task in tasks} <= {task.config for task in list_tasks(benchmark)}
+
+
+def test_a_repository_with_a_part_of_the_data_names_that_part():
+    there = {"noise_robustness_en": ["noise_0", "noise_80"], "negative_rejection_zh": ["test"], "elsewhere": ["test"]}
+    tasks = yaml.safe_load(write_eval_yaml("rgb", "ann", there))["tasks"]
+    assert [task["id"] for task in tasks] == [
+        "noise_robustness_en_noise_0",
+        "noise_robustness_en_noise_80",
+        "negative_rejection_zh",
+    ]
+    assert write_eval_yaml("crag", "ann", {"qa": ["public"], "task_3": ["validation"]}) is None

@@ -1,4 +1,4 @@
-"""What the tests of the knowledge graph share: upstream's files from plain values; graphs; pickles that are refused."""
+"""What the tests of the knowledge graph share: upstream's files from plain values, and graphs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,8 @@ import pandas as pd
 import pytest
 from sample_graph import sample_graph
 
-from quadrag.errors import QuadragError
 from quadrag.kg.build import build
 from quadrag.kg.graph import Graph
-from quadrag.kg.pickled import child
-from quadrag.kg.pickled.pickles import Refused, read
 
 
 @pytest.fixture
@@ -118,32 +115,3 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
     """The graph of CRAG's sample."""
     with sample_graph(tmp_path_factory.mktemp("kg")) as opened:
         yield opened
-
-
-@pytest.fixture
-def canary(tmp_path: Path) -> Path:
-    """The file that is there once a pickle was obeyed."""
-    return tmp_path / "canary"
-
-
-@pytest.fixture
-def refused(tmp_path: Path, canary: Path) -> Callable[..., str]:
-    """A function that has a pickle refused, in this process and in a child, and returns the message."""
-
-    def check(data: bytes, here: bool = True, **limits: int) -> str:
-        if here:
-            with pytest.raises(Refused) as caught:
-                read(data)
-            assert "\n" not in str(caught.value)
-        path = tmp_path / "evil.pickle"
-        path.write_bytes(data)
-        # What is refused as it is read, is before a child knows what it reads.
-        for how in (child.read_items,) if here else (child.read_items, child.read_table):
-            with pytest.raises(QuadragError) as error:
-                list(how(path, **limits))
-            assert "\n" not in str(error.value)
-            assert "evil.pickle" in str(error.value)
-        assert not canary.exists()
-        return str(error.value)
-
-    return check

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import bz2
 import hashlib
+import json
 import sqlite3
-from collections.abc import Callable
+import tempfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
+from quadrag.kg import sources
 from quadrag.kg.build import Step, build
 from quadrag.kg.graph import PARTS, Graph
 
@@ -50,23 +55,6 @@ WHOLE: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def failing(upstream: Any, target: Path) -> Callable[[dict[str, Any]], str]:
-    """A function that has a build refused, checks that it left nothing, and returns the message."""
-
-    def check(files: dict[str, Any]) -> str:
-        target.write_bytes(b"")
-        target.unlink()
-        root = upstream({"movie/year_db.json": {"2000": 1}, "movie/movie_db.json": {}, **files})
-        with pytest.raises(QuadragError) as caught:
-            build(root, target)
-        assert "\n" not in str(caught.value)
-        assert [path.name for path in target.parent.iterdir()] == ["src"]
-        return str(caught.value)
-
-    return check
-
-
 def test_every_file_goes_in_and_is_recorded(upstream: Any, target: Path) -> None:
     assert sorted(WHOLE) == FILES
     root = upstream(WHOLE)
@@ -83,11 +71,6 @@ def test_every_file_goes_in_and_is_recorded(upstream: Any, target: Path) -> None
             for name in FILES
         ]
     assert [path.name for path in target.parent.iterdir() if path.name != "src"] == ["kg.sqlite"]
-
-
-def test_two_builds_are_the_same_bytes(upstream: Any, target: Path) -> None:
-    root = upstream(WHOLE)
-    build(root, target)
     build(root, target.with_name("again.sqlite"))
     assert target.read_bytes() == target.with_name("again.sqlite").read_bytes()
 
@@ -120,12 +103,6 @@ def test_a_function_without_its_file_says_which(call: str, file: str, graph_of: 
         getattr(graph, call)("2024-01-01")
 
 
-def test_the_bundled_sample_is_whole(target: Path) -> None:
-    built = build(sample_dir("crag"), target)
-    assert built.lacking == []
-    assert all(built.rows.values())
-
-
 @pytest.mark.parametrize("below", ["", "mock_api/cragkg", "cragkg"])
 def test_a_checkout_will_do(below: str, tmp_path: Path, target: Path) -> None:
     folder = tmp_path / "checkout" / below / "movie"
@@ -135,10 +112,10 @@ def test_a_checkout_will_do(below: str, tmp_path: Path, target: Path) -> None:
 
 
 def test_a_folder_without_a_domain_is_refused(tmp_path: Path, target: Path) -> None:
-    with pytest.raises(QuadragError, match="none of the folders finance, movie, music, open, sports"):
+    with pytest.raises(QuadragError):
         build(tmp_path, target)
     (tmp_path / "movie").mkdir()
-    with pytest.raises(QuadragError, match="no file of the knowledge graph"):
+    with pytest.raises(QuadragError):
         build(tmp_path, target)
 
 
@@ -146,40 +123,46 @@ LINE = bz2.compress(b'["a", {}]\n')
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "what"),
+    ("name", "value"),
     [
-        ("movie/movie_db.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS pointer"),
-        ("movie/movie_db.json", b"", "ends too early"),
-        ("movie/movie_db.json", b"[]", "in place of"),
-        ("movie/movie_db.json", b'{"a": {"id": 1}', "ends too early"),
-        ("movie/movie_db.json", b'{"a": {"id": 1} "b": 2}', "in place of"),
-        ("movie/movie_db.json", b'{"a": {"id": 1,,}}', "damaged"),
-        ("movie/movie_db.json", b'{1: {"id": 1}}', "no text"),
-        ("movie/movie_db.json", b'{"a": "\xff"}', "no UTF-8"),
-        ("open/kg.0.jsonl.bz2", b"no bz2", "kg.0.jsonl.bz2, line 1"),
-        ("open/kg.0.jsonl.bz2", LINE[:-6], "line"),
-        ("open/kg.0.jsonl.bz2", bz2.compress(b'["a", {}]\n["b"]\n'), "line 2"),
-        ("open/kg.0.jsonl.bz2", bz2.compress(b'["a", {}]\n{"b": 1}\n'), "line 2"),
-        ("open/kg.0.jsonl.bz2", bz2.compress(b"[1, {}]\n"), "no text"),
-        ("finance/company_name.dict", b"Company,Ticker\nA,B\n", "columns Name and Symbol"),
-        ("finance/company_name.dict", b"Name,Symbol\n\xff,B\n", "Name and Symbol"),
-        ("finance/finance_info.sqlite", b"no database", "finance_info.sqlite: it cannot be read"),
-        ("finance/finance_info.sqlite", {"A": b"no pickle"}, "finance_info.sqlite: the pickle"),
-        ("music/artist_dict_simplified.pickle", [1], "expected a dict"),
-        ("music/rank_dict_hot100.pickle", {"1": [{"Date": "x"}]}, "expected upstream's layout"),
-        ("music/song_dict_hot100.pickle", {"a": ["x"]}, "expected upstream's layout"),
-        ("music/grammy_df.pickle", pd.DataFrame({"year": [1]}), "no column category, nominee, artist, workers"),
-        ("music/grammy_df.pickle", {"year": 1}, "expected a pandas DataFrame"),
-        ("sports/soccer_team_match_stats.pkl", pd.DataFrame({"date": [1]}), "expected ('league'"),
-        ("sports/nba.sqlite", {"game": [{"game_id": 1}]}, "no column game_date"),
-        ("sports/nba.sqlite", {"other": [{"game_id": 1}]}, "no table game"),
-        ("sports/nba.sqlite", b"no database at all, but long enough to be looked at", "expected upstream's layout"),
+        ("movie/movie_db.json", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
+        ("movie/movie_db.json", b""),
+        ("movie/movie_db.json", b"[]"),
+        ("movie/movie_db.json", b'{"a": {"id": 1}'),
+        ("movie/movie_db.json", b'{"a": {"id": 1} "b": 2}'),
+        ("movie/movie_db.json", b'{"a": {"id": 1,,}}'),
+        ("movie/movie_db.json", b'{1: {"id": 1}}'),
+        ("movie/movie_db.json", b'{"a": "\xff"}'),
+        ("open/kg.0.jsonl.bz2", b"no bz2"),
+        ("open/kg.0.jsonl.bz2", LINE[:-6]),
+        ("open/kg.0.jsonl.bz2", bz2.compress(b'["a", {}]\n["b"]\n')),
+        ("open/kg.0.jsonl.bz2", bz2.compress(b'["a", {}]\n{"b": 1}\n')),
+        ("open/kg.0.jsonl.bz2", bz2.compress(b"[1, {}]\n")),
+        ("finance/company_name.dict", b"Company,Ticker\nA,B\n"),
+        ("finance/company_name.dict", b"Name,Symbol\n\xff,B\n"),
+        ("finance/finance_info.sqlite", b"no database"),
+        ("finance/finance_info.sqlite", {"A": b"no pickle"}),
+        ("music/artist_dict_simplified.pickle", [1]),
+        ("music/rank_dict_hot100.pickle", {"1": [{"Date": "x"}]}),
+        ("music/song_dict_hot100.pickle", {"a": ["x"]}),
+        ("music/grammy_df.pickle", pd.DataFrame({"year": [1]})),
+        ("music/grammy_df.pickle", {"year": 1}),
+        ("sports/soccer_team_match_stats.pkl", pd.DataFrame({"date": [1]})),
+        ("sports/nba.sqlite", {"game": [{"game_id": 1}]}),
+        ("sports/nba.sqlite", {"other": [{"game_id": 1}]}),
+        ("sports/nba.sqlite", b"no database at all, but long enough to be looked at"),
     ],
-)
-def test_what_is_damaged_is_named_and_nothing_stays(name: str, value: Any, what: str, failing: Any) -> None:
-    message = failing({name: value})
-    assert what in message
-    assert name.split("/")[1] in message
+    ids=lambda value: str(value)[:40],
+)  # fmt: skip
+def test_what_is_damaged_is_named_and_the_graph_before_it_stays(
+    name: str, value: Any, upstream: Any, target: Path
+) -> None:
+    build(upstream({"movie/year_db.json": {"2000": 1}, "movie/movie_db.json": {}}), target)
+    before = target.read_bytes()
+    with pytest.raises(QuadragError, match=rf"^[^\n]*{name.split('/')[1]}[^\n]*$"):
+        build(upstream({name: value}), target)
+    assert target.read_bytes() == before
+    assert sorted(path.name for path in target.parent.iterdir()) == ["kg.sqlite", "src"]
 
 
 def test_a_view_does_not_pass_for_a_table(upstream: Any, target: Path) -> None:
@@ -187,7 +170,7 @@ def test_a_view_does_not_pass_for_a_table(upstream: Any, target: Path) -> None:
     with closing(sqlite3.connect(root / "sports/nba.sqlite")) as db:
         db.execute("CREATE VIEW game AS SELECT 1 AS game_id, 2 AS game_date, 3 AS team_name_home, 4 AS team_name_away")
         db.commit()
-    with pytest.raises(QuadragError, match="no table game"):
+    with pytest.raises(QuadragError, match=r"nba\.sqlite"):
         build(root, target)
 
 
@@ -222,3 +205,104 @@ def test_a_repeated_name_has_its_last_value_in_the_first_place(graph_of: Any) ->
     assert graph.movie_get_person_info("x") == [{"id": 3}, {"id": 2}]
     assert graph.movie_get_person_info_by_id(1) is None
     assert graph.open_get_entity("A") == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"a text", "database"])
+def test_another_file_is_not_replaced(content: Any, upstream: Any, target: Path) -> None:
+    if content == "database":
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("CREATE TABLE precious (a)")
+    else:
+        target.write_bytes(content)
+    before = target.read_bytes()
+    with pytest.raises(QuadragError, match=target.name):
+        build(upstream({"movie/year_db.json": {"2000": 1}}), target)
+    assert target.read_bytes() == before
+
+
+def test_a_target_that_cannot_be_written_is_named(upstream: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(QuadragError, match=r"file/kg\.sqlite"):
+        build(upstream({"movie/year_db.json": {"2000": 1}}), tmp_path / "file" / "kg.sqlite")
+
+
+KILLED = """
+import os, sys
+from quadrag.kg.build import build
+build(sys.argv[1], sys.argv[2], lambda step: os.kill(os.getpid(), 9) if step.rows or step.done else None)
+"""
+
+
+def test_what_a_killed_build_left_goes_with_the_next(
+    upstream: Any, target: Path, forked_python: Any, environment: Any
+) -> None:
+    root = upstream({"movie/movie_db.json": {"up": {"id": 1}}, "movie/year_db.json": {"2000": {"movie_list": [1]}}})
+    for _ in range(2):
+        assert forked_python(KILLED, root, target, env=environment()).returncode != 0
+        assert len(list(target.parent.glob(f".{target.name}.*.part"))) == 1
+
+    def meanwhile(step: Step) -> None:
+        # A build that is at work is not touched by another one's start.
+        if not step.done and not started:
+            started.append(build(root, target))
+
+    started: list[Any] = []
+    build(root, target, meanwhile)
+    assert started
+    assert [path.name for path in target.parent.iterdir() if path.name.startswith(".")] == []
+
+
+MEMBERS = st.dictionaries(
+    st.text(max_size=20),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        max_leaves=8,
+    ),
+    max_size=8,
+)
+
+
+@given(
+    value=MEMBERS,
+    size=st.sampled_from([0, 2**20 - 40, 2**21]),
+    indent=st.sampled_from([None, 0, 3]),
+    ascii_only=st.booleans(),
+)
+def test_members_are_those_of_the_object(value: Any, size: int, indent: int | None, ascii_only: bool) -> None:
+    value = {"first": "é" * size, **value}  # so that what follows lies about the end of a buffer
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+        path.write_bytes(text.encode("utf-8"))
+        assert list(sources.members(path)) == list(value.items())
+
+
+@pytest.mark.parametrize("content", [b"", b"a text", "database", "version", None])
+def test_what_is_no_graph_is_not_opened(content: Any, upstream: Any, target: Path) -> None:
+    if content == "version":
+        build(upstream({"movie/year_db.json": {"2000": 1}}), target)
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("PRAGMA user_version = 99")
+    elif content == "database":
+        with closing(sqlite3.connect(target)) as db:
+            db.execute("CREATE TABLE a (b)")
+    elif content is not None:
+        target.write_bytes(content)
+    with pytest.raises(QuadragError, match=target.name):
+        Graph(target)
+
+
+def test_threads_share_a_graph(graph_of: Any) -> None:
+    graph = graph_of({"movie/movie_db.json": {f"film {n}": {"id": n} for n in range(2000)}})
+    ready = threading.Barrier(8)
+
+    def ask(number: int) -> bool:
+        ready.wait()
+        return all(
+            graph.movie_get_movie_info_by_id(n) == {"id": n} and graph.movie_get_movie_info(f"film {n}")[0] == {"id": n}
+            for n in range(number, 2000, 80)
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(8)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -250,5 +250,5 @@ def test_malformed_times_show_nothing_later(graph: Graph, rounds: int) -> None:
         games = then.sports_nba_get_play_by_play_data_by_game_ids([str(n) for n in range(len(DAYS))])
         shown = [] if games is None else [DAYS[int(number)] for number in games["game_id"].values()]
         assert shown == [day for day in DAYS if day <= today]
-        assert then.moment.astimezone(timezone.utc) == moment.astimezone(timezone.utc)
+        assert then.moment.astimezone(UTC) == moment.astimezone(UTC)
     assert read > rounds / 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timezone
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ from quadrag.kg.clock import parse
     ],
 )
 def test_times_of_questions(text: str, utc: str) -> None:
-    assert parse(text).astimezone(timezone.utc).isoformat() == utc + "+00:00"
+    assert parse(text).astimezone(UTC).isoformat() == utc + "+00:00"
 
 
 @pytest.mark.parametrize(

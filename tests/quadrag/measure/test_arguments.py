@@ -37,7 +37,7 @@ CRAG = ("crag", "task_1_2")
         ({"max_failed": 2}, "max_failed is 2"),
         ({"retry": "emty"}, "'emty'; nearest: empty"),
         ({"retry": "failed"}, "no run to retry"),
-        ({"reuse_unnamed": True}, "^reuse_unnamed=True"),
+        ({"judge_large": "j"}, "judge_large is gone"),
         ({"judge_formt": "json"}, "'judge_formt'; nearest: judge_format"),
         ({"profil": "official"}, "'profil'; nearest: profile"),
         ({"bertscore": "m"}, "'m'"),

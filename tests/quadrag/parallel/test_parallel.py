@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 
 import pytest
@@ -69,16 +70,10 @@ def test_a_worker_opens_what_travels_once():
     assert pickle.loads(pickle.dumps(Opened("m"))) is pickle.loads(pickle.dumps(Opened("m", ledger=1)))
 
 
-@pytest.mark.parametrize("place", ["0", "-1", "two", "rays", "99999", ""])
+@pytest.mark.parametrize("place", ["0", "-1", "two", "rays", "99999", "", "torchrun"])
 def test_no_place(place):
-    with pytest.raises(QuadragError, match=r"is no place; expected a number of processes, ray"), parallel.use(place):
+    with pytest.raises(QuadragError, match=re.escape(repr(place))), parallel.use(place):
         pass
-
-
-def test_one_process_is_no_group_of_ranks(monkeypatch):
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with pytest.raises(QuadragError, match=r"one process was started; type `torchrun --nproc_per_node 2"):
-        parallel.use("torchrun").__enter__()
 
 
 def test_ray_is_named_where_it_is_lacking(monkeypatch):

@@ -1,4 +1,4 @@
-"""Runs made up of values, to be compared, and what is said of two."""
+"""Runs made up of values, to be compared."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
-from quadrag.baselines.report.compared.comparison import compare_runs
-from quadrag.baselines.report.compared.paired.pairs import pair_results
 from quadrag.run_record import Inputs, RunRecord
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
+RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]
 
 
 def run(
@@ -23,8 +22,9 @@ def run(
     key: str = "rouge_l",
     asked: Mapping[Any, Asked] | None = None,
     corrected: float | None = None,
+    text: str = "",
 ) -> Result:
-    """A run of one metric over one split of CRUD-RAG."""
+    """A run of one metric over one split of CRUD-RAG; with a `text` its answers are that and a number."""
     inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m")
     place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
     items = [
@@ -40,13 +40,24 @@ def run(
         for profile, value in (("official", float(np.mean(known))), ("corrected", corrected))
         if value is not None
     ]
-    return Result(RunRecord(inputs, provenance="authors"), rows, items, asked=asked or {})
+    texts = {(("qa_1doc", "test", str(i)), 0): f"{text}{i}" for i in range(len(values)) if text}
+    return Result(RunRecord(inputs, provenance="authors"), rows, items, asked=asked or {}, texts=texts)
 
 
 def together(*parts: Result) -> Result:
     """One run with the metrics of several, which are over the same questions."""
     items = [dict(ChainMap(*rows)) for rows in zip(*(part.items for part in parts), strict=True)]
-    return Result(parts[0].run, [row for part in parts for row in part.scores], items)
+    return Result(parts[0].run, [row for part in parts for row in part.scores], items, texts=parts[0].texts)
+
+
+def graded(grades: Sequence[int]) -> Result:
+    """A run whose answers are right (1), wrong (-1) or missing (0), by CRAG's metrics."""
+    measured = {
+        "accuracy": [float(grade == 1) for grade in grades],
+        "hallucination": [float(grade == -1) for grade in grades],
+        "truthfulness": [*map(float, grades)],
+    }
+    return together(*(run(values, metric="truthfulness", key=key) for key, values in measured.items()))
 
 
 def fail(result: Result) -> Result:
@@ -70,15 +81,24 @@ def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = No
     return found
 
 
-def words(first: Result, second: Result, **more: Any) -> list[str]:
-    """The notes under a comparison of runs A and B."""
-    return compare_runs([("A", first), ("B", second)], **more).notes
-
-
-def span(first: Result, second: Result) -> str:
-    """The interval and the p of a difference as they are said, of the second run less the first."""
-    pair = pair_results(first, second, ROUGE)
-    assert pair is not None
-    low, high = pair.interval
-    told = f"p {pair.p:.3f}" if pair.p >= 0.0005 else "p < 0.001"
-    return f"95% {100 * low:.1f} to {100 * high:.1f}; {told}"
+def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
+    """A run of RGB whose splits hold the same questions, with these values."""
+    inputs = Inputs(
+        quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m"
+    )
+    items, rows, asked = [], [], {}
+    for split, here in values.items():
+        place = {"benchmark": "rgb", "config": "noise_robustness_en", "split": split}
+        for at, value in enumerate(here):
+            entry = {"official": value, "corrected": value or 0.0}
+            items.append(place | {"id": str(at), "sample": 0, "rgb_accuracy.accuracy": entry})
+            asked["noise_robustness_en", split, str(at)] = Asked(f"text {at}")
+        known = [value for value in here if value is not None]
+        rows += [
+            place
+            | {"slice": "all", "metric": "rgb_accuracy", "key": "accuracy", "profile": profile, "interval": None}
+            | {"value": sum(known) / len(known), "n_total": len(here), "n_scored": len(known), "unscored": {}}
+            | {"signature": "s"}
+            for profile in ("official", "corrected")
+        ]
+    return Result(RunRecord(inputs), rows, items, asked=asked)

@@ -133,15 +133,6 @@ def test_equal_passages_come_in_the_order_of_the_store(blocks, scores):
     assert [row for row, _ in nearest(same, vectors[[5]], 7)[0]] == list(range(7))
 
 
-def test_rising_scores_are_no_trap(blocks):
-    # Every block is better than all before it, so each query's best are replaced by every one.
-    angles = np.linspace(0, 1, 2000)
-    vectors = unit(np.stack([np.sin(angles), np.cos(angles)], axis=1))
-    blocks(3 * 70)
-    queries = unit([[1, 0], [0, 1], [1, 1]])
-    assert nearest(vectors, queries, 5) == oracle(vectors, queries, 5)
-
-
 def test_the_edges():
     vectors = unit([[1, 0], [0, 0], [0, 1]])
     assert nearest(vectors, unit([[0, 0]]), 9) == [[(0, 0.0), (1, 0.0), (2, 0.0)]], "fewer than asked for"
@@ -184,7 +175,7 @@ def test_what_is_no_index_is_one_line(store, tmp_path):
     file.write_bytes(file.read_bytes()[:-64])
     for spoil in (lambda: None, lambda: np.save(file, np.zeros((3, 4))), lambda: file.write_bytes(b""), file.unlink):
         spoil()
-        with pytest.raises(QuadragError, match=r"no vectors that can be read .* remove the folder") as caught:
+        with pytest.raises(QuadragError, match=str(tmp_path)) as caught:
             DenseIndex.open(tmp_path, Letters())
         assert "\n" not in str(caught.value)
 

@@ -9,10 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from quadrag.baselines.retrieval.shelf import Shelf
-from quadrag.baselines.retrieval.store import IndexStore
+from quadrag.baselines.retrieval.store import Indexes, IndexStore
 from quadrag.baselines.retrieval.vectors.dense import nearest
-from quadrag.baselines.retrieval.vectors.growing import GrowingFile
 from quadrag.baselines.retrieval.vectors.indexes import Approximate, Exact, Spec, make_index, parse
 from quadrag.errors import QuadragError
 
@@ -33,18 +31,53 @@ def test_what_is_said(text, spec):
     assert parse(text) == spec
 
 
-@pytest.mark.parametrize("part", ["nprobe", "nprobe=0", "nprobe=x", "nprobe=1,nprobe=2", "nprobe=²"])
-def test_an_option_that_is_no_number(part):
-    with pytest.raises(QuadragError, match=r"expected OPTION=N, N from 1|not understood"):
-        make_index(f"faiss,{part}")
-
-
-def test_an_index_that_is_none():
-    with pytest.raises(QuadragError, match="faiss"):
-        make_index("fais")
-    with pytest.raises(QuadragError, match="expected exact"):
-        make_index("exact,IVF_SQ8")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("fais", "exact,IVF_SQ8", "faiss,nprobe", "faiss,nprobe=0", "faiss,nprobe=x", "faiss,nprobe=1,nprobe=2"),
+        *("faiss,nprobe=²", "faiss:here", "faiss,FLAT", "faiss,IVF_SQ8,depth=3", "milvus:", "milvus", "milvus:index"),
+        *("milvus:localhost:19530", "milvus:ftp://x", "milvus:a.db,HNSW", "milvus:a.db,depth=3"),
+        *("milvus:a.db,FLAT,nprobe=3", "milvus:nowhere/a.db"),
+    ],
+)
+def test_what_is_no_index_is_named(text):
+    with pytest.raises(QuadragError, match=r"fais|exact|milvus"):
+        make_index(text)
     assert isinstance(make_index("exact"), Exact)
+
+
+SQ8 = {"kind": "IVF_SQ8", "nlist": 512, "nprobe": 64, "rerank": 100}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "settings"),
+    [
+        ("faiss", 1_000_000, SQ8),
+        ("faiss", 10_000_001, {"kind": "IVF_PQ", "nlist": 2048, "nprobe": 256, "rerank": 100}),
+        ("faiss,IVF_PQ,nlist=7,rerank=500", 9, {"kind": "IVF_PQ", "nlist": 7, "nprobe": 16, "rerank": 500}),
+        ("milvus:a.db", 500_000, {"kind": "FLAT"}),
+        ("milvus:a.db", 500_001, {**SQ8, "nlist": 256, "nprobe": 32}),
+        ("milvus:a.db,IVF_SQ8", 70_000, {**SQ8, "nlist": 256, "nprobe": 32}),
+        ("milvus:a.db,nlist=64,nprobe=8", 9, {**SQ8, "nlist": 64, "nprobe": 8}),
+    ],
+)
+def test_the_kind_and_its_numbers_by_the_number_of_passages(text, rows, settings):
+    index = make_index(text)
+    assert index.settings(rows) == settings
+    if text.startswith("milvus"):
+        assert bool(index.describe()) == ("," in text)
+
+
+def test_without_the_extra(monkeypatch, tmp_path):
+    for missing, text in (
+        ("faiss", "faiss"),
+        ("pymilvus", "milvus:http://127.0.0.1:1"),
+        ("milvus_lite", f"milvus:{tmp_path}/a.db"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, missing, None)
+            with pytest.raises(QuadragError, match=r"pip install '\.\[(faiss|milvus)\]'"):
+                make_index(text).check()
 
 
 class First(Approximate):
@@ -55,7 +88,7 @@ class First(Approximate):
     def settings(self, rows):
         return {**super().settings(rows), "kind": "FIRST"}
 
-    def open_built(self, shelf, key):
+    def open_built(self, indexes, key):
         pass
 
     def find(self, queries, count):
@@ -66,54 +99,19 @@ def test_recall_is_the_share_of_what_is_nearest(tmp_path, capsys):
     draw = np.random.default_rng(5)
     vectors = draw.standard_normal((400, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    index, shelf = First(Spec("first", "first", options={"rerank": 200})), Shelf(None, {}, IndexStore(tmp_path))
-    index.open(vectors, shelf, {"kind": "dense"})
+    index, indexes = First(Spec("first", "first", options={"rerank": 200})), Indexes(None, {}, IndexStore(tmp_path))
+    index.open(vectors, indexes, {"kind": "dense"})
     sample = np.linspace(0, 399, 100).astype(int)
     right = [
         {row for row, _ in hits if row != own}
         for own, hits in zip(sample, nearest(vectors, vectors[sample], 11), strict=True)
     ]
     found = [len({row for row in rows if row < 200}) for rows in right]
-    assert shelf.told["index"]["recall"] == round(sum(found) / 1000, 4) and 0.4 < sum(found) / 1000 < 0.6
+    assert indexes.told["index"]["recall"] == round(sum(found) / 1000, 4) and 0.4 < sum(found) / 1000 < 0.6
     assert "with 100 of the passages as queries" in capsys.readouterr().err
     same = np.repeat(vectors[:1], 300, axis=0)
-    index.open(same, shelf, {"kind": "dense", "all": "equal"})
-    assert shelf.told["index"]["recall"] == 1, "equal scores count alike, whichever row has them"
-
-
-def grown(path, blocks, rows=10):
-    file = GrowingFile(path, rows, 4)
-    for block in blocks:
-        file.add(np.full((min(4, rows - file.done), 3), block, np.float32))
-    return file
-
-
-@pytest.mark.parametrize(
-    ("spoil", "left"),
-    [
-        (lambda data: data, 8),
-        (lambda data: data[:-1], 4),
-        (lambda data: data[:-20] + bytes(20), 4),
-        (lambda data: data + b"torn", 8),
-        (lambda data: data[:130], 0),
-        (lambda data: b"", 0),
-    ],
-)
-def test_a_file_goes_on_behind_its_last_whole_block(tmp_path, spoil, left):
-    path = tmp_path / "vectors.npy"
-    grown(path, [1, 2])
-    path.write_bytes(spoil(path.read_bytes()))
-    again = GrowingFile(path, 10, 4)
-    assert again.done == left
-    grown(path, [1, 2, 3][left // 4 :]).finish()
-    assert np.array_equal(np.load(path)[:, 0], [1] * 4 + [2] * 4 + [3] * 2)
-    assert [one.name for one in tmp_path.iterdir()] == ["vectors.npy"]
-    assert GrowingFile(path, 10, 4).done == 0, "what is whole is no build's to go on with"
-
-
-def test_vectors_of_other_passages_are_no_start(tmp_path):
-    grown(tmp_path / "vectors.npy", [1, 2])
-    assert GrowingFile(tmp_path / "vectors.npy", 11, 4).done == 0
+    index.open(same, indexes, {"kind": "dense", "all": "equal"})
+    assert indexes.told["index"]["recall"] == 1, "equal scores count alike, whichever row has them"
 
 
 def test_a_killed_build_encodes_nothing_twice(tmp_path, environment):
@@ -125,7 +123,7 @@ from quadrag.baselines.core.document import Document
 from quadrag.baselines.retrieval.vectors import dense
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.passages import PassageStore
-from quadrag.baselines.retrieval.store import IndexStore
+from quadrag.baselines.retrieval.store import Indexes, IndexStore
 root, dense._TEXTS = Path(sys.argv[1]), 4
 class Encoder:
     def documents(self, texts, progress=None):

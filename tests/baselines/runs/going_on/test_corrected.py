@@ -30,18 +30,6 @@ def test_a_model_may_be_corrected_where_a_budget_let_nothing_be_asked(cli, serve
 
 
 @pytest.mark.slow
-def test_passages_of_the_user_outlast_a_model_that_is_corrected(cli, server):
-    asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", 2, "--ledger", "L", "--out", "r")
-    dead = (*asked, "--llm", "http://127.0.0.1:9/v1#m")
-    assert cli(*dead).code == 2
-    passages = Path("r/retrieved.jsonl")
-    own = passages.read_text(encoding="utf-8").replace('"text": "', '"text": "OWN ')
-    passages.write_text(own, encoding="utf-8")
-    assert cli(*dead).code == 2 and cli(*asked, "--llm", f"{server.url}#m").code == 0
-    assert passages.read_text(encoding="utf-8") == own
-
-
-@pytest.mark.slow
 def test_a_judge_may_be_corrected_as_long_as_nothing_is_judged(cli, server, judge):
     asked = (*ONE, "--llm", f"{server.url}#m", "--out", "r")
     assert cli(*asked, "--judge", "http://127.0.0.1:9/v1#mistyped").code == 2 and len(answers("r")) == 4

@@ -51,17 +51,3 @@ def test_verdicts_are_not_left_out_again_nor_those_of_another_judge_taken(cli, s
         ran = cli(*asked, *more)
         assert ran.code == 2 and words in ran.err and ran.err.count("\n") == 1
     assert stages(Path("r")) == files
-
-
-@pytest.mark.slow
-def test_items_of_the_users_own_are_not_scored_again(cli, server, judge, stages):
-    asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L")
-    assert cli(*asked, "--out", "other", "--limit", 5).code == 0
-    assert cli(*asked, "--out", "r", "--limit", 5).code == 0
-    mine = Path("other/items.jsonl").read_text(encoding="utf-8").replace('"official": 0', '"official": 1')
-    Path("r/items.jsonl").write_text(mine, encoding="utf-8")
-    assert cli(*asked, "--out", "r", "--limit", 5).code == 0
-    assert record()["given"] == ["items.jsonl"]
-    ran = cli(*asked, "--out", "r", "--limit", 5, "--judge", f"{judge.url}#j")
-    assert ran.code == 2 and "judge none" in ran.err and not judge.requests
-    assert Path("r/items.jsonl").read_text(encoding="utf-8") == mine

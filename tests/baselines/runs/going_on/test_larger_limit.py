@@ -85,18 +85,6 @@ def test_a_larger_limit_with_another_input_is_told_that_input(cli, server, chang
     assert ran.code == 2 and word in ran.err, ran.err
 
 
-def test_answers_of_the_users_own_are_not_extended(cli, server):
-    asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
-    assert cli(*asked, "--limit", 3).code == 0
-    mine = "".join(json.dumps({"id": n, "answer": "mine"}) + "\n" for n in range(3))
-    Path("r/answers.jsonl").write_text(mine)
-    for _ in range(2):
-        ran = cli(*asked, "--limit", 5)
-        assert ran.code == 2 and "limit 3, not 5" in ran.err
-        assert Path("r/answers.jsonl").read_text() == mine and record()["inputs"]["limit"] == 3
-        assert cli(*asked, "--limit", 3).code == 0
-
-
 def test_a_run_that_cannot_be_extended_stays_as_it_was(cli, server, stages):
     asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
     assert cli(*asked, "--limit", 3).code == 0

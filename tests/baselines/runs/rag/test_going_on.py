@@ -73,27 +73,6 @@ def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server
     assert stages(Path("r")) == before and json.loads(Path("r/run.json").read_text())["state"] == "finished"
 
 
-def test_the_users_own_files_stand_in_and_are_kept(run, server):
-    server.rules.append(Rule("status", times=2, status=400))
-    run(server.url, concurrency=8)
-    mine = [{**row, "passages": [{"id": "x", "text": "y"}]} for row in lines("r/retrieved.jsonl")]
-    text = "".join(json.dumps(row) + "\n" for row in mine)
-    Path("r/retrieved.jsonl").write_text(text)
-    server.rules.append(Rule("status", times=2, status=400))
-    for failed in (2, 0, 0):
-        result = run(server.url, concurrency=8)
-        assert Path("r/retrieved.jsonl").read_text() == text and len(result.run.failures) == failed
-    assert result.run.given == ["retrieved.jsonl"] and result.run.service["passages"] == 8
-    own = "".join(json.dumps({"id": row["id"], "answer": "mine"}) + "\n" for row in mine)
-    Path("r/answers.jsonl").write_text(own)
-    run(server.url)
-    Path("r/retrieved.jsonl").unlink()
-    for _ in range(2):
-        result = run(server.url)
-        assert Path("r/answers.jsonl").read_text() == own
-    assert result.run.service["passages"] == 40
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

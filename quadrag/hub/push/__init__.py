@@ -1,1 +1,0 @@
-"""Benchmarks and metrics to the Hub: what is to be there, what is there, the difference, and sending it."""

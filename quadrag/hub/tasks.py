@@ -1,0 +1,92 @@
+"""A benchmark's `eval.yaml`: the tasks of its dataset repository that results of models on the Hub refer to.
+
+The form is the Hub's own (https://huggingface.co/docs/hub/eval-results): a name, a description, the framework, and of
+each task id, config and split. The framework is one of the list in huggingface.js, `packages/tasks/src/eval.ts`, which
+takes new names seldom and has none of quadrag's; the tasks run under Inspect AI, which is there. Inspect could run an
+`eval.yaml` by itself, but its form has no place for what ours need: messages built from a list of documents, references
+of alternatives within alternatives, our scorers. So no `field_spec`, `solvers` or `scorers` are written.
+
+The file does not make a leaderboard: the Hub admits benchmarks one by one.
+"""
+
+from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from quadrag import catalogue
+from quadrag.errors import one_line
+from quadrag.hub.card import read_card
+from quadrag.hub.record import Headline, hub_record
+
+FRAMEWORK = "inspect-ai"
+
+
+class HubTask(NamedTuple):
+    """A task of a dataset repository: what it is called there, and what its value is.
+
+    Attributes:
+        id: the config, and the split where several of its splits are tasks.
+        config: of the dataset.
+        split: of that config.
+        headline: the metric whose value it is.
+    """
+
+    id: str
+    config: str
+    split: str
+    headline: Headline
+
+
+def list_hub_tasks(benchmark: str) -> list[HubTask]:
+    """List the tasks of a benchmark in the order of its configs and splits.
+
+    Raises:
+        QuadragError: the benchmark is unknown, or its record cannot be used.
+    """
+    found = []
+    for name, config in catalogue.configs(benchmark).items():
+        for headline in hub_record(benchmark).headlines:
+            if fnmatchcase(name, headline.configs):
+                splits = [split for split in config.splits if split in headline.splits]
+                for split in splits:
+                    found.append(HubTask(f"{name}_{split}" if len(splits) > 1 else name, name, split, headline))
+    return found
+
+
+def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str]] | None = None) -> str | None:
+    """Write the `eval.yaml` of a benchmark's dataset repository.
+
+    A recipe repository has one too, though it holds no rows: a model's result names dataset and task, and without the
+    file those of benchmarks whose data may not be hosted could name none.
+
+    Args:
+        benchmark: its name.
+        org: whose repository it is, as in ``ORG/NAME``.
+        there: the splits that the repository holds, by config; None for all, and for a recipe.
+
+    Returns:
+        The text, or None where the repository holds the data of no task.
+    """
+    import yaml
+
+    tasks = [task for task in list_hub_tasks(benchmark) if there is None or task.split in there.get(task.config, ())]
+    if not tasks:
+        return None
+    values = [
+        f"{one.key} of the metric {one.metric}{' in percent' if one.percent else ''} for {one.configs}"
+        for one in hub_record(benchmark).headlines
+    ]
+    about = one_line(catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION)
+    content: dict[str, Any] = {
+        "name": read_card(benchmark)[0]["pretty_name"],
+        "description": f"{about} The value of a task is {'; '.join(values)}, as the paper's authors compute it.",
+        "evaluation_framework": FRAMEWORK,
+        "tasks": [{"id": task.id, "config": task.config, "split": task.split} for task in tasks],
+    }
+    text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+    return (
+        "# quadrag builds the messages and scores the replies of these tasks; with it installed, Inspect runs them as\n"
+        f"#   inspect eval quadrag/{benchmark}_{tasks[0].config}\n"
+        f"# The results of a run go to a model's repository by\n"
+        f"#   quadrag push {org} --results MODEL --run DIR\n{text}"
+    )

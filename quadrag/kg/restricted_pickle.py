@@ -1,0 +1,192 @@
+"""Upstream's pickles read as data: CPython's own `pickle.Unpickler`, with nothing to call but inert stand-ins.
+
+A global in the stream becomes a class of ours without behaviour, a `Global`, and its name must be among `ADMITTED`;
+what the stream makes by calling one becomes a `Made`, which holds the arguments and the state. No class or function of
+pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the opcodes that reach outside
+of the stream, numbers that ask for memory alone, and what is cut off; what swells as it is written out is refused too.
+What a `Made` means, `quadrag.kg.pickled_files` knows.
+"""
+
+import io
+import pickle
+import pickletools
+from itertools import chain
+from typing import Any
+
+# Exact pairs, and the name by which `pickled_files.py` knows each (newer releases write some by shorter modules).
+ADMITTED: dict[tuple[str, str], str] = {
+    **{(module, name): name for module in ("builtins", "__builtin__") for name in ("slice", "set", "list", "dict")},
+    ("_codecs", "encode"): "encode",
+    ("collections", "OrderedDict"): "OrderedDict",
+    ("collections", "defaultdict"): "defaultdict",
+    ("datetime", "timedelta"): "timedelta",
+    ("datetime", "timezone"): "timezone",
+    ("numpy", "dtype"): "dtype",
+    ("numpy", "ndarray"): "ndarray",
+    **{
+        (f"numpy.{core}.{module}", name): name
+        for core in ("core", "_core")
+        for module, name in (("multiarray", "_reconstruct"), ("multiarray", "scalar"), ("numeric", "_frombuffer"))
+    },
+    ("pandas._libs.internals", "_unpickle_block"): "_unpickle_block",
+    ("pandas._libs.arrays", "__pyx_unpickle_NDArrayBacked"): "NDArrayBacked",
+    ("pandas.core.indexes.base", "_new_Index"): "_new_Index",
+    ("pandas.core.internals.managers", "BlockManager"): "BlockManager",
+    ("pandas.core.frame", "DataFrame"): "DataFrame",
+    ("pandas.core.indexes.base", "Index"): "Index",
+    ("pandas.core.indexes.range", "RangeIndex"): "RangeIndex",
+    ("pandas.core.indexes.multi", "MultiIndex"): "MultiIndex",
+    ("pandas.core.arrays.datetimes", "DatetimeArray"): "DatetimeArray",
+    ("pandas.core.dtypes.dtypes", "DatetimeTZDtype"): "DatetimeTZDtype",
+    ("pandas.arrays", "DatetimeArray"): "DatetimeArray",
+    **{("pandas", n): n for n in ("DataFrame", "Index", "RangeIndex", "MultiIndex", "DatetimeTZDtype")},
+}
+
+_PROTOCOL = 5  # the newest whose opcodes are known here
+_REFUSED = {"EXT1", "EXT2", "EXT4", "NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID"}
+_PUTS = {"PUT", "BINPUT", "LONG_BINPUT"}
+# Opcodes read as others of the same form: sets as lists, which keep the stream's order, and arrays of bytes as bytes,
+# which nothing in the stream can change.
+_READ_AS = {"EMPTY_SET": ord("]"), "ADDITEMS": ord("e"), "FROZENSET": ord("l"), "BYTEARRAY8": 0x8E}
+# Characters and members that a value may have once what it refers to twice is written twice.
+_LARGEST, _LARGEST_PER_BYTE = 2**28, 24
+
+
+class Refused(ValueError):
+    """The pickle holds what is not admitted, or is damaged; the message is one line."""
+
+
+class Global(type):
+    """A class or function that a pickle names; never looked up, and nothing can be set on it."""
+
+    name: str
+
+    # Of a class pickle would take this from its instances' attributes, and without it set what the stream says.
+    @property
+    def __setstate__(cls) -> Any:
+        raise Refused(f"the pickle sets the state of the global {cls.name} itself (BUILD), which is not admitted")
+
+
+class Made(metaclass=Global):
+    """What a pickle would have made by calling a global; never called. Plain containers are made at once."""
+
+    __slots__ = ("args", "state")
+    name = ""
+    args: tuple[Any, ...]
+    state: Any
+
+    def __new__(cls, *args: Any) -> Any:
+        """Keep the arguments."""
+        if cls.name in _CONTAINERS:
+            return _CONTAINERS[cls.name](*args)
+        made = super().__new__(cls)
+        made.args, made.state = args, None
+        return made
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+def _list(items: Any = ()) -> list[Any]:
+    if type(items) not in (list, tuple):
+        raise Refused(f"the pickle fills a container from a {type(items).__name__}; expected a list")
+    return list(items)
+
+
+def _dict(items: Any = ()) -> dict[Any, Any]:
+    return dict(items if type(items) is dict else map(_list, _list(items)))
+
+
+def _encode(text: Any, encoding: Any) -> bytes:
+    if encoding not in ("latin1", "latin-1"):  # any other codec would be looked up, and imported
+        raise Refused(f"the pickle encodes by {one_line(encoding)}; latin1 alone is admitted")
+    return str.encode(text, "latin1")
+
+
+_CONTAINERS: dict[str, Any] = {
+    "set": _list,
+    "list": _list,
+    "dict": _dict,
+    "OrderedDict": _dict,
+    "defaultdict": lambda factory=None: {},  # its factory is of no use to what is only read
+    "encode": _encode,
+}
+_STAND_INS = {name: Global(name, (Made,), {"__slots__": (), "name": name}) for name in ADMITTED.values()}
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Global:
+        # Subclasses of str cannot come out of a stream, so equality of the pair is exact.
+        if (module, name) not in ADMITTED:
+            raise Refused(f"the pickle names the global {one_line(module)}.{one_line(name)}, which is not admitted")
+        return _STAND_INS[ADMITTED[module, name]]
+
+
+def read(data: bytes) -> Any:
+    """Read one pickle.
+
+    Args:
+        data: the whole stream; what follows its end is not looked at, as in `pickle`.
+
+    Returns:
+        Plain data (None, numbers, text, bytes, lists, tuples, dicts; sets as lists in the stream's order), with a
+        `Made` or `Global` wherever the stream names something else.
+
+    Raises:
+        Refused: a global that is not admitted, an opcode that is not, a damaged stream, or a value that swells.
+    """
+    try:
+        whole = _Unpickler(io.BytesIO(_check(data))).load()
+        if _size(whole, {}) > _LARGEST + _LARGEST_PER_BYTE * len(data):
+            raise Refused("the pickle holds little that swells when it is written out")
+        return whole
+    except Refused:
+        raise
+    except (MemoryError, RecursionError):
+        raise Refused("the pickle is nested too deeply, or asks for too much memory") from None
+    except Exception as error:  # there is no list of what a damaged stream makes `pickle` raise
+        raise Refused(f"the pickle is damaged ({type(error).__name__}: {one_line(error)})") from None
+
+
+def _check(data: bytes) -> bytes | bytearray:
+    """Go through the opcodes; return the stream with those of `_READ_AS` replaced."""
+    places = []
+    for opcode, value, at in pickletools.genops(data):
+        place = at or 0
+        if opcode.name in _REFUSED or opcode.proto > _PROTOCOL:
+            raise Refused(f"the pickle has the opcode {opcode.name}, which is not admitted")
+        # The memo is as long as the largest number in it.
+        if opcode.name in _PUTS and value is not None and value > place:
+            raise Refused(f"the pickle numbers an object {value} within {place} bytes")
+        if opcode.name in _READ_AS:
+            places.append((place, _READ_AS[opcode.name]))
+    if not places:
+        return data
+    changed = bytearray(data)
+    for place, code in places:
+        changed[place] = code
+    return changed
+
+
+def _size(value: Any, known: dict[int, int]) -> int:
+    """Count characters and members, a part as often as it is referred to."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, dict):
+        parts: Any = chain(value, value.values())
+    elif isinstance(value, Made):
+        parts = (value.args, value.state)
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    else:
+        return 1
+    if id(value) not in known:
+        known[id(value)] = 0  # what holds itself is refused elsewhere
+        known[id(value)] = 1 + sum(_size(part, known) for part in parts)
+    return known[id(value)]
+
+
+def one_line(what: object) -> str:
+    """Return a text as one line of printable ASCII, at most 100 characters long."""
+    text = ascii(str(what))[1:-1]
+    return text if len(text) <= 100 else text[:97] + "..."

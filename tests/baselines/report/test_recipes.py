@@ -1,0 +1,224 @@
+"""Recipes: which printed row their runs replicate, or what keeps them from it; the settings that each stands for."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from chat_server import ChatServer
+
+from quadrag import catalogue
+from quadrag.baselines.core.result import Result
+from quadrag.baselines.report.paper import tabulate_paper
+from quadrag.baselines.report.settings import compare_settings
+from quadrag.baselines.runs.finished import read_result
+from quadrag.baselines.runs.recipe import plan_runs, read_recipe
+from quadrag.baselines.runs.request import RunRequest
+from quadrag.baselines.runs.used import find_used
+from quadrag.baselines.tables.replicas import list_reasons
+from quadrag.baselines.tables.said import SOURCE, find_said
+from quadrag.hub.record import hub_record
+from quadrag.paths import room
+
+ZH = "rgb-table7-chatgpt-zh"
+RECIPES = list(catalogue.recipes())
+compare = cache(compare_settings)
+EVERYWHERE = (
+    *("model", "interface", "prompts", "temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens"),
+    *("stop", "seed", "samples", "config", "split", "questions", "retriever", "metrics", "profile"),
+    *("judge", "judge_temperature", "judge_max_tokens", "judge_format", "judge_prompt"),
+)
+BY_BENCHMARK = {
+    "rgb": ("passage_num", "noise_ratio", "correct_ratio", "order"),
+    "crag": ("web_window", "kg_window", "windows", "kg", "later", "entities", "entity_model", "release", "trim"),
+    "crud_rag": ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "embedding", "reranker", "top_k"),
+    "omnieval": ("chunk_size", "chunk_overlap", "embedding", "reranker", "top_k", "query_instruction", "conversation"),
+}
+# In use and not in the tables: where files lie, what another line says, what no judge is sent, a part of a corpus.
+UNTOLD = ("whole", "instruction", "train_dir", "auto_dir", "human_file", "corpus_file", "private_file", "where")
+
+
+@pytest.fixture(scope="module")
+def run(shared_cli: Any) -> Iterator[Callable[..., Any]]:
+    """A function that runs a recipe over one question, and returns its object for programs."""
+    with ChatServer(models=["gpt-3.5-turbo", "lmsys/vicuna-7b-v1.3", "m"]) as server:
+
+        def make(recipe: str, *more: str, model: str = "", out: str = "r") -> Any:
+            asked = ("run", "--recipe", recipe, "--data-dir", "sample", "--limit", "1", "--llm", f"{server.url}{model}")
+            ran = shared_cli(*asked, "--ledger", "L", "--out", out, "--json", *more)
+            assert ran.code == 0, ran.err
+            return json.loads(ran.out)
+
+        make.folder = shared_cli.folder  # type: ignore[attr-defined]
+        make(ZH)
+        yield make
+
+
+def read_as_whole(folder: Path) -> list[Result]:
+    """Read the runs of a folder as they would be over all of the authors' own questions."""
+    results = [read_result(path.parent) for path in sorted(folder.glob("*/run.json"))]
+    for result in results:
+        result.run.provenance, result.run.coverage, result.run.inputs.limit = "authors", None, None
+        rows = hub_record("rgb").rows[result.run.inputs.config]
+        line = result.items[0]
+        result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
+    return results
+
+
+def marked(results: list[Result], profile: str = "official") -> list[str]:
+    """The printed rows that are marked."""
+    lines = tabulate_paper("rgb", results, [profile])[0].lines
+    return [line.label for line in lines if line.label.endswith(("<", "~"))]
+
+
+def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
+    run("rgb-table1-vicuna-7b-v1.3", out="v")
+    for folder, label in (("r", "chatgpt-zh<"), ("v", "vicuna-7b-v1.3<")):
+        whole = read_as_whole(run.folder / folder)
+        assert marked(whole) == [label] and list_reasons(whole, "official") == []
+    results = read_as_whole(run.folder / "r")
+    assert marked(results, "corrected") == ["chatgpt-zh~"], "the printed ones are official"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda one: setattr(one.run.inputs, "llm", "m"), "another model (m, the row is by gpt-3.5-turbo)"),
+        (lambda one: one.run.inputs.parameters.clear(), "asked without temperature, which the server does not take"),
+        (lambda one: one.run.row.update(changed="seed 1 (recipe none)"), "seed 1 (recipe none)"),
+        (lambda one: one.run.given.append("answers.jsonl"), "files of the user's own (answers.jsonl)"),
+        (lambda one: one.run.inputs.splits.append("mine"), "split mine (recipe test)"),
+        (lambda one: setattr(one.run, "provenance", "own"), "own data"),
+        (lambda one: setattr(one.run, "provenance", "unverified"), "unverified data"),
+        (lambda one: setattr(one.run, "provenance", "partial"), "a part of the authors' own data"),
+        (lambda one: one.items.pop(), "99 of 100 questions"),
+        (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
+        (lambda one: one.run.invalid.append("x"), "INVALID scores"),
+        (lambda one: one.run.row.update(runs="3"), "2 of the recipe's 3 runs"),
+    ],
+)
+def test_each_departure_makes_the_mark_another_one_and_is_named(run, change, reason):
+    results = read_as_whole(run.folder / "r")
+    change(results[0])
+    assert marked(results) == ["chatgpt-zh~"] and list_reasons(results, "official") == [reason]
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        (("--temperature", "0.9"), ["temperature 0.9 (recipe 0.2)"]),
+        (("--top-p", "0.5", "--samples", "2"), ["samples 2 (recipe 1); top_p 0.5 (recipe none)"]),
+        (("--temperature", "0.2"), []),
+    ],
+)
+def test_what_the_user_changed_is_named_for_programs(run, given, changed):
+    found = run(ZH, *given, out=f"g{len(given)}{given[1]}")
+    rest = ["the bundled sample, which is made up", "1 of 12 questions"]
+    assert found["not_replicated"] == [*changed, *rest] and (found["recipe"], found["coverage"]) == (ZH, "1 of 12")
+    assert {(row["recipe"], row["retriever"]) for row in found["rows"]} == {(ZH, "none"), (ZH, "own")}
+
+
+def test_settings_of_a_search_an_option_and_another_model_for_entities_are_named(cli):
+    request = RunRequest(recipe="omnieval-table4-bge-m3", llm="http://h/v1", retrieval={"chunk_size": 99})
+    assert plan_runs(request)[0].row["changed"].startswith("chunk_size 99 (recipe ")
+    with ChatServer(models=["tiiuae/falcon-40b"]) as server:
+        asked = (
+            "--llm",
+            f"{server.url}#tiiuae/falcon-40b",
+            "--data-dir",
+            "sample",
+            "--limit",
+            1,
+            "--ledger",
+            "L",
+            "--json",
+        )
+        found = json.loads(cli("run", "--recipe", "crag-table11-falcon-40b", *asked, "--out", "a").out)
+        more = ("--option", "conversation=turns", "--out", "b")
+        turns = json.loads(cli("run", "--recipe", "omnieval-table5-qwen2.5-72b-alone", *asked, *more).out)
+    assert any(why.startswith("another model for entities") for why in found["not_replicated"])
+    assert "conversation turns (recipe text)" in turns["not_replicated"]
+
+
+def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
+    run("rgb-table1-vicuna-7b-v1.3", out="v")
+    printed = tabulate_paper("rgb", read_as_whole(run.folder / "v"))[0].lines
+    labels = [one.label.rstrip("<") for one in printed if one.kind == "published"]
+    results = []
+    for label in labels:
+        for other in read_as_whole(run.folder / "v"):
+            other.run.inputs.llm = label
+            other.run.row |= {"row": label, "model": label, "recipe": f"rgb-table1-{label}"}
+            results.append(other)
+    assert marked(results) == [f"{label}<" for label in labels]
+    lines = [one for one in tabulate_paper("rgb", results)[0].lines if not one.label.startswith("  ")]
+    assert [one.kind for one in lines] == ["published", "ours"] * len(labels)
+    results[0].items.pop()
+    assert [one for one in marked(results) if one.endswith("~")] == ["chatgpt~"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_setting_has_a_source_and_a_reason_where_ours_differs(recipe):
+    content, settings = read_recipe(recipe)[1], compare(recipe)
+    told = {setting.name: setting.ours for setting in settings}
+    assert len(told) == len(settings) and {*told} >= {*EVERYWHERE, *BY_BENCHMARK[content["benchmark"]]}
+    said = find_said(content["benchmark"], recipe, content["published"])
+    for name, paper, ours, why in settings:
+        assert paper == "–" or "".join(one.group() for one in SOURCE.finditer(paper)) == paper, name
+        assert ours and "{" not in paper, name
+        assert why == said[name].why and (why or paper != "–"), name
+    sent = ("not sent", "0")
+    for name, value in find_used(recipe).items():
+        assert name in told or name in UNTOLD or (name.startswith(("judge_", "entity_")) and value in sent), name
+    plain = {**content, **content.get("retrieval", {}), **content["runs"][-1].get("options", {})}
+    for name in ("model", "temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed"):
+        assert told[name] == str(plain.get(name, "0.1" if name == "temperature" else "not sent")), name
+
+
+@pytest.mark.parametrize("benchmark", catalogue.benchmarks())
+def test_every_line_of_the_facts_is_some_recipes(benchmark):
+    assert len(RECIPES) == 73
+    with (room("baselines") / benchmark / "settings.csv").open(encoding="utf-8", newline="") as lines:
+        facts = {(line["setting"], line["why"]) for line in csv.DictReader(lines)}
+    used = {
+        (name, said.why)
+        for recipe in RECIPES
+        if (content := read_recipe(recipe)[1])["benchmark"] == benchmark
+        for name, said in find_said(benchmark, recipe, content["published"]).items()
+    }
+    assert facts == used
+
+
+def test_ours_is_what_the_run_records_and_sends(cli):
+    told = {setting.name: setting.ours for setting in compare_settings("omnieval-table5-yi15-34b-alone")}
+    with ChatServer(models=[told["model"]]) as server:
+        arguments = ("--llm", server.url, "--data-dir", "sample", "--limit", 2, "--ledger", "L", "--out", "a")
+        assert cli("run", "--recipe", "omnieval-table5-yi15-34b-alone", *arguments).code == 0
+        body = server.state.bodies[-1]
+    inputs = json.loads(next(Path("a").glob("*/run.json")).read_text(encoding="utf-8"))["inputs"]
+    assert told["model"] == inputs["llm"] and told["prompts"] == f"our words, {inputs['prompts']}"
+    assert (told["config"], told["split"], told["retriever"]) == ("all", *inputs["splits"], inputs["retriever"])
+    assert told["conversation"] == inputs["options"]["conversation"] and told["samples"] == str(inputs["samples"])
+    for name in ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "seed"):
+        assert str(body["top_k" if name == "sampling_top_k" else name]) == told[name]
+
+
+def test_a_recipe_of_ones_own_shows_its_own_values(cli):
+    text = catalogue.recipes()["crud_rag-table3-chunk128"].read_text(encoding="utf-8")
+    Path("mine.yaml").write_text(text.replace("chunk_size: 128", "chunk_size: 99", 1).replace("0.1", "0.7"))
+    found = {setting.name: setting for setting in compare_settings("mine.yaml")}
+    assert found["chunk_size"][1:] == ("128 [P]", "99", "as this recipe says")
+    assert found["temperature"][1:] == ("0.1 [C]", "0.7", "as this recipe says")
+    Path("other.yaml").write_text(text.split("published")[0])
+    assert cli("list", "--recipe", "other.yaml").code == cli("list", "--recipe", "rgb-tabel7").code == 2
+    shown = cli("list", "--recipe", "rgb-table7").out
+    assert max(map(len, shown.splitlines())) <= 80
+    heads = [line.split(":")[0] for line in shown.splitlines() if line.startswith("rgb-table7")]
+    assert heads == ["rgb-table7-chatgpt-en", "rgb-table7-chatgpt-zh", "rgb-table7-qwen-7b-chat-zh"]
+    assert shown.count("\ntemperature") == 1, "what all share stands once"

@@ -1,0 +1,538 @@
+"""truthfulness: worked examples, the authors' quirks by name, verdicts damaged and fuzzed, weights and means."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import json
+import random
+import re
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from damaged_verdicts import damage
+from hypothesis import example, given
+from hypothesis import strategies as st
+from truthfulness_judges import KEYS, NO, PROFILES, YES, Says, Substring, Words, column, material, means
+
+ROOT = Path(__file__).parents[2]
+CASES = json.loads(Path(__file__).with_name("truthfulness_vectors.json").read_text(encoding="utf-8"))
+pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def metric(load_metric: Callable[[str], Any]) -> Any:
+    return load_metric("truthfulness")
+
+
+@pytest.fixture(scope="module")
+def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
+    return lambda name: load_file(f"truthfulness/{name}.py")
+
+
+@pytest.fixture(scope="module")
+def read(load_file: Callable[[str], ModuleType]) -> dict[str, Callable[[str], int | None]]:
+    return dict(load_file("truthfulness/truthfulness.py").READERS)
+
+
+@pytest.fixture(scope="module")
+def score(metric: Any) -> Callable[..., Any]:
+    """Score answers, each with its own question."""
+
+    def run(answers: list[Any], golds: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
+        questions = [f"Q{i}" for i in range(len(answers))]
+        return metric.compute(
+            predictions=answers, references=golds, questions=questions, judge=judge, profile=profile, **more
+        )
+
+    return run
+
+
+# The worked examples
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("case", CASES["items"], ids=lambda case: case["name"])
+def test_items(score: Callable[..., Any], case: dict[str, Any], profile: str) -> None:
+    got = score([case["prediction"]], [case["references"]], Substring(), profile)
+    assert column(got) == [case[profile]] == [got["truthfulness"]] and got["unscored"] == {}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("case", CASES["verdicts"], ids=lambda case: case["name"])
+def test_verdicts(
+    read: dict[str, Callable[[str], int | None]], score: Callable[..., Any], case: dict[str, Any], profile: str
+) -> None:
+    assert read[profile](case["reply"]) == case[profile]
+    got = score(["a"], ["b"], Says(case["reply"]), profile)
+    truth = {1: 1.0, 0: -1.0, None: -1.0 if profile == "official" else None}[case[profile]]
+    assert column(got) == [truth] and got["unscored"] == ({"unparsable": 1} if case[profile] is None else {})
+
+
+# The authors' quirks
+
+
+def test_official_has_an_empty_answer_judged(score: Callable[..., Any]) -> None:
+    judge = Substring()
+    assert column(score([""], ["yes"], judge)) == [-1.0] and judge.batches[0][0]["answer"] == ""
+    assert column(score([""], ["yes"], judge, "corrected")) == [0.0] and len(judge.batches) == 1
+
+
+@pytest.mark.parametrize("apostrophe", "\u2019\u2018\u02bc\u2032\uff07`\u00b4")
+def test_official_knows_the_straight_apostrophe_alone(score: Callable[..., Any], apostrophe: str) -> None:
+    answer = f"Sorry, I don{apostrophe}t know."
+    assert [column(score([answer], ["x"], Says(NO), profile)) for profile in PROFILES] == [[-1.0], [0.0]]
+
+
+@pytest.mark.parametrize("reply", ["no JSON", '{"score": 2}', "", None])
+def test_official_counts_an_item_without_a_verdict_as_a_hallucination(score: Callable[..., Any], reply: Any) -> None:
+    why = "api_error" if reply is None else "unparsable"
+    answers, golds = ["a", "b", "I don't know", "c"], ["a", "x", "x", "y"]
+    official = score(answers, golds, Says(reply))
+    assert means(official) == [-0.25, 0.25, 0.5, 0.25] and column(official) == [1.0, -1.0, 0.0, -1.0]
+    assert official["per_item"][1]["reasons"] == dict.fromkeys(KEYS, why)
+    assert (official["unscored"], official["n_scored"]) == ({why: 2}, 2)
+    excluded = score(answers, golds, Says(reply), judge_failure="excluded")
+    assert means(excluded) == [0.5, 0.5, 0.0, 0.5] and column(excluded) == [1.0, None, 0.0, None]
+    assert (excluded["unscored"], excluded["n_scored"]) == ({why: 2}, 2)
+    for failure in ("hallucination", "excluded"):
+        corrected = score(answers, golds, Says(reply), "corrected", judge_failure=failure)
+        assert means(corrected) == [0.25, 0.25, 0.0, 0.25] and corrected["unscored_share"] == 0.5
+        assert [corrected[f"{key}_over_scored"] for key in KEYS] == [0.5, 0.5, 0.0, 0.5]
+        assert (corrected["unscored"], corrected["n_scored"]) == ({why: 2}, 2)
+    assert "failures:excluded" in excluded["signature"] and "failures:unscored" in corrected["signature"]
+
+
+def test_no_answer(score: Callable[..., Any]) -> None:
+    answers, golds, states = [None, None, "a"], ["x", "y", "a"], ["truncated", None, None]
+    judge = Substring()
+    got = [score(answers, golds, judge, profile, states=states) for profile in PROFILES]
+    assert [one["unscored"] for one in got] == [{"truncated": 1, "api_error": 1}] * 2 and judge.batches == []
+    assert means(got[0]) == pytest.approx([-1 / 3, 1 / 3, 2 / 3, 0]) and column(got[0]) == [-1.0, -1.0, 1.0]
+    assert means(got[1]) == pytest.approx([1 / 3, 1 / 3, 0, 0]) and column(got[1]) == [None, None, 1.0]
+
+
+@pytest.mark.pure
+@given(
+    st.lists(st.sampled_from(["{", "}", '"score"', '"score": 1', ":", " ", "0", "1", "2", ".", "\n", "a", '"', ","]))
+)
+def test_the_official_reader_is_the_authors_pattern(
+    read: dict[str, Callable[[str], int | None]], pieces: list[str]
+) -> None:
+    reply = "".join(pieces)
+    braced = re.findall(r"{[^}]*}", reply)
+    found = re.search(r'"score"\s*:\s*(\d+)', braced[-1]) if braced else None
+    expected = int(found.group(1)) if found and int(found.group(1)) in (0, 1) else None
+    assert read["official"](reply) == expected
+
+
+# References
+
+
+def test_every_accepted_answer_counts_and_costs_one_request(score: Callable[..., Any]) -> None:
+    judge = Substring()
+    golds = [["x", "y", "Rome"], ["invalid question", "Oslo"], ["a", "A", " a "], "Bonn", ["Bern", "invalid"]]
+    got = score(["In Rome.", "Oslo", "b", "in Bonn", "invalid premise"], golds, judge)
+    assert column(got) == [1.0, 1.0, -1.0, 1.0, 1.0]
+    (batch,) = judge.batches
+    asked = [(one["question"], one["reference"]) for one in batch]
+    assert asked == [("Q0", "x"), ("Q0", "y"), ("Q0", "Rome"), ("Q2", "a"), ("Q3", "Bonn")]
+
+
+def test_nothing_accepted_is_not_applicable(score: Callable[..., Any]) -> None:
+    for profile in PROFILES:
+        got = score(["a", None, "a", "a"], [None, [], ["", " "], "a"], Says(NO), profile)
+        assert [row["reasons"].get("accuracy") for row in got["per_item"]] == ["not_applicable"] * 3 + [None]
+        assert means(got) == [1.0, 1.0, 0.0, 0.0] and (got["n_total"], got["unscored"]) == (4, {})
+        assert got.get("unscored_share", 0.0) == 0.0
+        assert means(score(["a"], [None], Says(NO), profile)) == [None] * 4
+
+
+def test_one_accepted_is_enough_even_where_another_verdict_is_lacking(score: Callable[..., Any]) -> None:
+    def judge(requests: list[Any]) -> list[Any]:
+        return [{"yes": YES, "no": NO, "?": "?"}[material(request)["reference"]] for request in requests]
+
+    answers, golds = ["a"] * 3, [["?", "yes"], ["?", "no"], ["no", "NO "]]
+    assert column(score(answers, golds, judge, "corrected")) == [1.0, None, -1.0]
+    assert column(score(answers, golds, judge)) == [1.0, -1.0, -1.0]
+
+
+# Judges
+
+
+def test_several_judges_are_averaged(score: Callable[..., Any], failure: Any) -> None:
+    answers, golds = ["b", "I don't know", "a", "c"], ["x", "x", "a", "y"]
+    for profile in PROFILES:
+        got = score(answers, golds, None, profile, judges=[Says(YES, "one"), Says(NO, "two")])
+        assert means(got) == [0.25, 0.5, 0.25, 0.25] and column(got) == [0.0, 0.0, 1.0, 0.0]
+        assert column(got, "accuracy") == [0.5, 0.0, 1.0, 0.5] and got["signature"].endswith("judge:mean(one+two)")
+        alone = [means(score(answers, golds, judge, profile)) for judge in (Says(YES), Says(NO))]
+        assert means(got) == [pytest.approx(sum(pair) / 2) for pair in zip(*alone, strict=True)]
+        lacking = score(answers, golds, None, profile, judges=[Says(YES), Says(failure("truncated"))])
+        assert lacking["unscored"] == {"truncated": 2}
+        assert column(lacking) == ([-1.0, 0.0, 1.0, -1.0] if profile == "official" else [None, 0.0, 1.0, None])
+
+
+def test_without_a_judge_only_missing_has_a_mean(metric: Any) -> None:
+    answers, golds = ["a", "I don't know", "b", "invalid"], ["A", "x", "x", "x"]
+    for profile in PROFILES:
+        got = metric.compute(predictions=answers, references=golds, profile=profile)
+        assert means(got) == [None, None, None, 0.25] and column(got) == [1.0, 0.0, None, -1.0]
+        assert got["per_item"][2]["reasons"] == dict.fromkeys(KEYS[:3], "no_judge")
+        assert got["unscored"] == {"no_judge": 1} and got["signature"].endswith("prompt:none|judge:none")
+        settled = metric.compute(predictions=["a", "invalid"], references=["A", "x"], profile=profile)
+        assert means(settled) == [0.0, 0.5, 0.5, 0.0]
+
+
+def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[..., Any]) -> None:
+    judge = Substring()
+    answers, golds = ["in Rome", "I don’t know", "", "Oslo", "a"], ["Rome", "x", "x", ["Bonn", "Bern"], "A"]
+    for profile in PROFILES:
+        score(answers, golds, judge, profile)
+    official, corrected = judge.batches
+    assert [one["answer"] for one in official] == ["in Rome", "I don’t know", "", "Oslo", "Oslo"]
+    assert corrected == [one for one in official if one["answer"] in ("in Rome", "Oslo")]
+
+
+# Real questions
+
+
+def test_the_real_questions_answered_as_upstream_has_them(score: Callable[..., Any], real_data: Any) -> None:
+    path = real_data("CRAG") / "example_data" / "dev_data.jsonl.bz2"
+    with bz2.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    golds = [[row["answer"], *json.loads(row["alternative_answers"])] for row in rows]
+    judge = Substring()
+    for profile in PROFILES:
+        assert means(score([gold[0].upper() for gold in golds], golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
+        assert means(score(["I don't know."] * len(rows), golds, judge, profile)) == [0.0, 0.0, 0.0, 1.0]
+        assert len(judge.batches) == PROFILES.index(profile)
+        wordy = [f"The answer: {gold[0]}" for gold in golds]
+        assert means(score(wordy, golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
+        assert len(judge.batches[-1]) == len(rows) == 6
+
+
+# The trim
+
+
+@pytest.mark.parametrize("kind", [{}, {"eos": True}, {"bos": False}, {"bos": False, "eos": True}])
+def test_answers_are_cut_to_75_tokens(part: Callable[[str], ModuleType], kind: dict[str, bool]) -> None:
+    cut = part("rules").trimmer(Words(**kind))
+    assert cut("word " * 100).split() == ["word"] * 75 and cut("word " * 75) == " ".join(["word"] * 75)
+    assert cut("hello") == "hello" and cut("") == ""
+
+
+def test_the_protocol_s_ids(part: Callable[[str], ModuleType]) -> None:
+    tokenizer = Words()
+    tokenizer.encode("hello")
+    assert tokenizer.encode("hello") == [0, 2]
+    for text in ("hello", "word " * 200, " a  b "):
+        assert part("rules").trimmer(tokenizer)(text) == tokenizer.decode(tokenizer.encode(text)[1:76])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_cut_comes_before_the_rules_and_the_judge(score: Callable[..., Any], profile: str) -> None:
+    judge = Substring()
+    late = "word " * 75 + "I don't know"
+    got = score([late, "word " * 74 + "Rome Oslo"], ["word", "Oslo"], judge, profile, tokenizer=Words())
+    assert column(got) == [1.0, -1.0] and judge.batches[0][1]["answer"].endswith("word Rome")
+    assert column(score([late], ["word"], judge, profile)) == [0.0]
+    assert column(score([late], ["WORD"], judge, profile, tokenizer=lambda text: text[:4])) == [1.0]
+
+
+# Answers that only decline; `fold_cases.yaml` has what does and what does not
+
+
+@pytest.mark.pure
+@given(
+    st.lists(
+        st.sampled_from(["i do not know.", "我不知道。", "no", "sorry, ", "so ", "i cannot ", "，", ". ", "作为"])
+    ).map("".join)
+)
+@example("sorry " * 20_000)
+@example("作为" * 50_000)
+@example("in the " + "a " * 50_000)
+def test_declining_takes_no_time(part: Callable[[str], ModuleType], said: str) -> None:
+    start = time.process_time()
+    part("refusals").declines(said)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.slow
+def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Callable[..., Any], real_data: Any) -> None:
+    """EVOUNA's Natural Questions: five systems; labels of people, improper questions left out."""
+    rows = json.loads((real_data("real_labels") / "evouna" / "NQ.json").read_text(encoding="utf-8"))
+    systems = ("fid", "gpt35", "chatgpt", "gpt4", "newbing")
+    answered = [
+        (row[f"answer_{name}"], row["golden_answer"].split("/"), row[f"judge_{name}"], name)
+        for row in rows
+        for name in systems
+        if not row["improper"] and row[f"judge_{name}"] is not None and row[f"answer_{name}"] is not None
+    ]
+    answers, golds, right, names = zip(*answered, strict=True)
+    missing = {}
+    for profile in PROFILES:
+        got = score(list(answers), list(golds), None, profile)
+        missing[profile] = [at for at, row in enumerate(got["per_item"]) if row["missing"] == 1]
+    assert len(answers) == 15_098 and missing["official"] == []
+    declined = [at for at in missing["corrected"] if answers[at].strip()]
+    assert len(missing["corrected"]) - len(declined) == 4, "the empty ones"
+    by_system = {name: sum(names[at] == name for at in declined) for name in systems}
+    assert by_system == {"fid": 1, "gpt35": 1, "chatgpt": 17, "gpt4": 4, "newbing": 45}
+    # Of 11,058 that people judged right; this one gives no episode, and the label says it does.
+    (kept,) = [answers[at] for at in declined if right[at]]
+    assert kept.startswith("I cannot provide the specific episode number")
+
+
+# Verdicts, fuzzed
+
+_VALUES: list[tuple[str, int | None]] = [
+    *[(text, 1) for text in ("1", '"1"', "true", "True", "1.0", "'1'", '"true"')],
+    *[(text, 0) for text in ("0", '"0"', "false", "False", "0.0", '"False"')],
+    *[(text, None) for text in ("0.9", "2", "-1", "null", '"yes"', "10", "01", '""', "1/2", "[1]", "NaN", "1e3")],
+    *[(text, None) for text in ("None", "{}", "00", "+1", "1 out of 5", '"1 or 0"', "0.5.", "\u0661", "1%", "'no'")],
+]
+_FIELDS = ('"score"', "'score'", "score", '"Score"', "\u201cscore\u201d", '"score" ', '\\"score\\"', ' "SCORE"')
+_WORDS = ("the answer is right", 'lacks "goose"', "a } b", "{x}", "two\nlines", "it's so", "1, 2 and 0", "\\", "50%")
+_ROUND = (
+    "",
+    "```json\n",
+    "Here you are:\n",
+    "\ufeff",
+    "{a} and {b}: ",
+    "<think>hm</think>",
+    "\u2003",
+    "[",
+    "(",
+    "Note. ",
+)
+
+
+def malformed(draw: random.Random) -> tuple[str, int | None]:
+    """A reply that says one thing, damaged in places that do not change it, and what it says; None for nothing."""
+    text, truth = draw.choice(_VALUES)
+    said = draw.choice(_WORDS)
+    if draw.random() < 0.3:  # it quotes what an answer asked for
+        other = draw.choice(
+            ['{"score": %s}', '"score": %s,', "score: %s", "{'score': %s}", 'a "score": %s', "score=%s"]
+        )
+        said = f"{said} {other % draw.choice('01')} {draw.choice(_WORDS)}"
+    reply = damage(
+        draw,
+        draw.choice(_FIELDS) + draw.choice([":", ": ", " : ", ":\n", "=", "\uff1a"]) + text,
+        f'"explanation": "{said}"',
+        reason_first="{" not in said and "score" not in said,
+        begins=_ROUND,
+        ends=("", "\n```", " Thank you.", "]", "\n\nDone {ok}", "}"),
+        second=('\n{"score": 1}', '\n{"score": 0}', "\nScore: 1", " Wait, no: {'score': 0}"),
+    )
+    return reply, truth
+
+
+@pytest.mark.pure
+@pytest.mark.slow(10_000, 30_000, 2_000_000)
+def test_malformed_verdicts(read: dict[str, Callable[[str], int | None]], rounds: int) -> None:
+    """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
+    draw = random.Random(20240604)
+    counts = {"readable": 0, "read": 0, "official": 0}
+    wrong: list[tuple[str, int | None, int]] = []
+    for _ in range(rounds):
+        reply, truth = malformed(draw)
+        got = read["corrected"](reply)
+        counts["official"] += read["official"](reply) is not None
+        counts["readable"] += truth is not None
+        counts["read"] += got is not None
+        if got is not None and got != truth:
+            wrong.append((reply, truth, got))
+    assert wrong == [], f"{len(wrong)} of {rounds}, {counts}: {wrong[:10]}"
+    print(counts)
+    assert counts["read"] > 0.6 * counts["readable"], counts
+
+
+@pytest.mark.pure
+@given(st.one_of(st.text(), st.text(alphabet="{}[]\"'score:=01 \n\\,.truefals“”："), st.binary().map(str)))
+@example("{" * 50_000)
+@example('{"a":' * 50_000)
+@example("[" * 100_000 + '{"score": 1}')
+@example('{"score": ' + "9" * 10_000 + "}")
+@example('{"score": ' + "0" * 4_400 + "1}")
+@example('{"score":' + " " * 50_000 + "1}")
+@example('"score' * 20_000)
+def test_no_reply_crashes_a_reader_or_takes_long(read: dict[str, Callable[[str], int | None]], reply: str) -> None:
+    start = time.process_time()
+    for profile in PROFILES:
+        got = read[profile](reply)
+        assert got in (0, 1, None) and type(got) in (int, type(None))
+        assert got is None or "score" in reply.lower(), "a verdict from nowhere"
+    assert time.process_time() - start < 2
+
+
+def test_our_prompt_asks_for_what_both_readers_read(
+    part: Callable[[str], ModuleType], read: dict[str, Callable[[str], int | None]]
+) -> None:
+    text = part("judging").PROMPT
+    form = text.rstrip().splitlines()[-1]
+    for value in (0, 1):
+        reply = form.replace("0 or 1", str(value))
+        assert [read[profile](reply) for profile in PROFILES] == [value, value]
+    assert all(text.count(slot) == 1 for slot in ("{question}", "{reference}", "{answer}"))
+
+
+def test_a_prompt_of_the_user_s(score: Callable[..., Any]) -> None:
+    asked: list[str] = []
+
+    def judge(requests: list[Any]) -> list[str]:
+        asked.extend(request[0]["content"] for request in requests)
+        return [YES] * len(requests)
+
+    score(["{reference} \\1"], ['a "b"'], judge, prompt="{answer}|{reference}|{x}|{answer}")
+    shown = '"\\u007breference\\u007d \\\\1"'
+    assert asked == [f'{shown}|"a \\"b\\""|{{x}}|{shown}']
+
+
+def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_accepted_answers(
+    score: Callable[..., Any],
+) -> None:
+    asked: list[str] = []
+    golds = [["1989", 'nineteen "eighty" nine'], "Oslo", "invalid question"]
+
+    def judge(requests: list[Any]) -> list[str]:
+        asked.extend(request[0]["content"] for request in requests)
+        return ['{"Accuracy": "True"}', '{"accuracy": false, "explanation": "another town"}'][: len(requests)]
+
+    for profile in PROFILES:
+        asked.clear()
+        got = score(["in 1989", "Bergen {x}", "invalid"], golds, judge, profile, prompt="Say if it is right.\n")
+        assert column(got) == [1.0, -1.0, 1.0] and got["unscored"] == {}
+        assert asked[0] == (
+            'Say if it is right.\n\nQuestion: "Q0"\nAccepted answers: ["1989", "nineteen \\"eighty\\" nine"]\n'
+            'Prediction: "in 1989"'
+        )
+        assert asked[1].endswith('Prediction: "Bergen \\u007bx\\u007d"') and len(asked) == 2
+        assert "|prompt:" in got["signature"] and got["signature"] != score(["a"], ["b"], Says(NO))["signature"]
+
+
+# Human ratings
+
+
+def test_ratings(metric: Any) -> None:
+    ratings = ["perfect", "Acceptable", " missing", "INCORRECT", None]
+    expected = [1.0, 0.5, 0.0, -1.0, None]
+    official = metric.compute(ratings=ratings)
+    assert column(official) == expected and official["unscored"] == {"unrated": 1}
+    assert [official[key] for key in (*KEYS, "perfect", "acceptable")] == [0.125, 0.5, 0.25, 0.25, 0.25, 0.25]
+    corrected = metric.compute(ratings=ratings, profile="corrected")
+    assert column(corrected) == expected and corrected["unscored_share"] == 0.2
+    assert [corrected[key] for key in (*KEYS, "perfect", "acceptable")] == pytest.approx([0.1, 0.4] + [0.2] * 4)
+    assert corrected["truthfulness_over_scored"] == 0.125
+    for extra in ({"predictions": ["a"] * 5}, {"predictions": ["a", None] * 2 + [""], "references": ["x"] * 5}):
+        assert metric.compute(ratings=ratings, **extra) == official
+    metric.add_batch(predictions=["a"] * 5, references=["x"] * 5)
+    assert metric.compute(ratings=ratings) == official
+    assert metric.compute(ratings=[])["perfect"] is None
+
+
+def table_6() -> list[tuple[str, dict[str, float]]]:
+    rows: dict[str, dict[str, float]] = {}
+    with (ROOT / "baselines" / "crag" / "published.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["table"] == "6" and row["unit"] == "percent":
+                rows.setdefault(row["setting"], {})[row["metric"]] = float(row["value"])
+    return list(rows.items())
+
+
+@pytest.mark.parametrize(("setting", "printed"), table_6())
+def test_table_6_is_perfect_plus_half_acceptable_minus_hallucination(
+    metric: Any, setting: str, printed: dict[str, float]
+) -> None:
+    names = {"perfect": "perfect", "acceptable": "acceptable", "missing": "missing", "hallucination": "incorrect"}
+    ratings = [rating for key, rating in names.items() for _ in range(round(10 * printed[key]))]
+    got = metric.compute(ratings=ratings)
+    assert got["truthfulness"] == pytest.approx(got["perfect"] + got["acceptable"] / 2 - got["hallucination"])
+    # Four printed numbers, each rounded to a tenth of a percent, and shares of what they add up to.
+    total = sum(printed[key] for key in names)
+    assert abs(got["truthfulness"] * total - printed["truthfulness"]) <= 0.05 * (1 + 1 + 0.5 + 1)
+
+
+# Weights and slices
+
+
+def test_weights_within_domains_then_the_mean_over_domains(metric: Any) -> None:
+    ratings = ["perfect", "incorrect", "perfect", "missing", "perfect", "acceptable"]
+    domains = ["finance"] * 4 + ["movie"] * 2
+    types = ["simple", "simple", "set", "multi-hop", "simple", "simple"]
+    kwargs = {"ratings": ratings, "domains": domains, "question_types": types}
+    got = metric.compute(**kwargs, weights={"simple": 0.6, "set": 0.3, "multi-hop": 0.1, "unused": 5})
+    # finance: .6 x 0 + .3 x 1 + .1 x 0 = .3; movie: .75
+    assert got["truthfulness_weighted"] == pytest.approx(0.525)
+    assert got["hallucination_weighted"] == pytest.approx((0.6 * 0.5 + 0.0) / 2)
+    assert got["perfect_weighted"] == pytest.approx((0.6 * 0.5 + 0.3 + 0.5) / 2)
+    assert got["truthfulness"] == metric.compute(ratings=ratings)["truthfulness"]
+    by_domain = {"finance": {"simple": 3, "set": 0, "multi-hop": 1}, "movie": {"simple": 2}}
+    got = metric.compute(**kwargs, weights=by_domain)
+    assert got["truthfulness_weighted"] == pytest.approx((0.0 + 0.75) / 2)
+    assert got["missing_weighted"] == pytest.approx((0.25 + 0.0) / 2)
+
+
+def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
+    more = {"weights": {"s": 1, "t": 3}, "domains": ["a", "a", "b", "b"], "question_types": ["s", "t", "s", "s"]}
+    answers, golds = ["a", "b", "a", None], ["A", "x", "A", "y"]
+    got = score(answers, golds, Says("?"), "corrected", **more)
+    # a: (1 x 1 + 3 x 0) / 4 with the unscored as 0, else 1; b: 1 / 2, else 1
+    assert got["accuracy_weighted"] == pytest.approx((0.25 + 0.5) / 2) and got["accuracy_weighted_over_scored"] == 1.0
+    official = score(answers, golds, Says("?"), **more)
+    assert official["truthfulness_weighted"] == pytest.approx(((1 - 3) / 4 + 0) / 2)
+    excluded = score(answers, golds, Says("?"), judge_failure="excluded", **more)
+    assert excluded["truthfulness_weighted"] == 1.0
+    nothing = score(answers, golds, None, **more)
+    assert nothing["truthfulness_weighted"] is None and nothing["missing_weighted"] == 0.0
+
+
+@pytest.mark.pure
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("st"), st.sampled_from([1, 0.5, 0, -1])), min_size=1))
+def test_weights_that_are_counts_give_the_mean_over_domains(
+    part: Callable[[str], ModuleType], rows: list[tuple[str, str, float]]
+) -> None:
+    domains, types, values = zip(*rows, strict=True)
+    counts: dict[str, dict[str, int]] = {}
+    for domain, kind, _ in rows:
+        counts.setdefault(domain, {}).setdefault(kind, 0)
+        counts[domain][kind] += 1
+    got = part("shares").Weighing(counts, domains, types, len(rows)).mean(values)
+    per_domain = {name: [value for domain, _, value in rows if domain == name] for name in counts}
+    assert got == pytest.approx(sum(sum(x) / len(x) for x in per_domain.values()) / len(per_domain))
+
+
+def test_weights_judges_prompt_and_tokenizer_are_signed(score: Callable[..., Any], metric: Any) -> None:
+    more: dict[str, Any] = {"prompt": "{reference} {answer}", "tokenizer": Words()}
+    fields = [score(["a"], ["b"], Says(NO, "j"), **one)["signature"].split("|") for one in ({}, more)]
+    assert [one[4] for one in fields] == ["tokenizer:none", "tokenizer:Words-75"] and fields[0][5] != fields[1][5]
+    weights = ({"b": 1}, {"b": 1, "c": 2}, {"a": {"b": 1.0}}, {"b": 2})
+    columns = {"ratings": ["perfect"], "domains": ["a"], "question_types": ["b"]}
+    weighed = {metric.compute(**columns, weights=one)["signature"] for one in weights}
+    assert len(weighed) == 2 and all("|judge:human" in text for text in weighed)
+
+
+# Whether a result is valid
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("reply", ["blub", None])
+def test_a_fifth_of_the_verdicts_may_fail(metric: Any, profile: str, reply: str | None) -> None:
+    asked = {"predictions": ["In May."] * 10, "references": ["June"] * 10, "questions": ["When?"] * 10}
+    for unread in (0, 2, 3):
+        replies = [reply] * unread + [YES] * (10 - unread)
+        more = {"judge": lambda requests, replies=replies: replies, "profile": profile}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            got = metric.compute(**asked, **more)
+            assert [f"{unread} of 10" in str(one.message) for one in told] == [True] * (unread > 0)
+            assert metric.compute_quietly(**asked, **more) == {key: got[key] for key in got if key != "valid"}
+        assert got["valid"] == (unread <= 2) and len(told) == (unread > 0)
+    asked["predictions"] = [None] * 3 + ["In May."] * 7  # answers that are lacking are no fault of the judge's
+    assert metric.compute(**asked, judge=lambda requests: [YES] * 7)["valid"]
