@@ -19,8 +19,7 @@ from quadrag.records import Question
 
 from ..core.benchmark import Benchmark, load
 from ..core.task import Task, load_questions, load_rows
-from .finding import Finding, merge_faults
-from .text import count_off, shorten
+from .finding import Finding, count_off, merge_faults, shorten
 
 
 class Part(NamedTuple):

@@ -8,8 +8,7 @@ from quadrag.metrics._shared.rgb_labels import stands_whole
 from quadrag.records import Question
 
 from .audited import Part
-from .finding import Fault
-from .text import clean, shorten
+from .finding import Fault, clean, shorten
 
 Golds = Sequence[Sequence[str]]  # outer all needed, inner any one
 

@@ -15,10 +15,8 @@ from quadrag.records import dumps
 from ..core.benchmark import known, load
 from ..core.settings import Conditions
 from ..systems.system import Completer
-from .grades import Graded
-from .labels import Item, LabelSet
-from .replies import is_by_passages, judge_items, read_grade
-from .verdicts import Verdicts
+from .labels import Graded, Item, LabelSet
+from .verdicts import Verdicts, is_by_passages, judge_items, read_grade
 
 _SHOWN = 120  # characters of a reply
 

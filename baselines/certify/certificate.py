@@ -8,21 +8,24 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
+from quadrag.metric_record import find_verdict
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.stats.agreement import Agreement
 from quadrag.stats.ppi import Rates
 
+from ..core.result import Result
+from ..scoring.validity import discredit
 from ..tables.cells import write_number
 from .asking import read_signature
-from .figures import Figures, Intervals
-from .free import find_free
-from .replies import PROFILE
+from .figures import Figures, Intervals, find_free
+from .verdicts import PROFILE
 
 _FORM = "quadrag certificate 1"
 _NO_KAPPA = 0.1  # as by chance, where it may be 0
@@ -225,3 +228,42 @@ def write_percent(value: float) -> str:
 
 def _sum(row: Any) -> str:
     return hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest()
+
+
+def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> None:
+    """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
+
+    Where a judge's verdicts in one of them are far from what words say, what rests on the same of it in others is
+    marked too: beside each other none is worth more.
+
+    `given`: by the user now; they go before those that are kept with a run.
+    """
+    results = list(results)
+    doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}
+    for result in results:
+        place = f"the certificate kept in {result.folder}"
+        kept = [Certificate.from_row(row, place) for row in result.run.certificates]
+        result.certificates = unique([*given, *kept])
+        for row in result.scores:
+            verdict = find_verdict(row["metric"], row["key"])
+            if is_by_chance(result, verdict):
+                discredit(row)
+            elif (_name_judge(result), verdict) in doubtful:
+                discredit(row, beside=verdict not in chain(*result.run.doubtful_verdicts.values()))
+
+
+def _name_judge(result: Result) -> tuple[Any, ...]:
+    """Name the judge of a run, with where it was asked, what answered to its name, and the prompt of its own."""
+    inputs = result.run.inputs
+    known = (inputs.services, inputs.served_as)
+    asked = [[(role, name) for role, name in sorted(one.items()) if role.startswith("judge")] for one in known]
+    return inputs.judge, *map(tuple, asked), str((inputs.judging or {}).get("prompt", ""))
+
+
+def is_by_chance(result: Result, verdict: str) -> bool:
+    """Whether a run's certificates say that verdicts, as ``truthfulness.accuracy``, agree as by chance with people."""
+    if not (verdict and result.certificates):
+        return False
+    signed = {row["signature"] for row in result.scores if f"{row['metric']}.{row['key']}" == verdict}
+    found = (find_certificate(result.certificates, one) for one in signed)
+    return any(one is not None and one.is_chance for one in found)

@@ -14,8 +14,7 @@ import yaml
 from ..systems.system import Completer
 from ..tables.grid import Cell, Grid, Line
 from .asking import ask_judge
-from .grades import find_graded
-from .labels import Item, LabelSet
+from .labels import Item, LabelSet, find_graded
 
 ALONE = "alone"  # the id of the answer without a hostile text
 

@@ -16,8 +16,7 @@ from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import cache_dir
 
 from . import sets
-from .grades import Graded, find_graded
-from .labels import LabelSet, check_classes, read_labels
+from .labels import Graded, LabelSet, check_classes, find_graded, read_labels
 
 _HOST = "https://raw.githubusercontent.com"
 _TRUTHFULNESS = "truthfulness"

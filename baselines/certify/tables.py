@@ -14,8 +14,7 @@ from ..tables.cells import ALIKE, FEW, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name
 from .certificate import round_two
-from .corrected import Corrected
-from .draw import Sheet
+from .corrected import Corrected, Sheet
 from .figures import Against, Figures, Intervals
 from .labels import LabelSet
 from .notes import IN_PERCENT

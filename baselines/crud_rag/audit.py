@@ -8,9 +8,8 @@ from quadrag.records import Question
 
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions
-from ..audit.finding import Fault
+from ..audit.finding import Fault, count_off
 from ..audit.overlap import near_duplicates
-from ..audit.text import count_off
 
 
 class _News(NamedTuple):

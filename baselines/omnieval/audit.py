@@ -6,8 +6,7 @@ from quadrag.records import Question
 
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions, held
-from ..audit.finding import Fault
-from ..audit.text import clean, count_off, shorten
+from ..audit.finding import Fault, clean, count_off, shorten
 
 _VERBATIM = "extractive_qa"  # the task whose answers stand in their passages as they are
 

@@ -8,8 +8,7 @@ from quadrag.records import Question
 
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions, held
-from ..audit.finding import Fault
-from ..audit.text import count_off, shorten
+from ..audit.finding import Fault, count_off, shorten
 
 SHORT = 2  # characters, of which substring matching finds some anywhere
 NAME = "rgb"

@@ -6,7 +6,7 @@ what a file is, its keys decide; of which split it is, its place or an option. T
 and task (`gen_datas_<suffix>/<L1>/<L2>/<task>.jsonl`), one file whose fields tell topic and task
 (`human_annotated/v1022/v1022.jsonl`), and whatever JSON Lines, JSON or Parquet the Hub's repositories hold. Pickles are
 never opened, and nothing is judged or retrieved. One file, since a Hub script is published as one; in order: names,
-config, builder, `_Finder` (from a folder to the files of a split), from files to records, from records to rows.
+config, builder, from a folder to the files of a split, from files to records, from records to rows.
 """
 
 import ast
@@ -18,7 +18,6 @@ import logging
 import os
 import re
 import unicodedata
-from array import array
 from collections import Counter
 from pathlib import Path
 
@@ -91,7 +90,6 @@ _SUFFIXES = (".jsonl", ".json", ".parquet")
 _PREDICTED = "pred_results"
 # From upstream's steps of cleaning and inspection, the later the better.
 _STAGES = ("clean", "filter", "final")
-_DEEPEST = 100  # lists and objects in each other; upstream's have fewer than ten
 _LOG = logging.getLogger(__name__)
 
 
@@ -138,14 +136,7 @@ class OmniEvalConfig(datasets.BuilderConfig):
         self.min_evaluation = min_evaluation
 
     def validate(self):
-        """Check name and options; `load_dataset` sets them on a copy, past the constructor.
-
-        Raises:
-            ValueError: the name is unknown, a named place is not there, or an option is out of range or another's.
-        """
-        known = [config.name for config in OmniEval.BUILDER_CONFIGS]
-        if self.name not in known:
-            raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
+        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
         own = [_SPLITS[split][1] for split in self.splits]
         takes = own if self.name == "corpus" else [*own, "min_evaluation"]
         for option in (*(option for _, option, _ in _SPLITS.values()), "min_evaluation"):
@@ -203,37 +194,22 @@ class OmniEval(datasets.GeneratorBasedBuilder):
 
     @classmethod
     def search(cls, root, config, split, label=""):
-        """Find the files of a split.
-
-        Args:
-            root: a folder in any of the layouts; None where only the options name places.
-            config: the config, with its options.
-            split: the split's name.
-            label: what the folder is, where its own name does not tell.
+        """Find the files of a split in a folder of any layout; None where only the options name places.
 
         Returns:
             dict of the files that decide the rows, in reading order (`SPLIT/L1/L2/TASK` to a file of its own,
             `SPLIT/part-NUMBER` to one whose fields tell, `SPLIT/legacy-NUMBER`), and list of str: what keeps the split
-            from being built, empty when it can be.
-
-        Raises:
-            ValueError: a file is broken, an option names one of another kind, or two files are of one topic and task.
+            from being built, empty when it can be. ValueError names a broken file, or two of one topic and task.
         """
-        return _Finder(config, split).find(root, label)
+        return _search(root, config, split, label)
 
     @classmethod
     def fetch(cls, config, split=None):
         """Bring the Hub's repositories of a config, or of one split, into the Hub's cache, as the user's token allows.
 
-        Args:
-            config: the config, with its options: what they name is not fetched.
-            split: one split; None for all those without a place named by an option, or none where any has one.
-
         Returns:
-            dict of each repository's name to its folder; one that is refused beside others is logged and left out.
-
-        Raises:
-            ValueError: none can be had; the first one's reason.
+            dict of each repository's name to its folder: none where an option names a place and no split is asked for;
+            one that is refused beside others is logged and left out. ValueError has the reason where none can be had.
         """
         splits = [split] if split else [] if config.given else config.splits
         names = dict.fromkeys(name for each in splits for name in config.files_of(each) if name not in config.given)
@@ -243,9 +219,9 @@ class OmniEval(datasets.GeneratorBasedBuilder):
                 folders[name] = _snapshot(name)
             except ValueError as error:
                 refused.append(str(error))
+        if refused and not folders:
+            raise ValueError(refused[0])
         for reason in refused:
-            if not folders:
-                raise ValueError(reason)
             _warn(reason, None)
         return folders
 
@@ -332,111 +308,112 @@ def _snapshot(name):
         ) from None
 
 
-class _Finder:
-    """Finds the files of one split in a folder, in whatever layout: by their places, and by the keys they hold."""
+def _search(root, config, split, label):
+    """Files and reasons, as `OmniEval.search` returns them."""
+    _, option, place = _SPLITS[split]
+    own, corpus = config.given.get(option), split == "corpus"
+    if own is None and root is None:
+        return {}, [f"the split {split} (name it by {option}, or a folder of all by data_dir)"]
+    wanted = "nodes" if corpus else "questions"
+    top = own or Path(root).absolute()
+    sets = {}
+    for below, path in _walk(top):
+        parts = (top.name if own or not label else label, *below)
+        if own is None and not _may_hold(split, parts):
+            continue
+        kind = _kind(path)
+        if kind == wanted:
+            sets.setdefault(_set_of(parts, split), []).append(path)
+        elif own is not None and own.is_file() and kind != "empty":
+            raise ValueError(f"{own}, named by {option}, holds no {wanted}")
+    # Files outside of any set are sources, examples and the like, unless there is nothing else.
+    rivals = [each for each in sets if each] or list(sets)
+    if corpus:
+        # Sources cut alike are one corpus.
+        several = len({re.search(r"(-\d+-\d+)?_nodes$", each[-1])[1] if each else "" for each in rivals}) > 1
+    else:
+        rivals = _last_stage(rivals)
+        several = len(rivals) > 1
+    if several:
+        found = " and ".join("/".join(each[1:] or each) for each in rivals)
+        return {}, [f"one set of {split} (it holds {found}; name one by {option})"]
+    paths = [path for each in rivals for path in sets[each]]
+    forms = sorted({path.suffix.lower() for path in paths})
+    if not corpus and len(forms) > 1:
+        return {}, [f"one set of {split} (it holds files of several forms, {', '.join(forms)}; name one by {option})"]
+    files = _name_files(config, split, paths)
+    if all(name.startswith(f"{split}/legacy-") for name in files):
+        task = "" if config.name in ("all", "corpus") else f" {config.name}"
+        reason = f"{option} {own} holds none" if own else f"{place}, or name it by {option}"
+        return {}, [f"{wanted} of {split}{task} ({reason})"]
+    return files, []
 
-    def __init__(self, config, split):
-        self._config, self._split, self._corpus = config, split, split == "corpus"
 
-    def find(self, root, label):
-        """Files and reasons, as `OmniEval.search` returns them."""
-        split = self._split
-        _, option, place = _SPLITS[split]
-        own = self._config.given.get(option)
-        if own is None and root is None:
-            return {}, [f"the split {split} (name it by {option}, or a folder of all by data_dir)"]
-        wanted = "nodes" if self._corpus else "questions"
-        top = own or Path(root).absolute()
-        found = {}
-        for below, path in _walk(top):
-            parts = (top.name if own or not label else label, *below)
-            if own is None and not self._may_hold(parts):
-                continue
-            kind, keys = _kind(path)
-            if kind == wanted:
-                found[parts] = path
-            elif own is not None and own.is_file() and kind != "empty":
-                raise ValueError(f"{own}, named by {option}, holds no {wanted}; found {keys}")
-        chosen, ambiguous = self._choose_set(found)
-        if ambiguous:
-            return {}, [f"one set of {split} (it holds {ambiguous}; name one by {option})"]
-        files = self._name_files(chosen)
-        if all(name.startswith(f"{split}/legacy-") for name in files):
-            task = "" if self._config.name in ("all", "corpus") else f" {self._config.name}"
-            reason = f"{option} {own} holds none" if own else f"{place}, or name it by {option}"
-            return {}, [f"{wanted} of {split}{task} ({reason})"]
-        return files, []
+def _may_hold(split, parts):
+    """Whether a file may be of a split by its place; the first part is a folder's name, often the user's own."""
+    nodes = any(part.endswith("_nodes") for part in parts[:-1])
+    if split == "corpus" or nodes:
+        # A set of questions may be broken, and the corpus be read.
+        return split == "corpus" and (nodes or not (_set_of(parts, "human") or _set_of(parts, "auto")))
+    named = parts if parts[0].startswith(("human_annotated", "OmniEval-")) else parts[1:]
+    # A set's own name goes before those of the folders around it.
+    words = re.findall("[a-z]+", " ".join(_set_of(parts, "auto")[-1:] or named).lower())
+    if "human" in words or re.fullmatch(r"v\d{4}\.\w+", parts[-1]):
+        return split == "human"
+    return split == ("train" if any(word.startswith("train") for word in words) else "auto")
 
-    def _may_hold(self, parts):
-        """Whether a file may be of the split by its place; the first part is a folder's name, often the user's own."""
-        nodes = any(part.endswith("_nodes") for part in parts[:-1])
-        if self._corpus or nodes:
-            # A set of questions may be broken, and the corpus be read.
-            return self._corpus and (nodes or not (_set_of(parts, "human") or _set_of(parts, "auto")))
-        first, *rest = parts
-        if first.startswith(("human_annotated", "OmniEval-")):
-            rest = parts
-        # A set's own name goes before those of the folders around it.
-        rest = _set_of(parts, "auto")[-1:] or rest
-        words = re.findall("[a-z]+", " ".join(rest).lower())
-        if "human" in words or re.fullmatch(r"v\d{4}\.\w+", parts[-1]):
-            return self._split == "human"
-        return self._split == ("train" if any(word.startswith("train") for word in words) else "auto")
 
-    def _choose_set(self, found):
-        """Choose the one set that is read of those found: its paths, and as a phrase the sets that nothing decides."""
-        sets = {}
-        for parts, path in found.items():
-            sets.setdefault(_set_of(parts, self._split), []).append(path)
-        # Files outside of any are sources, examples and the like, unless there is nothing else.
-        rivals = [each for each in sets if each] or list(sets)
-        if self._corpus:
-            # Sources cut alike are one corpus.
-            several = len({re.search(r"(-\d+-\d+)?_nodes$", each[-1])[1] if each else "" for each in rivals}) > 1
-        else:
-            stages = {each: _stage(each) for each in rivals}
-            if len({base for base, _ in stages.values()}) == 1:
-                last = max(rank for _, rank in stages.values())
-                rivals = [each for each in rivals if stages[each][1] == last]
-            several = len(rivals) > 1
-        if several:
-            return [], " and ".join("/".join(each[1:] or each) for each in rivals)
-        chosen = [path for each in rivals for path in sets[each]]
-        forms = sorted({path.suffix.lower() for path in chosen})
-        if not self._corpus and len(forms) > 1:
-            return [], f"files of several forms, {', '.join(forms)}"
-        return chosen, ""
+def _set_of(parts, split):
+    """The folder of the set that a file is of, as its parts; empty where nothing tells."""
+    for at, part in enumerate(parts[:-1]):
+        nodes = part.endswith("_nodes")
+        if split == "human" and part == "human_annotated":
+            return parts[: min(at + 2, len(parts) - 1)]
+        if nodes if split == "corpus" else split != "human" and part.startswith("gen_datas_") and not nodes:
+            return parts[: at + 1]
+    return ()
 
-    def _name_files(self, paths):
-        """Name the files that decide the rows, in reading order, or nothing where they hold none of the config's."""
-        cells, parts, legacy = {}, [], []
-        for path in paths:
-            topic, task = (None, None) if self._corpus else _place(path)
-            if _LEGACY in (topic, task):
-                legacy.append(path)
-            elif not topic or not task:
-                parts.append(path)
-            elif (other := cells.setdefault((topic, task), path)) is not path:
-                raise ValueError(f"{other} and {path} are both of {topic} {task}; expected one file")
-        tasks = [] if self._corpus else self._config.tasks
-        order = [(topic, task) for topic in _TOPICS for task in tasks if (topic, task) in cells]
-        files = {f"{self._split}/{topic}/{task}": cells[topic, task] for topic, task in order}
-        if self._corpus or files or any(not _tasks_in(path).isdisjoint(tasks) for path in parts):
-            files |= {f"{self._split}/part-{number}": path for number, path in enumerate(parts, 1)}
-        return files | {f"{self._split}/legacy-{number}": path for number, path in enumerate(legacy, 1)}
+
+def _last_stage(sets):
+    """The sets of the last of upstream's stages, where all are stages of one: gen_datas_a_final is of gen_datas_a."""
+    stages = {}
+    for parts in sets:
+        base, rank = "/".join(parts), 0
+        while base.rpartition("_")[2] in _STAGES:
+            base, _, stage = base.rpartition("_")
+            rank = rank or 1 + _STAGES.index(stage)
+        stages[parts] = base, rank
+    if len({base for base, _ in stages.values()}) > 1:
+        return sets
+    last = max((rank for _, rank in stages.values()), default=0)
+    return [parts for parts, (_, rank) in stages.items() if rank == last]
+
+
+def _name_files(config, split, paths):
+    """Name the files that decide the rows, in reading order, or nothing where they hold none of the config's."""
+    cells, parts, legacy = {}, [], []
+    for path in paths:
+        topic, task = (None, None) if split == "corpus" else _place(path)
+        if _LEGACY in (topic, task):
+            legacy.append(path)
+        elif not topic or not task:
+            parts.append(path)
+        elif (other := cells.setdefault((topic, task), path)) is not path:
+            raise ValueError(f"{other} and {path} are both of {topic} {task}; expected one file")
+    tasks = [] if split == "corpus" else config.tasks
+    order = [(topic, task) for topic in _TOPICS for task in tasks if (topic, task) in cells]
+    files = {f"{split}/{topic}/{task}": cells[topic, task] for topic, task in order}
+    if split == "corpus" or files or any(not _tasks_in(path).isdisjoint(tasks) for path in parts):
+        files |= {f"{split}/part-{number}": path for number, path in enumerate(parts, 1)}
+    return files | {f"{split}/legacy-{number}": path for number, path in enumerate(legacy, 1)}
 
 
 def _walk(place):
     """List (parts below it, path) of the files that may be data in a folder, or the one file, in the parts' order."""
     if place.is_file():
         return [((), place)]
-    found, entered = [], set()
+    found = []
     for folder, folders, names in os.walk(place, followlinks=True):
-        real = os.path.realpath(folder)
-        if real in entered:
-            folders.clear()
-            continue
-        entered.add(real)
         # `_docs` holds the parents of the nodes.
         folders[:] = [each for each in folders if each[0] != "." and not each.endswith("_docs") and each != _PREDICTED]
         for name in names:
@@ -446,48 +423,12 @@ def _walk(place):
     return sorted(found)
 
 
-def _set_of(parts, split):
-    """The folder of the set that a file is of, as its parts; empty where nothing tells."""
-    for at, part in enumerate(parts[:-1]):
-        nodes = part.endswith("_nodes")
-        if split == "corpus" and nodes:
-            return parts[: at + 1]
-        if split == "human" and part == "human_annotated":
-            return parts[: min(at + 2, len(parts) - 1)]
-        if split in ("train", "auto") and part.startswith("gen_datas_") and not nodes:
-            return parts[: at + 1]
-    return ()
-
-
-def _stage(parts):
-    """What a set was made from, and how far it was brought: gen_datas_a_final is the last stage of gen_datas_a."""
-    if not parts:
-        return parts, 0
-    base, rank = parts[-1], 0
-    while base.rpartition("_")[2] in _STAGES:
-        base, _, stage = base.rpartition("_")
-        rank = rank or 1 + _STAGES.index(stage)
-    return (*parts[:-1], base), rank
-
-
 def _place(path):
     """Topic and task that the last folders and the name of a file tell; None where they do not."""
     *_, upper, lower, name = ("", "", *Path(path).parts)
     return _TOPIC_NAMES.get(_fold(f"{upper}-{lower}")), _TASK_NAMES.get(_fold(Path(name).stem))
 
 
-def _remember(function):
-    """What a function finds in a file is kept until the file changes."""
-    known = functools.lru_cache(maxsize=4096)(lambda path, size, moment: function(path))
-
-    def find(path):
-        state = path.stat()
-        return known(str(path), state.st_size, state.st_mtime_ns)
-
-    return find
-
-
-@_remember
 def _tasks_in(path):
     """The tasks of a file's lines; ValueError names a line without one."""
     return frozenset(
@@ -497,24 +438,22 @@ def _tasks_in(path):
     )
 
 
-@_remember
 def _kind(path):
-    """What a file holds by the keys of its first line: (questions, nodes, other or empty; the keys as a phrase)."""
+    """What a file holds by the keys of its first line: questions, nodes, other or empty."""
     if all(_place(path)):
         # In a place of its own a file is one of questions, whatever is wrong with it: its reader names that.
         with Path(path).open("rb") as file:
-            return ("questions" if any(line.strip() for line in file) else "empty"), "its place"
+            return "questions" if any(line.strip() for line in file) else "empty"
     for _, _, value in _records(path):
         record = next(iter(value), None) if isinstance(value, list) else value
         if not isinstance(record, dict):
-            return "other", f"a {type(record).__name__}"
-        phrase = f"the keys {', '.join(record) or 'none'}"
+            return "other"
         if "contents" in record and "question" not in record:
-            return "nodes", phrase
+            return "nodes"
         # What the authors' inference writes holds the question too, and its answer in `output`.
         asked = "question" in record or {"topic_name", "task_name"} <= set(record)
-        return ("questions" if asked and "output" not in record else "other"), phrase
-    return "empty", "nothing"
+        return "questions" if asked and "output" not in record else "other"
+    return "empty"
 
 
 # --- from files to records -------------------------------------------------------------------------------------------
@@ -532,10 +471,7 @@ def _records(path):
     if head.startswith(b"PAR1"):
         yield from _parquet(path)
         return
-    if str(path).lower().endswith(".parquet") and head:
-        raise ValueError(f"{path} is no Parquet; fetch it again")
-    items = _whole(path) if str(path).lower().endswith(".json") else None
-    if items is not None:
+    if str(path).lower().endswith(".json") and (items := _whole(path)) is not None:
         for number, value in enumerate(items, 1):
             yield number, f"{path} item {number}", value
         return
@@ -550,15 +486,12 @@ def _parquet(path):
     import pyarrow
     from pyarrow import parquet
 
-    number = 0
     try:
         with parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=64):
-                for record in batch.to_pylist():
-                    number += 1
-                    # A column that other rows have is null here.
-                    held = {key: value for key, value in record.items() if value is not None}
-                    yield number, f"{path} row {number}", held
+            batches = file.iter_batches(batch_size=64)
+            for number, record in enumerate((row for batch in batches for row in batch.to_pylist()), 1):
+                # A column that other rows have is null here.
+                yield number, f"{path} row {number}", {key: value for key, value in record.items() if value is not None}
     except pyarrow.ArrowException as error:
         raise ValueError(f"{path} is no whole Parquet ({' '.join(str(error).split())}); fetch it again") from None
 
@@ -569,46 +502,19 @@ def _whole(path):
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
         return []
     try:
-        value = json.loads(content.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        if error.msg == "Extra data":
-            return None
-        raise ValueError(f"{path}:{error.lineno} is not JSON ({error.msg} at column {error.colno})") from None
-    except UnicodeDecodeError as error:
-        number = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}:{number} is not UTF-8; expected JSON in UTF-8") from None
+        value = _json(content, path)
     except ValueError as error:
-        raise ValueError(f"{path} holds a number that cannot be read ({error}); expected questions or nodes") from None
-    except RecursionError:
-        raise ValueError(f"{path} is nested too deeply; expected questions or nodes") from None
-    if _is_deep(value):
-        raise ValueError(f"{path} is nested too deeply; expected questions or nodes")
+        if "Extra data" in str(error):
+            return None
+        raise
     return value if isinstance(value, list) else [value]
 
 
-def _is_deep(value):
-    """Whether lists and objects stand in each other deeper than whoever copies or shows the value may bear."""
-    level = [value]
-    for _ in range(_DEEPEST + 1):
-        containers = [one for one in level if isinstance(one, (dict, list))]
-        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
-    return any(isinstance(one, (dict, list)) for one in level)
-
-
-def _json(line, where):
+def _json(content, where):
     try:
-        value = json.loads(line.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ValueError(f"{where} is not UTF-8; expected JSON Lines in UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON ({error.msg} at column {error.colno}); expected one a line") from None
-    except ValueError as error:
-        raise ValueError(f"{where} holds a number that cannot be read ({error}); expected one question") from None
-    except RecursionError:
-        raise ValueError(f"{where} is nested too deeply; expected a question or a node") from None
-    if _is_deep(value):
-        raise ValueError(f"{where} is nested too deeply; expected a question or a node")
-    return value
+        return json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where} is not JSON in UTF-8 ({error}); expected questions or nodes") from None
 
 
 # --- from records to rows --------------------------------------------------------------------------------------------
@@ -786,46 +692,18 @@ def _evaluation(record, where):
     return int(float(value))
 
 
-class _Seen:
-    """Which ids have been met, with a sum of what they stand for: 16 bytes a place and no text, for a corpus's sake."""
-
-    def __init__(self):
-        self._table, self._held = array("Q", bytes(16 << 10)), 0
-
-    def add(self, key, content):
-        """Note a key; the sum of its content where it was met before, else None. All are numbers of 64 bits."""
-        if 8 * self._held > 3 * len(self._table):
-            old, self._table, self._held = self._table, array("Q", bytes(16 * len(self._table))), 0
-            for at in range(0, len(old), 2):
-                if old[at]:
-                    self.add(old[at], old[at + 1])
-        key, mask = key or 1, len(self._table) // 2 - 1
-        at = key & mask
-        while self._table[2 * at]:
-            if self._table[2 * at] == key:
-                return self._table[2 * at + 1]
-            at = (at + 1) & mask
-        self._table[2 * at], self._table[2 * at + 1] = key, content
-        self._held += 1
-        return None
-
-
-def _sum(*texts):
-    return int.from_bytes(hashlib.blake2b("\0".join(texts).encode(), digest_size=8).digest(), "little")
-
-
 def _every(paths):
     return itertools.chain.from_iterable(map(_records, paths))
 
 
 def _nodes(paths):
     """Yield the rows of the corpus in file order; copies are passed over and logged, an id of two texts is named."""
-    seen, copies = _Seen(), 0
+    seen, copies = {}, 0
     for _, where, record in _every(paths):
         row = _node(record, where)
-        content = _sum(row["title"], row["contents"])
-        before = seen.add(_sum(row["id"]), content)
-        if before is None:
+        content = hashlib.blake2b(f"{row['title']}\0{row['contents']}".encode(), digest_size=8).digest()
+        before = seen.setdefault(row["id"], content)
+        if before is content:
             yield row
         elif before == content:
             copies += 1

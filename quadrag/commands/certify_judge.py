@@ -223,7 +223,7 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> A
 @contextmanager
 def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
     from quadrag.baselines.certify.asking import find_benchmark
-    from quadrag.baselines.certify.grades import find_graded
+    from quadrag.baselines.certify.labels import find_graded
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.commands.shared.session import call_request

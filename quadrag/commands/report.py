@@ -41,8 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
-    from quadrag.baselines.certify.beside import lay_beside
-    from quadrag.baselines.certify.certificate import read_certificates
+    from quadrag.baselines.certify.certificate import lay_beside, read_certificates
     from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import compare_all, tabulate_all

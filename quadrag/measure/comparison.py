@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from quadrag.baselines.certify.beside import lay_beside
+from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.beside import lay_beside
+from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.page.page import write_page

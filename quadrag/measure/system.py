@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.beside import lay_beside
-from quadrag.baselines.certify.certificate import read_certificates
+from quadrag.baselines.certify.certificate import lay_beside, read_certificates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.settings import NONE
 from quadrag.baselines.core.task import known_options
@@ -17,8 +16,7 @@ from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
-from quadrag.baselines.systems.function import Function
-from quadrag.baselines.systems.kept_answers import KeptAnswers
+from quadrag.baselines.systems.function import Function, KeptAnswers
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels

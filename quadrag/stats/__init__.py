@@ -7,12 +7,11 @@
 
 from .intervals import bca, logit_interval, percentile, share_difference, wilson
 from .items import LEVEL, NOT_APPLICABLE, Interval, Item
-from .means import Mean, macro
+from .means import Mean, Summary, macro, spread, summarise, summarise_all
 from .paired import Pair, paired_difference, paired_macro
 from .power import detectable, items_needed, power_of
 from .rankings import Agreement, rank_agreement
 from .resampling import SEED, Draws
-from .summaries import Summary, spread, summarise, summarise_all
 from .tests import McNemar, holm, mcnemar, sign_flips
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from chat_server import Rule, asked_of
 
-from quadrag.baselines.construct.crud_rag.tasks import strip_dateline
+from quadrag.baselines.construct.crud_rag.recipe import strip_dateline
 from quadrag.baselines.construct.held import language_of
 from quadrag.baselines.systems.extractive import sentences
 

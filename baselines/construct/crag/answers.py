@@ -17,9 +17,8 @@ from quadrag.kg.clock import parse as parse_query_time
 
 from ..held import stands_in
 from ..steps import Drop
-from .table import Table, Thing, Value
+from .table import Table, Thing, Value, forms, list_forms
 from .templates import DYNAMISM, NAME, POPULARITY, Column, Template, Templates
-from .values import forms, list_forms
 
 BUCKETS = ("head", "torso", "tail")
 LARGEST = 10  # values of a set

@@ -12,8 +12,7 @@ from quadrag.records import write_text
 
 from ..review.items import Item, Review, Value
 from ..steps import Drop, Row
-from .files import KEYS
-from .recipe import TASKS, held
+from .recipe import KEYS, TASKS, held
 
 ASKS = (
     "Is the question, or the event, natural, exact and grammatical?",

@@ -26,8 +26,7 @@ from quadrag.stats.intervals import wilson
 from ..account import make_card
 from ..recipe import load as load_recipe
 from ..steps import Drop
-from .grades import GRADES, MEND, Grade, list_annotators, read_grades
-from .items import Item, Review
+from .items import GRADES, MEND, Grade, Item, Review, list_annotators, read_grades
 
 Grades = Mapping[str, Mapping[str, Grade]]  # by annotator, by item
 _DECISIONS = ("discard", "mend", "keep")

@@ -24,11 +24,9 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.sheet import read_sheet, write_sheet
 
-from ...certify.grades import Graded
-from ...certify.labels import read_texts
+from ...certify.labels import Graded, read_texts
 from ...tables.language import speak
-from .grades import GRADES, MEND, check_annotator, give_grade, read_grades
-from .items import Item, Review, as_text
+from .items import GRADES, MEND, Item, Review, as_text, check_annotator, give_grade, read_grades
 
 HERE = Path(__file__).parent
 _FILES = {

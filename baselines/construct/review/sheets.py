@@ -12,8 +12,7 @@ from pathlib import Path
 from quadrag.errors import QuadragError
 from quadrag.sheet import read_sheet, write_sheet
 
-from .grades import GRADES, check_annotator, give_grade
-from .items import Item, Review, as_text
+from .items import GRADES, Item, Review, as_text, check_annotator, give_grade
 
 
 def write_items(path: Path, items: Mapping[str, Item], review: Review) -> None:

@@ -23,7 +23,7 @@ from quadrag.stats import (
 )
 from quadrag.stats.items import choose_fill, counted
 
-from ...certify.beside import is_by_chance
+from ...certify.certificate import is_by_chance
 from ...core.result import PROFILES, Asked, Result
 from ...scoring.faults import FAILED
 from ...scoring.groups import counts, stratify

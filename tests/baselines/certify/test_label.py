@@ -14,8 +14,8 @@ from chat_server import ChatServer, Rule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.certify.draw import share_out
-from quadrag.baselines.certify.grades import graded_keys
+from quadrag.baselines.certify.corrected import share_out
+from quadrag.baselines.certify.labels import graded_keys
 from quadrag.baselines.report.items.spelled import write_gold
 from quadrag.baselines.tables.language import speak
 from quadrag.metric_record import metric_record

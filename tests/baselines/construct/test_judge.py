@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from quadrag import cli
-from quadrag.baselines.certify.grades import find_graded
-from quadrag.baselines.certify.labels import Item, read_labels
+from quadrag.baselines.certify.labels import Item, find_graded, read_labels
 from quadrag.baselines.construct.judge.material import make_lessons, split_by_case
 from quadrag.baselines.construct.judge.printed import tabulate_printed
 from quadrag.errors import QuadragError

@@ -16,8 +16,14 @@ import pytest
 
 from quadrag import cli
 from quadrag.baselines.construct.held import stands_in
-from quadrag.baselines.construct.review.grades import check_annotator, give_grade, list_annotators, read_grades
-from quadrag.baselines.construct.review.items import load, sample
+from quadrag.baselines.construct.review.items import (
+    check_annotator,
+    give_grade,
+    list_annotators,
+    load,
+    read_grades,
+    sample,
+)
 from quadrag.baselines.construct.steps import Drop
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
@@ -33,7 +39,7 @@ HUMAN = {
 GRADER = """
 import sys
 from pathlib import Path
-from quadrag.baselines.construct.review.grades import give_grade
+from quadrag.baselines.construct.review.items import give_grade
 from quadrag.baselines.construct.review.items import load
 dataset = Path(sys.argv[1])
 review, items = load(dataset)

@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 from small_servers import serving
 
-from quadrag.baselines.certify.draw import Judged, take_back
-from quadrag.baselines.certify.grades import find_graded
-from quadrag.baselines.construct.review.grades import list_annotators, read_grades
-from quadrag.baselines.construct.review.items import load
+from quadrag.baselines.certify.corrected import Judged, take_back
+from quadrag.baselines.certify.labels import find_graded
+from quadrag.baselines.construct.review.items import list_annotators, load, read_grades
 from quadrag.baselines.construct.review.server import LabelPage, Page, ReviewPage, open_server
 from quadrag.sheet import write_sheet
 

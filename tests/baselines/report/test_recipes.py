@@ -1,4 +1,4 @@
-"""Recipes: which printed row their runs replicate, or what keeps them from it; the settings that each stands for."""
+"""Recipes: which printed row their runs replicate, or what keeps them from it; and the settings of each."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -133,7 +134,7 @@ TYPED = [
     *(
         (f"run rgb x {name}", f"{name} is gone; {then}")
         for name, then in GONE.items()
-        if name[:1] == "-" and " " not in name
+        if re.fullmatch("--[a-z-]+", name)
     ),
 ]
 
