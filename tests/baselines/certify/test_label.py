@@ -183,13 +183,6 @@ def test_no_cell_is_carried_out_and_every_text_comes_back(cli):
     assert Path("a.csv").read_bytes().startswith(codecs.BOM_UTF8)
 
 
-def test_what_a_label_may_be_is_said_in_chinese(judged):
-    judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
-    back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "也许"), "--labels", "zh")
-    assert back.code == 2
-    assert back.err == "quadrag: filled.csv:2 的 label 为“也许”；应为 right 或 wrong（对或错），或留空\n"
-
-
 def test_labels_of_a_random_draw(judged):
     ids = [
         row["id"] for row in map(eval, Path("runs/a/answers.jsonl").read_text().replace("null", "None").splitlines())
