@@ -66,31 +66,11 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     listed = r"(?m)^(\S+) .* \+(\d+)\.0 .* 12 .* (not decided|better)\n"
     differences = re.findall(listed, out)
     assert differences == [("b/one", "75", "better"), ("a/two.1", "25", "not decided")], "the best first"
-    best = "b/one is best on rejection_rate with 100.0: better than a/one, a/two.1 (p 0.047 at most). "
-    assert " ".join(out.split()).startswith(f"{best}Differences from a/one, ") and ".json" not in out
+    assert " ".join(out.split()).startswith("Differences from a/one, ") and ".json" not in out
     folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
     assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
     code, again, _ = cli("report", *folders)
     assert code == 0 and differences == re.findall(listed, again)
-    code, lines, _ = cli("score", *files, "--data-dir", "sample", "--format", "line")
-    assert [re.search("rejection_rate = ([0-9.]+)", line)[1] for line in lines.splitlines() if "_rate = " in line] == [
-        "25.0",
-        "50.0",
-        "100.0",
-    ]
-    assert [
-        re.search(r"own (.*): rejection_rate = ", line)[1] for line in lines.splitlines() if "_rate = " in line
-    ] == [
-        "one #1",
-        "two.1",
-        "one #3",
-    ]
-    assert "runs/b/one is there" in refused("score", *files[::-1], "--data-dir", "sample", "--out", "runs")
-    Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
-    of_both = refused("score", "a/one.json", "c.json", "--data-dir", "sample", "--option", "noise=0.2")
-    assert "answer crud_rag and rgb, and --option is of one of them" in of_both
-    Path("c.json").write_text('["x"]')
-    assert "c.json:1 holds a str" in refused("score", "c.json", *SCORE)
 
 
 def test_score_prints_and_writes_the_tables(cli, refused, answers):

@@ -48,7 +48,7 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         ["odd", "50.0", "+50.0"],
         ["first", "0.0", "–"],
     ]
-    assert lines[head + 3].split()[-3:] == ["12", "–", "–"] and "its interval" in lines[head]
+    assert "its interval" in lines[head]
     assert max(map(len, lines)) <= 80 and "Under each value" not in repr(found)
     page = found._repr_html_()
     heads = "<th>value</th><th>95% interval</th><th>difference</th><th>its interval</th>"
@@ -57,8 +57,6 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
     assert page.count("<svg") == 3 and "<th>value, 95%</th>" in page and "--s2" not in page, (
         "a bar for each value, and no difference on its scale"
     )
-    chinese = quadrag.compare("first", "odd", "every", labels="zh")
-    assert "every 在 accuracy 上最好（100.0）：好于 first、odd" in repr(chinese)
 
 
 def test_a_row_holds_a_metric_of_a_run_with_its_difference_from_the_first(three):
