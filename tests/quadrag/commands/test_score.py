@@ -71,6 +71,12 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
     code, again, _ = cli("report", *folders)
     assert code == 0 and differences == re.findall(listed, again)
+    assert "runs/b/one is there" in refused("score", *files[::-1], "--data-dir", "sample", "--out", "runs")
+    Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
+    of_both = refused("score", "a/one.json", "c.json", "--data-dir", "sample", "--option", "noise=0.2")
+    assert "answer crud_rag and rgb, and --option is of one of them" in of_both
+    Path("c.json").write_text('["x"]')
+    assert "c.json:1 holds a str" in refused("score", "c.json", *SCORE)
 
 
 def test_score_prints_and_writes_the_tables(cli, refused, answers):
