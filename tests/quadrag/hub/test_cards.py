@@ -23,7 +23,7 @@ from quadrag.data import builders, files
 from quadrag.data.download import RemoteFile, fault
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import main
-from quadrag.hub.record import features, hub_record
+from quadrag.hub.record import hub_record
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 CARDS = Path(__file__).parents[3] / "hub_cards"
@@ -110,19 +110,6 @@ def test_what_disagrees_with_the_builder_is_one_line(
 
 
 @ALL
-def test_every_config_split_and_column_is_in_the_card_and_no_other(benchmark: str) -> None:
-    named: dict[str, list[str]] = {}
-    for config, _, splits, _, _ in table(region(benchmark, "configs")):
-        named.setdefault(config.strip("`"), []).extend(re.findall(r"`(\w+)`", splits))
-    assert named == {name: list(config.splits) for name, config in catalogue.configs(benchmark).items()}
-    for name, family in hub_record(benchmark).families.items():
-        lines = table(region(benchmark, f"columns-{name}"))
-        assert all(holds for _, _, holds in lines)
-        for config in family.configs:
-            assert [column.strip("`") for column, _, _ in lines] == list(features(benchmark, config))
-
-
-@ALL
 def test_the_client_of_the_hub_reads_the_card(benchmark: str) -> None:
     card = DatasetCard.load(CARDS / f"{benchmark}.md")
     assert "configs" not in card.data.to_dict(), "there are no data files"
@@ -176,20 +163,6 @@ def test_commands_code_and_options_of_the_card_hold(benchmark: str) -> None:
     used = {metric.module for config in campaign for metric in load(benchmark).metrics(config, conditions)}
     section = body.split("## Metrics and baselines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == used
-
-
-@ALL
-def test_the_upstream_files_are_those_of_the_builder(benchmark: str) -> None:
-    cls = catalogue.builder_class(benchmark)
-    lines = table(region(benchmark, "files"))
-    counts = [int(found[1]) if (found := re.search(r", (\d+) files$", line[0])) else 1 for line in lines]
-    repositories = {name for config in catalogue.configs(benchmark).values() for name in config.files}
-    assert sum(counts) == len(cls.FILES or repositories)
-    for (name, size, verified, _), count in zip(lines, counts, strict=True):
-        pinned = cls.FILES.get(name.split("`")[1])
-        if pinned and count == 1:
-            assert (size == "not known") == (pinned[0] is None)
-            assert verified == ("sha256" if pinned[1] else "git blob id")
 
 
 @ALL
