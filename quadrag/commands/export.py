@@ -38,11 +38,13 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.hub.export import export
 
-    def progress(what: str, rows: int) -> None:
-        if not rows:
-            remark(f"writing {what}")
-
-    done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
+    done = export(
+        Path(arguments.folder),
+        arguments.benchmark,
+        arguments.data_dir,
+        arguments.accept_licence,
+        lambda label: remark(f"writing {label}"),
+    )
     for one in done:
         rows = sum(count for splits in one.rows.values() for count in splits.values())
         what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows, {one.size / 1e6:,.1f} MB"
