@@ -1,15 +1,11 @@
 """Replies belong to the service that gave them, and to the model that the user named there."""
 
 import re
-import sqlite3
-import time
 from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
 from kept_runs import ONE, answers, record
-
-from quadrag.chat.ledger import Ledger
 
 
 @pytest.mark.slow
@@ -47,17 +43,6 @@ def test_a_folder_is_of_its_services(cli, server, judge):
         assert f'give --service "{server.url}"' in ran.err and "--out" in ran.err
         kept = cli(*ONE, "--llm", f"{moved.url}#m", "--service", server.url, "--judge", f"{judge.url}#j", "--out", "r")
         assert "shown again" in kept.out and moved.requests == 0
-
-
-def test_replies_say_from_where_and_since_when(cli, server):
-    asked = (*ONE, "--llm", f"{server.url}#m")
-    assert "calls: 4 made, 0 kept replies used\n" in cli(*asked, "--out", "a").out
-    with Ledger(Path("L")) as ledger:
-        oldest = sqlite3.connect(ledger.path).execute("SELECT min(json_extract(value, '$.created')) FROM replies")
-        then = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(oldest.fetchone()[0]))
-    ran = cli(*asked, "--out", "b")
-    assert f"calls: 0 made, 4 kept replies used\nkept replies: {server.url}, oldest of {then}\n" in ran.out
-    assert then in Path("b/report.html").read_text(encoding="utf-8")
 
 
 def test_a_dead_server_is_told_where_all_replies_are_kept(cli):
@@ -98,11 +83,6 @@ def test_a_judge_that_is_not_listed_is_refused_or_labelled(cli, server, judge):
     ran = cli(*asked, "--judge-served-as", "j", "--out", "a")
     assert ran.code == 0 and record("a")["inputs"]["served_as"] == {"judge": "j"}
     assert "judge gpt-4; judge, served by j" in Path("a/report.html").read_text(encoding="utf-8")
-
-
-def test_a_list_that_is_empty_or_none_says_nothing(cli, server):
-    server.state.models, server.state.any_model = [], True
-    assert cli(*ONE, "--llm", f"{server.url}#m", "--out", "a").code == 0
 
 
 def test_a_service_is_named_without_its_secrets(cli, server):

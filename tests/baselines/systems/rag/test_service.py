@@ -162,11 +162,6 @@ def test_another_password_in_the_address_is_the_same_service(server, ledger):
     assert "password" not in RagService("http://ann:a-long-password@h/rag", ledger=None).model
 
 
-def test_a_name_is_one_line(ledger):
-    assert RagService("http://h/rag", ledger=ledger, name=" my\n rag ").model == "rag:my rag"
-    assert RagService("http://h/rag", ledger=ledger, name=" ").model == "rag:h/rag"
-
-
 def test_names_go_before_models_and_models_before_addresses(server, ledger):
     assert RagService("http://h:1/rag", ledger=None).model == "rag:h:1/rag"
     assert RagService("http://h:1/rag", ledger=None, name="mine").model == "rag:mine"
