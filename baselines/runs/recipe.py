@@ -118,7 +118,7 @@ def _ask(request: RunRequest) -> dict[str, Any]:
 
 
 def note_options(task: Task, given: Mapping[str, Any], said: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the row that a recipe replicates, with the options that the user gives otherwise; files are none of them."""
+    """Return the row that a recipe replicates, with the options that the user gives otherwise; files are none."""
     if not task.row:
         return {}
     known = load(task.benchmark).options
