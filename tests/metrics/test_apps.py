@@ -135,3 +135,22 @@ def test_a_metric_has_a_button_for_each_common_option(app: ModuleType) -> None:
     assert [(choices, more["value"]) for (choices,), more in made] == [
         (["official", "corrected"], "official"), (["en", "zh"], "en")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("app", ["rgb_accuracy"], indirect=True)
+def test_rows_are_pasted_as_csv_or_from_a_spreadsheet(app: ModuleType) -> None:
+    def read(text: str) -> list[list[str]]:
+        rows: list[list[str]] = sys.modules["page"].read_pasted(text, ["a", "b"])
+        return rows
+
+    rows = [["x, y", "1"], ["two\nlines", ""]]
+    assert read('"x, y",1\n"two\nlines",\n') == read('A, b\n"x, y",1\n,\n"two\nlines",') == rows
+    assert read("x, y\t1\r\n") == rows[:1] and len(read(f"{'x' * 200_000},1")[0][0]) == 200_000
+    for text, named in (
+        ("", "nothing"),
+        ("a,b\n", "nothing"),
+        ("1,2\n1,2,3", "row 2 has 3 cells"),
+        ("1\t2\t3", "row 1"),
+    ):
+        with pytest.raises(ValueError, match=named):
+            read(text)

@@ -69,7 +69,9 @@ def _list() -> list[Job]:
         found.append(Job(f"run {name}", (*run, "--llm", "{llm}", *judged, *ASKED, "--out", "out")))
         score = ("score", "first/answers.jsonl", *SAMPLE, *(judged and (*judged, *ASKED)), "--out", "out")
         score += ("--retriever", "none") if name == "crag" else ()
-        found.append(Job(f"score {name}", score, before=(*run, "--out", "first"), made=STAGES[1:]))
+        # Extractive, which names no entities for the graph.
+        first = tuple("snippets" if word == "snippets-kg" else word for word in run)
+        found.append(Job(f"score {name}", score, before=(*first, "--out", "first"), made=STAGES[1:]))
     for name, config in (("rgb", "negative_rejection_en"), ("crag", "qa")):
         then = ("run", name, config, "--limit", "3", "--retriever", "none", "--out", "out")
         command = ("prepare", name, "--config", config, "--data-dir", "data")
