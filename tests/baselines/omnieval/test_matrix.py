@@ -7,7 +7,7 @@ import re
 import pytest
 from omnieval_runs import SAMPLE, narrow
 
-from quadrag.baselines.omnieval.matrix import TASKS, TOPICS
+from quadrag.baselines.omnieval.tables import TASKS, TOPICS
 
 
 @pytest.mark.parametrize("labels", ["en", "zh"])

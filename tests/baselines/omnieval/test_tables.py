@@ -8,8 +8,7 @@ import pytest
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import Result
-from quadrag.baselines.omnieval.matrix import FIELDS, TASKS, TOPICS, matrix_grids
-from quadrag.baselines.omnieval.tables import KEYS, tabulate
+from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
