@@ -5,11 +5,7 @@ client the same way, where installed; a loop that asks one call after the other.
 the numbers are the clients' own cost. Rounds are interleaved and medians are shown; the ledger is on for quadrag
 alone. A replay asks no server, so it is timed by the processor and has no ratio. It does not measure a model.
 
-With `--dead`, quadrag alone asks three servers, and the same three with a fourth that refuses connections, answers 500,
-or closes the connection.
-
     python benchmarks/chat_throughput.py --calls 5000 --concurrency 64 --latency 0.2 0.05
-    python benchmarks/chat_throughput.py --calls 3000 --latency 0.2 --dead
 """
 
 from __future__ import annotations
@@ -17,15 +13,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
-import json
 import os
-import socket
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -112,28 +105,6 @@ def sequential(url: str, chats: Chats) -> float:
     return time.perf_counter() - started
 
 
-def dead(chats: Chats, concurrency: int, latency: float, rounds: int) -> None:
-    """Print the rates with three live servers and with a dead one beside them."""
-    with ExitStack() as open_, tempfile.TemporaryDirectory() as folder:
-        live = [open_.enter_context(server_process("--latency", str(latency))) for _ in range(3)]
-        ways = {"three live": live}
-        for name, rule in (("500", {"action": "status"}), ("closes", {"action": "drop"})):
-            url = open_.enter_context(server_process("--rules", json.dumps([rule])))
-            ways[name] = [live[0], url, *live[1:]]
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            ways["refuses"] = [live[0], f"http://127.0.0.1:{free.getsockname()[1]}/v1", *live[1:]]
-        rates: dict[str, list[float]] = {name: [] for name in ways}
-        for n in range(rounds):
-            for name, urls in ways.items():
-                seconds = quadrag(",".join(urls), chats, concurrency, Path(folder, f"{name}-{n}.sqlite"))
-                rates[name].append(len(chats) / seconds)
-    for name, found in rates.items():
-        ratios = sorted(rate / base for rate, base in zip(found, rates["three live"], strict=True))
-        spread = f"{ratios[0]:.2f} to {ratios[-1]:.2f}"
-        print(f"{name:<12}{statistics.median(found):>7.0f}{statistics.median(ratios):>6.2f}   {spread}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=5000)
@@ -141,7 +112,6 @@ def main() -> None:
     parser.add_argument("--latency", type=float, nargs="+", default=[0.2, 0.05], help="seconds")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sequential-calls", type=int, default=50, help="the loop's calls; its rate is extrapolated")
-    parser.add_argument("--dead", action="store_true", help="measure what a dead server among four costs, alone")
     options = parser.parse_args()
     for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN", "HF_HUB_OFFLINE"):
         os.environ.pop(name, None)
@@ -152,11 +122,6 @@ def main() -> None:
         ]
         for n in range(options.calls)
     ]
-    if options.dead:
-        for latency in options.latency:
-            print(f"{latency * 1000:.0f} ms, {options.calls} calls: calls a second, and to three live servers")
-            dead(chats, options.concurrency, latency, options.rounds)
-        return
     has_openai = importlib.util.find_spec("openai") is not None
     if not has_openai:
         print("openai is not installed: its row is left out")

@@ -8,6 +8,9 @@ GONE: dict[str, str] = {
     "--keep-agreement": "certify each judge alone",
     "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
+    "entities": "a model names the entities of CRAG's questions: --entity-llm SPEC, else the one that answers",
+    "--judge-reads": "recall finds answers that stand in snippets and pages, and asks no judge",
+    "--page-window": "recall finds answers that stand in snippets and pages, and asks no judge",
 }
 
 

@@ -78,15 +78,14 @@ def sweep(place: Path) -> None:
 
 
 @contextmanager
-def hold(lock: Path, patient: bool = True) -> Iterator[None]:
+def hold(lock: Path) -> Iterator[None]:
     """Hold a lock file; it goes at the end, or with the process.
 
     Raises:
         OSError: no file can be made there.
-        Timeout: another process holds it, and this one is not to wait.
     """
     lock.touch()  # where no file can be made, the library would wait for ever
-    with FileLock(lock, timeout=-1 if patient else 0):
+    with FileLock(lock):
         try:
             yield
         finally:

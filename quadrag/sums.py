@@ -18,13 +18,12 @@ def sum_files(folder: Path, but: str) -> Sums:
     return {path.relative_to(folder).as_posix(): sum_file(path) for path in files}
 
 
-def sum_file(path: Path, size: int | None = None) -> list[int]:
-    """Return size and CRC-32 of a file, or of its first `size` bytes."""
-    left = path.stat().st_size if size is None else size
-    size, total, buffer = 0, 0, memoryview(bytearray(min(_CHUNK, max(left, 1))))
+def sum_file(path: Path) -> list[int]:
+    """Return size and CRC-32 of a file."""
+    size, total, buffer = 0, 0, memoryview(bytearray(_CHUNK))
     with path.open("rb", buffering=0) as file:
-        while left and (count := file.readinto(buffer[:left])):
-            size, total, left = size + count, zlib.crc32(buffer[:count], total), left - count
+        while count := file.readinto(buffer):
+            size, total = size + count, zlib.crc32(buffer[:count], total)
     return [size, total]
 
 

@@ -3,21 +3,28 @@
 A page's HTML becomes its visible text, the text sentences of at most 1,000 characters, each kept once; those most like
 the question by the cosine of their embeddings stand first (Yang et al. 2024, the released RAG baseline). The HTML is
 read by selectolax, which is more than twenty times as fast as BeautifulSoup over lxml on real pages (see
-benchmarks/README.md), a page that it could take minutes over by `flat`. What a script would have drawn is not there.
+benchmarks/README.md). Of a page with so many tags that it could take minutes they are cut out. What a script would have
+drawn is not there.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from html import unescape
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..systems.extractive import sentences as split
-from . import flat
 
 LONGEST = 1000  # characters of a sentence; what is longer is cut
 TOP = 20  # sentences shown
 ROOM = 4000  # characters of them together
+_MANY = 40_000  # tags: no real page has so many
+# What has no end takes the rest of the page.
+_MARKUP = re.compile(
+    r"<(script|style|template|svg)\b(?:.*?</\1\s*>|.*)|<!--(?:.*?-->|.*)|<[a-z/!?][^<>]*>?", re.I | re.S
+)
 
 # One selector for all: each costs a walk over the whole page. A body has no head in it.
 _HIDDEN = ":is(script, style, noscript, template, svg, iframe, object, noframes, noembed)"
@@ -43,10 +50,9 @@ def text(html: str) -> str:
 
     if not html or html.isspace():
         return ""
-    page = html.encode("utf-8", "replace")
-    if flat.is_costly(page):
-        return flat.text(page)
-    tree = LexborHTMLParser(page)
+    if html.count("<") > _MANY:
+        return " ".join(unescape(_MARKUP.sub(" ", html.encode("utf-8", "replace").decode())).split())
+    tree = LexborHTMLParser(html.encode("utf-8", "replace"))
     # Looked for in the head alone: a drawing may have a title too.
     title = tree.head.css_first("title") if tree.head is not None else None
     heading = title.text(strip=True) if title is not None else ""

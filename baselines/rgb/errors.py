@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Reuse
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import UNREADABLE
 from quadrag.errors import QuadragError

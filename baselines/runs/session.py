@@ -8,8 +8,7 @@ from typing import Any
 
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.faults import DeadServer
-from quadrag.chat.ledger import Ledger
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Ledger, Reuse
 from quadrag.chat.prices import Budget, Prices
 from quadrag.chat.reply import FAILED
 from quadrag.chat.spec import parse_spec
@@ -205,7 +204,6 @@ def _open_entity_llm(spec: str, calls: CallRequest, calling: Calling) -> Complet
 
 
 def _refuse_as_asked(flag: str, spec: str, why: str) -> None:
-    """Refuse what only answers where a chat model is asked."""
     if spec == EXTRACTIVE or spec.startswith("challenge:"):
         raise QuadragError(f"{flag} {spec} {why}; expected http://host:port/v1#model or the like")
 

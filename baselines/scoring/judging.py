@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.ledger import Reuse
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import UNREADABLE
 from quadrag.errors import QuadragError

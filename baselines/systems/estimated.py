@@ -12,7 +12,7 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.chat.calling import Calling
 from quadrag.chat.estimate import Estimator, Messages
-from quadrag.chat.transport import Transport
+from quadrag.chat.http import Transport
 from quadrag.metric_record import metric_record
 from quadrag.records import Question
 

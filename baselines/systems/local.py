@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.chat.ledger import Ledger, call_key
-from quadrag.chat.ledger.shelf import Shelf
+from quadrag.chat.ledger import Ledger, Shelf, call_key
 from quadrag.chat.reply import Failure, Reply, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, tell_extra
 from quadrag.printing import is_terminal

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.chat.calling import Calling
-from quadrag.chat.ledger.file import UNNAMED
-from quadrag.chat.ledger.shelf import Shelf
+from quadrag.chat.ledger import Shelf
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.trust import Trust
 
@@ -92,7 +91,7 @@ def open_completer(
     transport = _completions(template) if template else None
     sent = {**parameters, **(transport.parameters if transport else {})}
     client = ChatClient(spec, calling, parameters=sent, transport=transport)
-    if client.spec.urls and not calling.replay:
+    if client.spec.url and not calling.replay:
         client.check_served()
     if calling.estimate is not None:
         return estimate_model(calling, client.model, client, transport)
@@ -145,7 +144,7 @@ def open_system(
 
 def _kept_here(calling: Calling) -> Shelf | None:
     """Return the replies of what is no service: it runs here."""
-    return None if calling.ledger is None else Shelf(calling.ledger, UNNAMED, calling.reuse)
+    return None if calling.ledger is None else Shelf(calling.ledger, calling.reuse)
 
 
 def _refuse_budget(kind: str, calling: Calling) -> None:

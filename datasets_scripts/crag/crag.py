@@ -10,7 +10,6 @@ Hub script is published as one; hence its length.
 import ast
 import bz2
 import contextlib
-import functools
 import hashlib
 import io
 import itertools
@@ -76,9 +75,6 @@ _SPLITS = {"validation": 0, "public": 1}
 _PRIVATE = "private_file"
 _PAGE_KEYS = ("page_name", "page_url", "page_snippet", "page_last_modified")
 _CHUNK = 1 << 20
-_DEEPEST = 100  # lists and objects in each other; upstream's have fewer than ten
-# bzip2 packs 900 kB at a time, and two buffers read ahead: damage may show up to so many bytes behind it.
-_BEHIND = 1 << 22
 
 
 def alternatives_of(value):
@@ -149,14 +145,7 @@ class CragConfig(datasets.BuilderConfig):
         self.private_file = private_file
 
     def validate(self):
-        """Check name and options; `load_dataset` sets them on a copy, past the constructor.
-
-        Raises:
-            ValueError: the name or the release is unknown, or there is no such private file.
-        """
-        known = [config.name for config in Crag.BUILDER_CONFIGS]
-        if self.name not in known:
-            raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
+        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
         if self.release not in _PAGES_5:
             raise ValueError(f"release is {self.release!r}; expected 'v5' or 'v4'")
         for path in self.given.values():
@@ -186,32 +175,21 @@ class CragConfig(datasets.BuilderConfig):
         return list(_PAGES_50[self.release]) if self.name == "task_3" else [_PAGES_5[self.release]]
 
     def lacking(self, split, found):
-        """Say what keeps a split from being built.
-
-        Args:
-            split: its name.
-            found: the files there are, name to path.
-
-        Returns:
-            list of str: missing files, that the split is withheld, or that the files hold no row of it; empty when it
-            can be built.
-
-        Raises:
-            ValueError: a file that must be looked into is broken.
-        """
+        """Say what keeps a split from being built, given the files there are by name; ValueError names a broken one."""
         names = self.files_of(split)
         if not names:
             return [f"the split {split} (withheld by the authors: name a file of yours by the option {_PRIVATE})"]
         missing = [name for name in names if name not in found]
         if missing or split == "private":
             return missing
-        states = [(str(found[name]), Path(found[name]).stat()) for name in names]
-        if [state.st_size for _, state in states] == [_FILES[name][0] for name in names]:
+        if [Path(found[name]).stat().st_size for name in names] == [_FILES[name][0] for name in names]:
             return []
-        held = _splits_of(tuple((path, state.st_size, state.st_mtime_ns) for path, state in states), _SPLITS[split])
-        if split in held:
-            return []
-        return [f"rows of {split} in {Path(found[names[0]]).name} (it holds {', '.join(sorted(held))})"]
+        met = set()
+        for where, record in _records(list(dict.fromkeys(str(found[name]) for name in names))):
+            met.add(_split_of(record, where))
+            if split in met:
+                return []
+        return [f"rows of {split} in {Path(found[names[0]]).name} (it holds {', '.join(sorted(met))})"]
 
 
 class Crag(datasets.GeneratorBasedBuilder):
@@ -338,71 +316,22 @@ class _Joined(io.RawIOBase):
     """Files one behind the other, as one stream."""
 
     def __init__(self, paths):
-        self._paths, self._file = paths, io.BytesIO()
-        # Bytes read of each file so far.
-        self._sizes = []
-        self._begin()
-
-    def _begin(self):
-        self._file.close()
-        path = Path(self._paths[len(self._sizes)])
-        self._file = path.open("rb")
-        self._sizes.append(0)
+        self._rest = [Path(path) for path in reversed(paths)]
+        self._file = self._rest.pop().open("rb")
 
     def readable(self):
         return True
 
     def readinto(self, buffer):
-        while True:
-            chunk = self._file.read(len(buffer))
-            self._sizes[-1] += len(chunk)
-            if chunk or len(self._sizes) == len(self._paths):
-                buffer[: len(chunk)] = chunk
-                return len(chunk)
-            self._begin()
+        while not (chunk := self._file.read(len(buffer))) and self._rest:
+            self._file.close()
+            self._file = self._rest.pop().open("rb")
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
 
     def close(self):
         self._file.close()
         super().close()
-
-    def where(self):
-        """The file that is being read, after those before it where the fault may lie as well."""
-        near = len(self._sizes) - 1
-        while near and sum(self._sizes[near:]) <= _BEHIND:
-            near -= 1
-        first, *others = self._paths[near : len(self._sizes)]
-        return " or ".join([str(first), *(Path(path).name for path in others)])
-
-
-class _Unpacked(io.RawIOBase):
-    """What a bzip2 stream holds, in one run or several; unlike bz2.BZ2File, it does not take rubbish for the end."""
-
-    def __init__(self, packed, where):
-        self._packed, self._where, self._run = packed, where, bz2.BZ2Decompressor()
-
-    def readable(self):
-        return True
-
-    def readinto(self, buffer):
-        filled = 0
-        while filled < len(buffer):
-            chunk = b""
-            if self._run.eof:
-                chunk = self._run.unused_data or self._packed.read(_CHUNK)
-                if not chunk:
-                    break
-                self._run = bz2.BZ2Decompressor()
-            elif self._run.needs_input:
-                chunk = self._packed.read(_CHUNK)
-                if not chunk:
-                    raise ValueError(f"{self._where()} is cut short, its bzip2 data do not end; fetch it again")
-            try:
-                part = self._run.decompress(chunk, len(buffer) - filled)
-            except OSError:
-                raise ValueError(f"{self._where()} is damaged, it is no bzip2 data there; fetch it again") from None
-            buffer[filled : filled + len(part)] = part
-            filled += len(part)
-        return filled
 
 
 class _Header(tarfile.TarInfo):
@@ -418,10 +347,10 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"{error} at byte {archive.offset}") from None
 
 
-def _open(raw, where):
+def _open(raw):
     """A buffered stream over a raw one, through bzip2 where it is packed so."""
     stream = io.BufferedReader(raw, _CHUNK)
-    return io.BufferedReader(_Unpacked(stream, where), _CHUNK) if stream.peek()[:3] == b"BZh" else stream
+    return io.BufferedReader(bz2.BZ2File(stream), _CHUNK) if stream.peek()[:3] == b"BZh" else stream
 
 
 def _is_tar(head):
@@ -435,42 +364,38 @@ def _is_tar(head):
 def _records(paths):
     """Yield place and object of every line in a file, or in the parts of one; ValueError names what is wrong."""
     label = str(paths[0]) if len(paths) == 1 else f"{paths[0]} to {str(paths[-1]).rpartition('.')[2]}"
+    empty = True
     with contextlib.closing(_Joined(paths)) as raw:
-        stream = _open(raw, raw.where)
-        head = stream.peek()
-        if head.startswith(b"version https://git-lfs"):
-            raise ValueError(f"{paths[0]} is a Git LFS pointer, not the file; run `git lfs pull` there")
-        lines = _archive_lines(stream, label) if _is_tar(head) else _lines(stream, label)
-        empty = True
-        for place, line in lines:
-            empty = False
-            yield place, _object(line, place)
+        try:
+            stream = _open(raw)
+            head = stream.peek()
+            if head.startswith(b"version https://git-lfs"):
+                raise ValueError(f"{paths[0]} is a Git LFS pointer, not the file; run `git lfs pull` there")
+            for place, line in _archive_lines(stream, label) if _is_tar(head) else _lines(stream, label):
+                empty = False
+                yield place, _object(line, place)
+        except (EOFError, OSError, tarfile.TarError) as error:
+            raise ValueError(f"{label} is damaged or cut short ({error}); fetch it again") from None
     if empty:
         raise ValueError(f"{label} holds no question; expected JSON Lines, one question a line")
 
 
 def _archive_lines(stream, label):
     """Yield place and line of every JSON Lines member of a tar, packed or not, in the order of the archive."""
-    names = []
-    try:
-        with tarfile.open(fileobj=stream, mode="r|", bufsize=_CHUNK, tarinfo=_Header) as archive:
-            for member in archive:
-                name = member.name.split("/")[-1]
-                # macOS packs a shadow, ._NAME, of every file.
-                if member.isfile() and name.endswith((".jsonl", ".jsonl.bz2")) and not name.startswith("._"):
-                    place = f"{label}: {member.name}"
-                    # Its own buffer is small, and these lines are long.
-                    raw = archive.extractfile(member).detach()
-                    yield from _lines(_open(raw, lambda place=place: place), place)
-                    names = None
-                elif names is not None:
-                    names.append(member.name)
-        # Up to the checksum at the very end.
-        while stream.read(_CHUNK):
-            pass
-    except tarfile.TarError as error:
-        raise ValueError(f"{label} is no whole tar ({error}); fetch it again") from None
-    if names is not None:
+    found, names = False, []
+    with tarfile.open(fileobj=stream, mode="r|", bufsize=_CHUNK, tarinfo=_Header) as archive:
+        for member in archive:
+            name = member.name.split("/")[-1]
+            names.append(member.name)
+            # macOS packs a shadow, ._NAME, of every file.
+            if member.isfile() and name.endswith((".jsonl", ".jsonl.bz2")) and not name.startswith("._"):
+                found = True
+                # Its own buffer is small, and these lines are long.
+                yield from _lines(_open(archive.extractfile(member).detach()), f"{label}: {member.name}")
+    # Up to the checksum at the very end.
+    while stream.read(_CHUNK):
+        pass
+    if not found:
         raise ValueError(f"{label} holds no .jsonl and no .jsonl.bz2; found {', '.join(names[:8]) or 'nothing'}")
 
 
@@ -484,45 +409,14 @@ def _lines(stream, label):
             yield f"{label}:{number}", line
 
 
-def _is_deep(value):
-    """Whether lists and objects stand in each other deeper than whoever copies or shows the value may bear."""
-    level = [value]
-    for _ in range(_DEEPEST + 1):
-        containers = [one for one in level if isinstance(one, (dict, list))]
-        level = [inner for one in containers for inner in (one.values() if isinstance(one, dict) else one)]
-    return any(isinstance(one, (dict, list)) for one in level)
-
-
 def _object(line, where):
     try:
-        text = line.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{where} is not UTF-8; expected one JSON object a line") from None
-    try:
-        record = json.loads(text)
-        deep = _is_deep(record)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{where} is not JSON ({error.msg} at column {error.colno}); expected one object") from None
-    except ValueError as error:
-        raise ValueError(f"{where} holds a number that cannot be read ({error}); expected one question") from None
-    except RecursionError:
-        deep = True
-    if deep:
-        raise ValueError(f"{where} is nested too deeply; expected one question")
+        record = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where} is not JSON in UTF-8 ({error}); expected one object a line") from None
     if not isinstance(record, dict):
         raise ValueError(f"{where} is a {type(record).__name__}; expected an object")
     return record
-
-
-@functools.lru_cache(maxsize=64)
-def _splits_of(states, number):
-    """Names of the splits met up to the first row of the wanted one: (path, size, time) of the files, its number."""
-    met = set()
-    for where, record in _records(list(dict.fromkeys(path for path, _, _ in states))):
-        met.add(_split_of(record, where))
-        if record.get("split") == number:
-            break
-    return frozenset(met)
 
 
 # --- from records to rows --------------------------------------------------------------------------------------------

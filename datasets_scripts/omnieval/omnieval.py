@@ -136,14 +136,7 @@ class OmniEvalConfig(datasets.BuilderConfig):
         self.min_evaluation = min_evaluation
 
     def validate(self):
-        """Check name and options; `load_dataset` sets them on a copy, past the constructor.
-
-        Raises:
-            ValueError: the name is unknown, a named place is not there, or an option is out of range or another's.
-        """
-        known = [config.name for config in OmniEval.BUILDER_CONFIGS]
-        if self.name not in known:
-            raise ValueError(f"unknown config {self.name!r}; expected one of {', '.join(known)}")
+        """Raise ValueError where the options are none; `load_dataset` sets them on a copy, past the constructor."""
         own = [_SPLITS[split][1] for split in self.splits]
         takes = own if self.name == "corpus" else [*own, "min_evaluation"]
         for option in (*(option for _, option, _ in _SPLITS.values()), "min_evaluation"):
@@ -201,21 +194,12 @@ class OmniEval(datasets.GeneratorBasedBuilder):
 
     @classmethod
     def search(cls, root, config, split, label=""):
-        """Find the files of a split.
-
-        Args:
-            root: a folder in any of the layouts; None where only the options name places.
-            config: the config, with its options.
-            split: the split's name.
-            label: what the folder is, where its own name does not tell.
+        """Find the files of a split in a folder of any layout; None where only the options name places.
 
         Returns:
             dict of the files that decide the rows, in reading order (`SPLIT/L1/L2/TASK` to a file of its own,
             `SPLIT/part-NUMBER` to one whose fields tell, `SPLIT/legacy-NUMBER`), and list of str: what keeps the split
-            from being built, empty when it can be.
-
-        Raises:
-            ValueError: a file is broken, an option names one of another kind, or two files are of one topic and task.
+            from being built, empty when it can be. ValueError names a broken file, or two of one topic and task.
         """
         return _search(root, config, split, label)
 
@@ -223,15 +207,9 @@ class OmniEval(datasets.GeneratorBasedBuilder):
     def fetch(cls, config, split=None):
         """Bring the Hub's repositories of a config, or of one split, into the Hub's cache, as the user's token allows.
 
-        Args:
-            config: the config, with its options: what they name is not fetched.
-            split: one split; None for all those without a place named by an option, or none where any has one.
-
         Returns:
-            dict of each repository's name to its folder; one that is refused beside others is logged and left out.
-
-        Raises:
-            ValueError: none can be had; the first one's reason.
+            dict of each repository's name to its folder: none where an option names a place and no split is asked for;
+            one that is refused beside others is logged and left out. ValueError has the reason where none can be had.
         """
         splits = [split] if split else [] if config.given else config.splits
         names = dict.fromkeys(name for each in splits for name in config.files_of(each) if name not in config.given)

@@ -103,6 +103,22 @@ def rows_of(table: Any, columns: list[str], required: tuple[str, ...] = ()) -> R
     return rows
 
 
+def read_pasted(text: str, columns: list[str]) -> Rows:
+    """Return the rows of pasted CSV, or of cells copied from a spreadsheet, without their line of headers."""
+    tabs = "\t" in text.partition("\n")[0]
+    csv.field_size_limit(len(text) + 1)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
+    rows = [row for row in lines if any(cell.strip() for cell in row)]
+    if rows and [cell.strip().lower() for cell in rows[0]] == columns:
+        del rows[0]
+    if not rows:
+        raise ValueError("nothing was pasted; expected CSV, or cells copied from a spreadsheet")
+    for n, row in enumerate(rows, 1):
+        if len(row) != len(columns):
+            raise ValueError(f"pasted row {n} has {len(row)} cells; expected {len(columns)}: {', '.join(columns)}")
+    return rows
+
+
 def read_list(text: str, row: int, nested: bool = False) -> Any:
     """Return a cell's text as it is, or the JSON list of texts that it holds; `nested`: or of lists of texts."""
     if not text.lstrip().startswith("["):
@@ -149,22 +165,6 @@ def launch(options: list[Any], score: Callable[..., dict[str, Any]]) -> None:
     card = f"https://huggingface.co/spaces/{name}/blob/main/README.md" if name else "#card"
 
     @show_faults()
-    def fill(text: str) -> Rows:
-        """The rows of pasted CSV, or of cells copied from a spreadsheet, without their line of headers."""
-        tabs = "\t" in text.partition("\n")[0]
-        csv.field_size_limit(len(text) + 1)
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
-        rows = [row for row in lines if any(cell.strip() for cell in row)]
-        if rows and [cell.strip().lower() for cell in rows[0]] == columns:
-            del rows[0]
-        if not rows:
-            raise ValueError("nothing was pasted; expected CSV, or cells copied from a spreadsheet")
-        for n, row in enumerate(rows, 1):
-            if len(row) != len(columns):
-                raise ValueError(f"pasted row {n} has {len(row)} cells; expected {len(columns)}: {', '.join(columns)}")
-        return rows
-
-    @show_faults()
     @functools.wraps(score)
     def run(table: Any, *chosen: Any) -> tuple[str, dict[str, Any]]:
         return summarise(score(rows_of(table, columns, required), *chosen))
@@ -198,7 +198,7 @@ def launch(options: list[Any], score: Callable[..., dict[str, Any]]) -> None:
                 summary = gr.Markdown("The result appears here.", container=True, elem_id="summary")
                 result = gr.JSON(label="result", open=True)
         gr.Markdown(_CARD.read_text(encoding="utf-8").split("---", 2)[-1], elem_id="card")
-        pasted.submit(fill, pasted, table)
+        pasted.submit(show_faults()(lambda text: read_pasted(text, columns)), pasted, table)
         # What stands there from before goes first, so that no old value stands beside an error.
         clear = submit.click(None, None, [summary, result], js="() => ['', null]")
         clear.then(run, [table, *options], [summary, result], api_name="score")

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from quadrag.chat.job import Job
-from quadrag.chat.ledger import call_key, canonical
-from quadrag.chat.ledger.shelf import Shelf
+from quadrag.chat.ledger import HERE, Shelf, call_key, canonical
 from quadrag.chat.reply import Outcome
 from quadrag.errors import QuadragError
+
+
+@dataclass(slots=True)
+class Job:
+    """One call to make: its ledger key, messages, sample number and size in bytes of JSON."""
+
+    key: bytes
+    messages: list[dict[str, Any]]
+    sample: int
+    size: int
 
 
 class Batch:
@@ -30,15 +39,17 @@ class Batch:
         parameters: Mapping[str, Any],
         numbers: Sequence[int],
         shelf: Shelf | None,
+        service: str = HERE,
     ) -> None:
-        """Look every call up; for the arguments see `ChatClient.complete`.
+        """Look every call up; for the arguments see `ChatClient.complete` and `call_key`.
 
         Raises:
             QuadragError: a chat is no JSON, or the ledger is damaged.
         """
         self._chats, self._numbers = chats, numbers
+        asked = zip(chats, numbers, strict=True)
         try:
-            self.keys = [call_key(model, chat, parameters, number) for chat, number in zip(chats, numbers, strict=True)]
+            self.keys = [call_key(model, chat, parameters, number, service) for chat, number in asked]
         except (TypeError, ValueError) as error:
             raise QuadragError(f"the chat messages are no JSON: {error}") from None
         self.times = Counter(self.keys)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quadrag.chat.estimate import Estimate
-from quadrag.chat.ledger import Ledger, canonical
-from quadrag.chat.ledger.shelf import Reuse
+from quadrag.chat.http import MOST_REPLY_BYTES, Bounds
+from quadrag.chat.ledger import Ledger, Reuse, canonical
 from quadrag.chat.prices import Budget, Prices, Rate
-from quadrag.chat.server import MOST_REPLY_BYTES, Bounds
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
@@ -23,8 +22,8 @@ class Alias:
     """What the user says of a server.
 
     Attributes:
-        service: what the ledger calls it; None: its base URLs, sorted, less what is secret. Replies of another
-            service do not count.
+        service: what the ledger calls it; None: its base URL, less what is secret. Replies of another service do not
+            count.
         served_as: the model on its list that answers to the name that is asked; None: the name itself.
         role: what the options that say it begin with, as ``judge-``.
     """
@@ -40,7 +39,7 @@ class Calling:
 
     Attributes:
         ledger: where replies are kept and looked up; none are when None.
-        concurrency: calls in flight at once, over all URLs of a model.
+        concurrency: calls in flight at once.
         timeout: seconds one attempt may take; those of the transport when None, for chat completions 120.
         retries: new attempts after one that failed in a way that may pass.
         prices: what tokens cost.

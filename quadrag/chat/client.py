@@ -14,25 +14,29 @@ from typing import TYPE_CHECKING, Any
 
 from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
-from quadrag.chat.job import Limits
-from quadrag.chat.ledger import Ledger, call_key
-from quadrag.chat.ledger.saved import Saved
-from quadrag.chat.ledger.shelf import Shelf
+from quadrag.chat.faults import DeadServer
+from quadrag.chat.http import Transport
+from quadrag.chat.ledger import Ledger, Shelf, call_key
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.refusals import tell_refused
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
-from quadrag.chat.service import Known, name_service, only_model
-from quadrag.chat.spec import parse_spec
-from quadrag.chat.transport import Transport
-from quadrag.errors import QuadragError
+from quadrag.chat.spec import parse_spec, without_user
+from quadrag.errors import NotServed, QuadragError
 from quadrag.progress import say
 
 if TYPE_CHECKING:
-    from quadrag.chat.network.engine import Engine
+    from quadrag.chat.calls import Engine
 
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
 Messages = list[dict[str, str]]
+
+_LISTED = 20  # names of models in a message
+_OFFERED = 3  # those among them that it says to type
+_COUNTERS = (
+    *("calls", "equal", "cached", "earlier", "retries", "timed_out", "failed"),
+    *("prompt_tokens", "completion_tokens", "saved_prompt_tokens", "saved_completion_tokens"),
+)
 
 
 class ChatClient:
@@ -51,8 +55,7 @@ class ChatClient:
         """Describe the client; nothing is opened before the first call.
 
         Args:
-            spec: ``http://host:port/v1#model`` (base URLs may be several, comma-separated) or
-                ``provider:MODEL``; without ``#model`` the server's only model is taken.
+            spec: ``http://host:port/v1#model`` or ``provider:MODEL``; without ``#model`` the server's only model.
             calling: how it is called.
             parameters: further fields of the request (temperature, max_tokens, seed, ...); None values are
                 dropped. A sample number above 0 is added to the seed.
@@ -68,22 +71,23 @@ class ChatClient:
         self.parameters = {name: value for name, value in (parameters or {}).items() if value is not None}
         calling.check(self.parameters)
         self.on_progress = on_progress
-        counters = ["calls", "equal", "cached", "earlier", "retries", "timed_out", "failed"]
-        counters += ["prompt_tokens", "completion_tokens"]
-        self.spent: dict[str, Any] = {**dict.fromkeys(counters, 0), "cost": None if calling.prices is None else 0.0}
+        prices = calling.prices
+        self.spent: dict[str, Any] = {**dict.fromkeys(_COUNTERS, 0), "cost": None if prices is None else 0.0}
+        if prices is not None:
+            self.spent |= {"saved_cost": 0.0, "currency": prices.currency}
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._told: set[str] = set()  # those of them that the user was told of
         self._lost = 0  # calls that got no reply in time, in batches that were finished
-        self._saved = Saved(self.spent, calling.prices)
+        self._made: set[bytes] = set()  # keys of the calls that were made
+        self._kept: dict[bytes, tuple[int, int]] = {}  # tokens of the replies that were taken and never made, by key
         self._budget = calling.open_budget()
         self._model = self.spec.model
         self._transport = transport or Transport()
-        self.service = calling.alias.service or name_service(self.spec, self._transport.find_keys)
-        self._known = Known(self.service, calling.alias, calling.ledger)
-        self.shelf: Shelf | None = None
-        if calling.ledger is not None:
-            self.shelf = Shelf(calling.ledger, self.service, calling.reuse, self._transport.kind_of)
+        self.service = calling.alias.service or self._name_service()
+        self._unreached: str | None = None  # why the server could not be reached, until that is told
+        kind_of = self._transport.kind_of
+        self.shelf = None if calling.ledger is None else Shelf(calling.ledger, calling.reuse, kind_of)
         self._engine: Engine | None = None
         self._turn = threading.Lock()
         if self._model is not None:
@@ -106,33 +110,45 @@ class ChatClient:
         """
         if self._model is None:
             if self.calling.replay and self.calling.ledger is not None:
-                name = only_model(self.calling.ledger.models(), f"the ledger {self.calling.ledger.path}")
+                place, names = f"the ledger {self.calling.ledger.path}", self.calling.ledger.models()
             else:
                 listed = self._open().list_models()
                 if not isinstance(listed, list):
-                    from quadrag.chat.faults import DeadServer
-
                     why = f"the models cannot be listed: {listed.detail}"
                     advice = f"{why}; start the server, or append #MODEL to its address"
                     raise QuadragError(advice) if listed.connected else DeadServer(advice)
-                name = only_model(listed, self.spec.shown)
-            self.calling.rate(name)
-            self._model = name
+                place, names = self.spec.shown, listed
+            if len(names) != 1:
+                shown = _list_names(names)
+                raise QuadragError(f"{place} holds {len(names)} models ({shown}); append #MODEL to the address")
+            self.calling.rate(names[0])
+            self._model = names[0]
         return self._model
 
     def check_served(self) -> None:
         """Hold the model's name against the server's list, before anything is asked of the model.
 
-        A list that is not given says nothing.
+        A list that is not given, or is empty, says nothing.
 
         Raises:
-            QuadragError: as `Known.check_listed` does.
+            NotServed: the list has neither it nor the one that answers to it as the user says.
+            QuadragError: the list has the model under its own name too.
         """
         listed = self._open().list_models()
-        if isinstance(listed, list):
-            self._known.check_listed(listed, self.model, self.spec.shown)
-        elif not listed.connected:
-            self._known.note_unreached(listed.detail)
+        if not isinstance(listed, list):
+            if not listed.connected:
+                self._unreached = listed.detail
+            return
+        alias, place = self.calling.alias, self.spec.shown
+        option, serves = f"--{alias.role}served-as", f"{place} serves {_list_names(listed)}"
+        if alias.served_as is not None and self.model in listed:
+            raise QuadragError(f"{serves}, so {self.model} is served by itself; leave out {option}")
+        name = alias.served_as or self.model
+        if listed and name not in listed:
+            first, *others = listed[:_OFFERED]
+            more = f" (or {', '.join(f'#{other}' for other in others)})" if others else ""
+            only = f"{option} NAME is for a server that answers to any name"
+            raise NotServed(f"{serves}, not {name}; type {place}#{first}{more}; {only}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies.
@@ -161,7 +177,7 @@ class ChatClient:
 
     def find_made(self, messages: Messages) -> float | None:
         """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
-        key = call_key(self.model, self._transport.compose(messages), self.parameters)
+        key = call_key(self.model, self._transport.compose(messages), self.parameters, service=self.service)
         return self.shelf.taken.get(key) if self.shelf is not None else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
@@ -200,32 +216,39 @@ class ChatClient:
         """Close the connections."""
         self.close()
 
+    def _name_service(self) -> str:
+        """Name the server by its address, less what is secret."""
+        url = self.spec.url
+        return self._transport.find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
+
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
         taken, earlier = self._find_taken()
-        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf)
+        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf, self.service)
         self.spent["equal"] += batch.count(batch.missing) - len(batch.missing)
         self.spent["cached"] += batch.count(batch.stored)
         if self.shelf is not None:  # what is asked for again after all is not used
             still, before = self._find_taken()
             self.spent["cached"] -= batch.count(taken - still)
             self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
-        self.spent["oldest"] = self.shelf.oldest if self.shelf is not None else None
+            self.spent["oldest"] = self.shelf.oldest
         for key in batch.stored:
             self.spent["refused"].update(batch.outcomes[key].get("refused", ()))  # type: ignore[union-attr]  # a row
-        if not batch.missing:
-            self._known.tell_unreached()
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
         stop: BudgetReached | None = None
-        if self.calling.replay:
-            self._look_closer(batch)
-        elif batch.missing:
+        if not batch.missing:
+            why, self._unreached = self._unreached, None
+            if why:
+                say(f"{why}; all replies are kept ones")
+        elif self.calling.replay:
+            self._check_replay(batch)
+        else:
             try:
                 self._ask(batch)
             except BudgetReached as reached:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
         self._lost = self.spent["timed_out"]
+        self._count_saved(batch)
         rate = self.calling.rate(self.model)
-        self._saved.note(batch, rate)
         results = [
             self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
             for key in batch.keys
@@ -238,6 +261,27 @@ class ChatClient:
         """Return the keys of the replies that were taken from the ledger, and of those from before the command."""
         return (set(self.shelf.taken), self.shelf.find_earlier()) if self.shelf is not None else (set(), set())
 
+    def _check_replay(self, batch: Batch) -> None:
+        """Refuse a replay of nothing."""
+        if not batch.stored and self.calling.ledger is not None:
+            lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
+            way = f"run without replay, or as the first run was (--{self.calling.alias.role}service)"
+            raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
+
+    def _count_saved(self, batch: Batch) -> None:
+        """Count what kept replies would have taken; one that the client made itself, now or before, saves nothing."""
+        self._made |= batch.missing.keys() - batch.stored
+        for key in batch.stored:
+            row = batch.outcomes[key]
+            usage = (not isinstance(row, str) and row["usage"]) or {}
+            self._kept[key] = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        for key in self._made & self._kept.keys():
+            del self._kept[key]
+        prompt, completion = (sum(counts) for counts in zip((0, 0), *self._kept.values(), strict=True))
+        self.spent |= {"saved_prompt_tokens": prompt, "saved_completion_tokens": completion}
+        if (rate := self.calling.rate(self.model)) is not None:
+            self.spent["saved_cost"] = float(rate.cost(prompt, completion))
+
     def _tell_refused(self) -> None:
         """Say once of each field that the server refuses it."""
         new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
@@ -245,15 +289,10 @@ class ChatClient:
             self._told.update(new)
             say(f"{self.model}: {tell_refused(new)}, since {self.spec.shown} refuses it")
 
-    def _look_closer(self, batch: Batch) -> None:
-        """Refuse a replay of nothing; of replies that are damaged say so."""
-        if batch.missing and not batch.stored:
-            raise self._known.nothing_to_replay(self.model, batch)
-        for key in self.calling.ledger.damaged if self.calling.ledger is not None else ():
-            batch.outcomes.setdefault(key, f"{NOT_ASKED}: the reply in the ledger is damaged")
-
     def _ask(self, batch: Batch) -> None:
         """Make the calls that are missing."""
+        from quadrag.chat.calls import Limits
+
         tell = self.on_progress
         done = len(batch.keys) - batch.count(batch.missing)
 
@@ -265,8 +304,6 @@ class ChatClient:
                 tell(done, len(batch.keys))
 
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
-
-        self._known.warn_of_others(batch.missing)
         jobs = list(batch.jobs(sized=self._budget is not None))
         concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
         limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
@@ -275,9 +312,15 @@ class ChatClient:
 
     def _open(self) -> Engine:
         if self._engine is None:
-            from quadrag.chat.network.engine import Engine
-            from quadrag.chat.network.wire import Wire
+            from quadrag.chat.calls import Engine
+            from quadrag.chat.http import Wire
 
             bounds = self.calling.bound(self._transport.timeout)
             self._engine = Engine(Wire(self.spec, bounds, self._transport), self.shelf, self.spent)
         return self._engine
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """Write names of models for a message, the first of many."""
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more or "none"

@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from quadrag.chat.batch import Batch
-from quadrag.chat.ledger.shelf import Shelf
+from quadrag.chat.http import Transport
+from quadrag.chat.ledger import HERE, Shelf
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Reply, as_verdict
-from quadrag.chat.transport import Transport
 
 Messages = list[dict[str, str]]
 Count = Callable[[str], int]
@@ -123,7 +123,7 @@ class Estimator:
         """Note the calls; return kept replies, and in place of others what is expected; see `ChatClient.complete`."""
         chats = [self._transport.compose(messages) for messages in batch]
         numbers = [0] * len(chats) if samples is None else samples
-        found = Batch(self._known_as, chats, self.parameters, numbers, self._shelf)
+        found = Batch(self._known_as, chats, self.parameters, numbers, self._shelf, self.service or HERE)
         longest = self.parameters.get("max_tokens", self.parameters.get("max_completion_tokens"))
         replies: list[Reply | Failure] = []
         for key, chat, (name, text) in zip(found.keys, chats, self.expect(batch), strict=True):
@@ -147,8 +147,6 @@ class Estimator:
 
     def _size(self, chat: Sequence[Mapping[str, Any]]) -> int:
         texts = [self.estimate.count(self.model, str(message["content"])) for message in chat]
-        if (
-            chat and chat[0].get("role") == "prompt"
-        ):  # of a model without a chat interface: the whole text as it is sent
+        if chat and chat[0].get("role") == "prompt":  # of a model without a chat interface: the text as it is sent
             return sum(texts)
         return sum(texts) + _BY_MESSAGE * len(texts) + _BY_CALL

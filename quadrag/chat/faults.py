@@ -1,9 +1,8 @@
 """What went wrong with a chat call, in words: single attempts that failed, and servers that are dead.
 
-Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.network.dispatch`.
+Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.calls`.
 """
 
-import asyncio
 import json
 import os
 import re
@@ -14,11 +13,8 @@ from dataclasses import KW_ONLY, dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from huggingface_hub import errors as hub_errors
-
 from quadrag.chat.keys import Keys
 from quadrag.chat.reply import NoText
-from quadrag.chat.server import CONNECT_SECONDS
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
 
 _PAGE = 4000  # characters of a page that are looked at
@@ -33,8 +29,6 @@ _TOO_LONG = re.compile(
 )
 # Without these a number of tokens for the reply alone is refused, whatever is asked.
 _OF_REPLIES, _OF_REQUESTS = re.compile(r"max_\w*tokens"), re.compile(r"input|prompt|messages|got -")
-# httpx or httpx2, depending on the release of huggingface_hub.
-_HTTPError: type[Exception] = getattr(hub_errors, "HTTPError")  # noqa: B009
 
 
 @dataclass(eq=False)
@@ -70,26 +64,29 @@ class DeadServer(QuadragError):
 
 
 def read_fault(
-    error: Exception, where: str, timeout: float, keys: Keys, provider: bool, form: str = "a chat completion"
+    error: Exception, where: str, timeout: float, connect: float, keys: Keys, form: str = "a chat completion"
 ) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
 
-    Returns:
-        The fault.
+    Args:
+        error: what was raised.
+        where: the server, as messages may name it.
+        timeout: seconds that the attempt was given.
+        connect: seconds of them in which a connection was to come about.
+        keys: what is to be hidden.
+        form: what a reply was to be.
 
     Raises:
         OSError: this machine has no file descriptors left, of which no server is guilty.
     """
+    from huggingface_hub import errors as hub_errors
+
     line = keys.line
-    for one in causes(error):
-        if isinstance(one, Fault):
-            return one
-        if isinstance(one, OSError) and one.errno in NO_DESCRIPTORS:
-            raise one from None
-        response = getattr(one, "response", None)
-        if response is not None and getattr(response, "status_code", 0) >= 400:
-            # Of the Hub, which the client of Inference Providers asks for the way to a model.
-            return read_status(response, response.content, where, keys)
+    for cause in causes(error):
+        if isinstance(cause, Fault):
+            return cause
+        if isinstance(cause, OSError) and cause.errno in NO_DESCRIPTORS:
+            raise cause from None
     if isinstance(error, NoText):
         # With a status: another attempt would bring the same, and the server is well.
         return Fault(line(f"{where}: {error}"), status=200, retry=False, billed=True)
@@ -97,16 +94,15 @@ def read_fault(
         return Fault("the messages are no valid Unicode", retry=False, own=True)
     if isinstance(error, hub_errors.OfflineModeIsEnabled):
         return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
-    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
-        if any(type(one).__name__ == "ConnectTimeout" for one in causes(error)):
-            return Fault(line(f"{where}: no connection within {min(timeout, CONNECT_SECONDS):g} s"), connected=False)
+    # httpx or httpx2, depending on the release of huggingface_hub.
+    if any(type(cause).__name__ == "ConnectTimeout" for cause in causes(error)):
+        return Fault(line(f"{where}: no connection within {connect:g} s"), connected=False)
+    if isinstance(error, TimeoutError):
         return Fault(line(f"{where}: no reply within {timeout:g} s"), billed=True, stalled=True)
-    if isinstance(error, _HTTPError):
+    if isinstance(error, getattr(hub_errors, "HTTPError")):  # noqa: B009
         reached = type(error).__name__ != "ConnectError"
         return Fault(line(f"{where}: {_cause(error)}"), connected=reached, billed=reached)
     if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
-        if provider and type(error) is ValueError:
-            return Fault(line(f"{where}: {error}"), retry=False)
         text = error.doc.lstrip() if isinstance(error, json.JSONDecodeError) else ""
         if text.startswith(("data:", "event:", ":")):
             streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
@@ -125,7 +121,7 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     status = response.status_code
     message, parameter = _read_error(body)
     detail = keys.line(f"{where} answered {status}: {message or response.reason_phrase}")
-    if _is_too_long(status, body[:_PAGE].decode("utf-8", "replace")):
+    if _is_too_long(status, f"{message[:_PAGE]} {body[:_PAGE].decode('utf-8', 'replace')}"):
         way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
         return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
     retry = status in (408, 429) or status >= 500

@@ -34,7 +34,7 @@ _TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.I
 class Keys:
     """The key in use with the variable it came from, and every value that may not be shown.
 
-    `login` is whether URLs bring a user name and password, which go before the key; `header` is where the key goes
+    `login` is whether the URL brings a user name and password, which go before the key; `header` is where the key goes
     that is not sent as a bearer.
     """
 
@@ -89,8 +89,9 @@ def find_keys(spec: Spec) -> Keys:
         raise QuadragError(f"{HEADER_VARIABLE} is no name of a header; expected one as api-key, and the key elsewhere")
     found = _keys_of_environment()
     secrets = {value for _, value in found if len(value) >= _SHORTEST_KEY}
-    secrets.update(secret for url in spec.urls for secret in _secrets_of(url))
-    if not spec.urls:
+    secrets.update(_secrets_of(spec.url or ""))
+    if spec.url is None:
+        header = None
         found = [(name, value) for name, value in found if value.startswith("hf_")]
         if not found:
             from huggingface_hub import get_token
@@ -100,9 +101,8 @@ def find_keys(spec: Spec) -> Keys:
                 found = [("the saved login", token)]
                 secrets.add(token)
     first: tuple[str | None, str | None] = found[0] if found else (None, None)
-    login = any(basic_credentials(url) for url in spec.urls)
     _known.update(secrets)
-    return Keys(first[1], first[0], _longest_first(secrets), login, header)
+    return Keys(first[1], first[0], _longest_first(secrets), bool(basic_credentials(spec.url or "")), header)
 
 
 def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:

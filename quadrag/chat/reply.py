@@ -110,7 +110,7 @@ def read_completion(output: Any) -> Row:
     """Read a chat completion.
 
     Args:
-        output: the completion, as the inference client parsed it.
+        output: the completion, as JSON.
 
     Returns:
         What `read_message` returns of it.
@@ -119,10 +119,10 @@ def read_completion(output: Any) -> Row:
         ValueError: the completion has no choices; the server's own message is given where there is one.
         NoText: there is no text in it.
     """
-    if not output.choices:
-        raise ValueError(f"no choices; {output.get('error') or dict(output)}")
-    choice = output.choices[0]
-    return read_message(choice.message, choice.finish_reason, output.usage)
+    choices = output.get("choices")
+    if not choices:
+        raise ValueError(f"no choices; {output.get('error') or output}")
+    return read_message(choices[0]["message"], choices[0].get("finish_reason"), output.get("usage"))
 
 
 def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Row:

@@ -1,6 +1,6 @@
 """Model specs: where a chat model is, and how that place may be named.
 
-A spec is ``http://host:port/v1#model`` (several base URLs, comma-separated, before the ``#``) or ``provider:MODEL``.
+A spec is ``http://host:port/v1#model`` or ``provider:MODEL``.
 This file parses specs and opens no connection; for keys see `quadrag.chat.keys`.
 """
 
@@ -12,19 +12,21 @@ from quadrag.errors import QuadragError
 
 _MODEL_ALONE = re.compile(r"(?:openai[:/])?([\w-][\w.-]*)", re.ASCII)  # as other tools name one: gpt-4o, openai:gpt-4o
 _VERSION = re.compile(r"/v\d\w*(/|$)")
+_SECOND = re.compile(r",\s*https?://", re.IGNORECASE)
+PROVIDERS = "Inference Providers"
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """Where a chat model is: base URLs, or none for Inference Providers; and its name, where it is given."""
+    """Where a chat model is: a base URL, or None for Inference Providers; and its name, where it is given."""
 
-    urls: tuple[str, ...] = field(repr=False)
+    url: str | None = field(repr=False)
     model: str | None
 
     @property
     def shown(self) -> str:
         """The place as messages may name it, without credentials and query."""
-        return ", ".join(shown_url(url) for url in self.urls) or "Inference Providers"
+        return shown_url(self.url) if self.url else PROVIDERS
 
 
 def parse_spec(text: str) -> Spec:
@@ -38,32 +40,34 @@ def parse_spec(text: str) -> Spec:
         name = text.removeprefix("provider:").strip()
         if not name:
             raise QuadragError(f"model spec {text!r} names no model; {forms}")
-        return Spec((), name)
+        return Spec(None, name)
     if named := _MODEL_ALONE.fullmatch(text.strip()):
         raise QuadragError(
             f"model spec {text!r} names a model and not where it is served; expected "
             f"https://api.openai.com/v1#{named[1]}, or http://host:port/v1#{named[1]} of another server"
         )
-    bases, _, model = text.partition("#")
-    urls = tuple(url.strip().rstrip("/") for url in bases.split(",") if url.strip())
-    if not urls:
+    base, _, model = text.partition("#")
+    url = base.strip().rstrip("/")
+    if not url:
         raise QuadragError(f"model spec {text!r} names no server; {forms}")
-    for url in urls:
-        try:
-            parts = urlsplit(url)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            good = False
-        if not good:
-            # Of what is no URL nobody knows where its password ends.
-            shown = text.rpartition("@")[2].partition("?")[0]
-            raise QuadragError(f"{shown!r} in the model spec is not a base URL; {forms}")
-        if parts.netloc.endswith(":"):
-            raise QuadragError(
-                f"{shown_url(url)!r} has a colon and no port; type the port behind it, as "
-                f"{parts.scheme}://{parts.hostname}:8080{parts.path}, or leave the colon out"
-            )
-    return Spec(urls, model.strip() or None)
+    if second := _SECOND.search(url):
+        first = shown_url(url[: second.start()])
+        raise QuadragError(f"{first} and another address; type one: vLLM and TGI have routers for several servers")
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        # Of what is no URL nobody knows where its password ends.
+        shown = text.rpartition("@")[2].partition("?")[0]
+        raise QuadragError(f"{shown!r} in the model spec is not a base URL; {forms}")
+    if parts.netloc.endswith(":"):
+        raise QuadragError(
+            f"{shown_url(url)!r} has a colon and no port; type the port behind it, as "
+            f"{parts.scheme}://{parts.hostname}:8080{parts.path}, or leave the colon out"
+        )
+    return Spec(url, model.strip() or None)
 
 
 def page_url(base: str, page: str) -> str:

@@ -1,15 +1,14 @@
 """Count how often CRAG's web pages hold an accepted answer.
 
-By the number of pages: an upper bound for whatever reads these pages: without
---judge an answer counts that stands in them word for word, with one also what
-the judge finds in the snippets, or with --judge-reads pages in the pages too.
+By the number of pages: an upper bound for whatever reads these pages. An
+answer counts that stands in them word for word.
 """
 
 import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_request, run_request
+from quadrag.commands.shared.session import run_request
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -28,19 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pages", metavar="N,N", help="numbers of pages (default: 1,2,3,4,5; task_3: 1,2,5,10,20,50)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="the first N questions")
     parser.add_argument("--out", metavar="FILE", help="write the rows here too, as JSON")
-    parser.add_argument(
-        "--judge-reads",
-        choices=("snippets", "pages"),
-        default="snippets",
-        help="what the judge is shown; pages: their snippets and a window of each one's text (default: snippets)",
-    )
-    parser.add_argument(
-        "--page-window", metavar="N", type=options.whole(1), help="characters of a page's text (default: 2000)"
-    )
-    options.calls(parser)
+    options.labels(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     import itertools
 
@@ -48,57 +38,34 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.core.benchmark import known as known_names
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.task import load_rows
-    from quadrag.baselines.crag.recall.search import parse_cuts
-    from quadrag.baselines.crag.recall.table import PUBLISHED, run_recall
-    from quadrag.baselines.crag.recall.words import WINDOW
-    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.crag import recall
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.language import speak_grids
-    from quadrag.progress import Progress, say
+    from quadrag.progress import Progress
     from quadrag.provenance import Provenance
+    from quadrag.records import dumps, write_text
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     pages = load(benchmark).pages if benchmark in known_names() else ()
     if arguments.config not in pages:
         expected = "; ".join(f"{name} {' or '.join(load(name).pages)}" for name in known_names() if load(name).pages)
         raise QuadragError(f"{benchmark} {arguments.config} has no pages; expected {expected}")
-    cuts = parse_cuts(arguments.pages or ("1,2,5,10,20,50" if arguments.config == "task_3" else "1,2,3,4,5"))
-    reads_pages = arguments.judge_reads == "pages"
-    if reads_pages and not arguments.judge:
-        raise QuadragError("--judge-reads pages says what a judge is shown; name one with --judge")
-    if arguments.page_window and not reads_pages:
-        raise QuadragError("--page-window is of --judge-reads pages; give that too, or leave it out")
-    window = (arguments.page_window or WINDOW) if reads_pages else 0
-    request, calls = run_request(arguments), call_request(arguments)
-    found, source, known = load_rows(
-        benchmark,
-        arguments.config,
-        arguments.data_dir,
-        request.options,
-        arguments.split,
-    )
-    rows = itertools.islice(found, arguments.limit)
-    out = Path(arguments.out) if arguments.out else None
-    with (
-        open_session(request, calls, open_budget(calls)) as session,
-        Progress("questions", arguments.limit or known or 1) as bar,
-    ):
-        if len(session.judges) > 1:
-            raise QuadragError(f"recall asks one judge, and {len(session.judges)} were named; give --judge once")
-        judge = session.judges[0] if session.judges else None
-        grid, stopped = run_recall(
-            rows,
-            cuts,
-            judge,
-            f"{arguments.config} {arguments.split}, {source.text}",
-            out,
-            lambda done: bar.update(done, max(done, arguments.limit or known or done)),
-            window,
-        )
-    grid.notes += [PUBLISHED] * (source.provenance is not Provenance.OWN)
+    cuts = recall.parse_cuts(arguments.pages or ("1,2,5,10,20,50" if arguments.config == "task_3" else "1,2,3,4,5"))
+    options_given = run_request(arguments).options
+    rows, source, known = load_rows(benchmark, arguments.config, arguments.data_dir, options_given, arguments.split)
+    questions = []
+    with Progress("questions", arguments.limit or known or 1) as bar:
+        for row in itertools.islice(rows, arguments.limit):
+            questions.append(recall.search_pages(row, cuts[-1]))
+            bar.update(len(questions), max(len(questions), arguments.limit or known or 1))
+    if not questions:
+        raise QuadragError(f"{benchmark} {arguments.config} {arguments.split} holds no question")
+    scores = list(recall.recall_at(questions, cuts))
+    where = f"{arguments.config} {arguments.split}, {source.text}"
+    if arguments.out:
+        write_text(Path(arguments.out), dumps(recall.recall_file(questions, scores, where)) + "\n")
+    grid = recall.recall_grid(questions, scores, cuts, where)
+    grid.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
     print_grids(speak_grids([grid], arguments.labels))
-    if out:
-        write(f"\n{out}")
-    if stopped:
-        say(stopped)
-    return 2 if stopped else 0
+    if arguments.out:
+        write(f"\n{arguments.out}")

@@ -19,8 +19,6 @@ from quadrag.scratch import scratch
 
 _CHUNK = 1 << 20
 TIMEOUT = (10, 60)  # seconds to connect, seconds between two chunks
-# A larger file (CRAG has gigabytes) is summed once in a process, as long as its size and time stay.
-_LARGE = 1 << 26
 
 
 class RemoteFile(NamedTuple):
@@ -37,14 +35,7 @@ class RemoteFile(NamedTuple):
 
 
 def fault(path: Path, file: RemoteFile) -> str | None:
-    """Hold a local file against what is known of it.
-
-    Returns:
-        None where it is right, else what was found and what was expected.
-
-    Raises:
-        ValueError: neither a sha256 nor a blob id is known, so nothing could be verified.
-    """
+    """Return what was found and expected of a local file; None where it is right, ValueError where nothing is known."""
     if file.sha256 is None and file.blob is None:
         raise ValueError(f"{file.name} has neither a sha256 nor a git blob id")
     size = path.stat().st_size
@@ -58,9 +49,9 @@ def fault(path: Path, file: RemoteFile) -> str | None:
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file as 64 hexadecimal digits; it may be larger than the memory."""
+    """Return the sha256 of a file as 64 hexadecimal digits; a large one is summed once while it stays."""
     state = path.stat()
-    if state.st_size < _LARGE:
+    if state.st_size < 1 << 26:
         return _digest(path, hashlib.sha256())
     return _sum_once(path, state.st_size, state.st_mtime_ns, state.st_ino)
 

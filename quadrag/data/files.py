@@ -32,20 +32,7 @@ _HUB = "the authors' repositories on the Hub, which give no checksums"
 def find_files(
     benchmark: str, config: str, data_dir: str | Path, split: str | None = None
 ) -> tuple[dict[str, Path], list[str]]:
-    """Look for a config's files in a folder: an upstream checkout's root, or the folder of the files themselves.
-
-    Args:
-        benchmark: its name.
-        config: its config's name.
-        data_dir: the folder.
-        split: the split that is wanted; None for any.
-
-    Returns:
-        The files found, by name, and what keeps the split, or all splits, from being built; nothing where one can be.
-
-    Raises:
-        QuadragError: the folder does not exist, benchmark or config is unknown, or a file to be looked into is broken.
-    """
+    """Return the files found, and what keeps the split, or all splits, from being built; see `locate_files`."""
     found, lacking = locate_files(benchmark, catalogue.config(benchmark, config), data_dir, split)
     return found, list_once(lacking) if all(lacking.values()) else []
 
@@ -53,7 +40,7 @@ def find_files(
 def locate_files(
     benchmark: str, config: Any, data_dir: str | Path, split: str | None = None
 ) -> tuple[dict[str, Path], dict[str, list[str]]]:
-    """Look for the files of a builder's config in a folder.
+    """Look for the files of a builder's config in a folder: an upstream checkout's root, or the files' own.
 
     Args:
         benchmark: its name.

@@ -188,10 +188,8 @@ def _damaged(path: Path) -> QuadragError:
 
 def _generate(builder: Any, folder: Path) -> None:
     """Let the builder write its splits into a folder, without progress bars; bad files become one line."""
-    from datasets import disable_progress_bars, enable_progress_bars
-    from datasets.utils import are_progress_bars_disabled
+    from datasets import disable_progress_bars
 
-    quiet = are_progress_bars_disabled()
     disable_progress_bars()
     try:
         builder.download_and_prepare(output_dir=str(folder))
@@ -202,9 +200,6 @@ def _generate(builder: Any, folder: Path) -> None:
         if not isinstance(cause, (ValueError, OSError, RecursionError)):
             raise
         raise QuadragError(one_line(cause, files.LONGEST)) from None
-    finally:
-        if not quiet:
-            enable_progress_bars()
 
 
 def _literal(feature: Any) -> Any:
@@ -220,7 +215,7 @@ def _spell_lists_as_literals(folder: Path) -> None:
     """Rewrite the feature metadata of a built config, in ``dataset_info.json`` and in each Arrow file's schema."""
     import pyarrow as pa
 
-    path = folder / "dataset_info.json"
+    path = folder / _INFO
     info = json.loads(path.read_text(encoding="utf-8"))
     features = _literal(info["features"])
     if features != info["features"]:

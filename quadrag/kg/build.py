@@ -125,15 +125,13 @@ def _write(root: Path, sizes: dict[str, int], aside: Path, progress: Callable[[S
                 progress(Step(name, 0, done, total))
                 if name not in met:
                     db.execute("INSERT INTO source VALUES (?, ?, ?)", (name, sizes[name], sources.digest(root / name)))
-
             try:
                 part.load(db, [root / name for name in there], partial(_tell, progress, there[-1], done, total))
             except (
-                sqlite3.Error,
+                sqlite3.DatabaseError,
                 ArithmeticError,
                 AttributeError,
                 LookupError,
-                RecursionError,
                 TypeError,
                 ValueError,
             ) as error:

@@ -5,6 +5,7 @@ names, routes and body fields are upstream's. It answers nothing itself: see `gr
 """
 
 import copy
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -88,15 +89,12 @@ def _schema(function: Function) -> dict[str, Any]:
 
 
 def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None) -> Any:
-    """Call one function of a graph as a model asked for it.
+    """Call one function of a graph as a model asked for it, and return what the server gives under ``result``.
 
     Args:
         graph: a `Graph`, or what wraps one.
         name: of the function.
-        arguments: by name, as a mapping or as the JSON text that models write; whole numbers may come as digits.
-
-    Returns:
-        The value that the server gives under ``result``.
+        arguments: by name, as a mapping or as the JSON text that models write; "" and None where it takes nothing.
 
     Raises:
         QuadragError: the function is unknown, or an argument is unknown, missing or of a wrong type.
@@ -104,58 +102,25 @@ def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None
     """
     if name not in FUNCTIONS:
         raise unknown_name("function", name, FUNCTIONS)
-    values = bind(FUNCTIONS[name], arguments)
+    if isinstance(arguments, str) and arguments.strip():
+        arguments = parse_json(arguments, f"the text of the arguments of {name}", "an object")
+    given = arguments or {}
+    known = {parameter.name: parameter for parameter in FUNCTIONS[name].parameters}
+    if not isinstance(given, Mapping) or given.keys() - known.keys():
+        raise QuadragError(f"{name} takes {', '.join(known) or 'nothing'}, not {given!r:.60}")
+    for parameter in known.values():
+        if not _fits(given.get(parameter.name), parameter):
+            found = f"{given.get(parameter.name)!r:.60}"
+            raise QuadragError(f"{name}: {parameter.name} is {found}; expected {_NOUNS[parameter.kind]}")
     function: Callable[..., Any] = getattr(graph, name)
-    return function(*values)
+    return function(*(given.get(parameter) for parameter in known))
 
 
-def bind(function: Function, arguments: Mapping[str, Any] | str | None = None) -> list[Any]:
-    """Check the arguments of a call and return them in the order of the parameters; those left out are None.
-
-    Raises:
-        QuadragError: an argument is unknown, missing or of a wrong type.
-    """
-    given = _mapping(function.name, arguments)
-    names = [parameter.name for parameter in function.parameters]
-    if unknown := [str(key) for key in given if key not in names]:
-        raise QuadragError(f"{function.name} has no parameter {unknown[0]!r}; it takes {', '.join(names) or 'none'}")
-    values = []
-    for parameter in function.parameters:
-        value = given.get(parameter.name)
-        if value is None:
-            if parameter.required:
-                noun = _NOUNS[parameter.kind]
-                raise QuadragError(f"{function.name} lacks {parameter.name!r}: {noun}, {parameter.description}")
-        else:
-            value = _value(function.name, parameter, value)
-        values.append(value)
-    return values
-
-
-def _mapping(name: str, arguments: Mapping[str, Any] | str | None) -> Mapping[str, Any]:
-    if isinstance(arguments, str):
-        # Models write an empty text where a function takes nothing.
-        where = f"the text of the arguments of {name}"
-        arguments = parse_json(arguments, where, "an object") if arguments.strip() else {}
-    if arguments is None:
-        return {}
-    if not isinstance(arguments, Mapping):
-        raise QuadragError(f"the arguments of {name} are a {type(arguments).__name__}; expected an object by name")
-    return arguments
-
-
-def _value(name: str, parameter: Parameter, value: Any) -> Any:
-    if parameter.kind == "str" and isinstance(value, str):
-        return value
-    if parameter.kind == "strs" and isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
-        return list(value)
-    if parameter.kind == "int" and not isinstance(value, bool):
-        if isinstance(value, int):
-            return value
-        if isinstance(value, float) and value.is_integer():
-            return int(value)
-        # Longer ones are no id, and Python refuses to read the longest.
-        if isinstance(value, str) and len(value) < 20 and value.strip().removeprefix("-").isdecimal():
-            return int(value)
-    found = f"{value!r:.60} ({type(value).__name__})"
-    raise QuadragError(f"{name}: {parameter.name} is {found}; expected {_NOUNS[parameter.kind]}")
+def _fits(value: Any, parameter: Parameter) -> bool:
+    if value is None:
+        return not parameter.required
+    if parameter.kind == "strs":
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if parameter.kind == "int":
+        return type(value) is int or (isinstance(value, str) and re.fullmatch("-?[0-9]{1,19}", value) is not None)
+    return isinstance(value, str)

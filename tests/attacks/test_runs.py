@@ -75,7 +75,7 @@ def check(route: str, server: HostileServer, out: Path, said: str) -> None:
 @pytest.mark.parametrize("route", RUNS)
 def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rounds):
     monkeypatch.setenv("QUADRAG_API_KEY", KEY)
-    monkeypatch.setattr("quadrag.chat.network.dispatch.backoff", lambda attempt: 0.01)
+    monkeypatch.setattr("quadrag.chat.calls.backoff", lambda attempt: 0.01)
     rows = [row for row in deal(route, rounds) if row["name"] not in LATE]
     with HostileServer([WELL[route], *rows]) as server:
         server.deal = ["well", *(row["name"] for row in rows)]

@@ -43,7 +43,6 @@ def commands(server: ChatServer, out: str) -> dict[str, list[str]]:
         "ask": ["run", *RGB, *llm, "--out", out],
         "replay": ["run", *RGB, *llm, "--replay", "--out", out],
         "search": ["run", "crud_rag", "summary", "--data-dir", "sample", "--out", out],
-        "graph": ["run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg", "--out", out],
     }
 
 
@@ -53,7 +52,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     with pytest.MonkeyPatch.context() as patch, ChatServer() as server:
         patch.chdir(path)
         patch.setenv("QUADRAG_CACHE", "cache")
-        for out, name in (("r", "ask"), ("s", "search"), ("g", "graph")):
+        for out, name in (("r", "ask"), ("s", "search")):
             assert main(commands(server, out)[name]) == 0
         yield Home(path, server)
 
@@ -127,10 +126,6 @@ KEPT = {
     "r/retrieved.jsonl": ("run",),
     "s/retrieved.jsonl": ("trec",),
     "L": ("replay", "ask"),
-    "cache/indexes/*/passages.arrow": ("search",),
-    "cache/indexes/*/0/*.npy": ("search",),
-    "cache/indexes/*/*.json": ("search",),
-    "cache/kg/*.sqlite": ("graph",),
 }
 
 

@@ -1,12 +1,11 @@
 """Passages, questions and earlier turns that spell a chat template's marks: every prompt, what services are asked."""
 
 import pytest
-from injections import ORDER, attacks, marked, obeyed
+from injections import ORDER, attacks, marked
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.prompts import load_prompts, load_service_prompts
 from quadrag.baselines.crag.language import entities
-from quadrag.baselines.crag.recall import sufficiency
 from quadrag.baselines.systems.rag.service import asked_text
 from quadrag.records import Passage, Question
 
@@ -54,14 +53,6 @@ def test_two_passages_make_no_mark_together(benchmark: str, config: str, retriev
     question = hostile(benchmark, config, "x")
     messages = load(benchmark).messages(question, shown, load_prompts(benchmark), retriever)
     assert not any(marked(message["content"]) for message in messages)
-
-
-@pytest.mark.slow(100, 300, 20_000)
-def test_no_snippet_gives_the_judge_of_search_results_an_order(rounds: int) -> None:
-    for text in attacks(rounds, ("results",)):
-        case = sufficiency.Case(text, text, [text], [text])
-        (message,) = sufficiency.messages(case, 1)
-        assert not obeyed(message["content"]) and ORDER in message["content"]
 
 
 def test_passages_with_ordinary_markup_are_shown_as_they_are() -> None:

@@ -92,13 +92,11 @@ def test_verdicts(
     assert got["per_item"][0]["reasons"] == ({key: reason} if reason else {})
 
 
-@pytest.mark.parametrize(("key", "reply", "verdict"), CASES["mended"])
+@pytest.mark.parametrize(("key", "reply", "verdict"), CASES["mended"] + CASES["kept"])
 def test_official_mends_what_json_repair_mends(
     read: dict[str, Callable[[str, str], int | None]], key: str, reply: str, verdict: int
 ) -> None:
-    """The third column is what json_repair 0.30.0 and `int` made of the reply, -1 for nothing."""
-    with pytest.raises(ValueError):
-        json.loads(reply)
+    """The third column of `mended` is what json_repair 0.30.0 and `int` made of the reply, of `kept` what we do."""
     got = read["official"](reply, key)
     assert (-1 if got is None else got) == verdict
 

@@ -1,9 +1,8 @@
 """A chat-completions server for tests and benchmarks: real HTTP over a real socket, scripted replies, injected faults.
 
 It answers ``POST .../chat/completions`` with an echo of the last message, ``POST .../completions`` with one of the
-prompt, ``GET .../models``, ``GET /stats`` (what it saw) and ``POST /control`` (JSON: any of the settings, ``rules``
-included). It runs no model. A raw asyncio protocol keeps it cheap: it must not be the slow side of a throughput
-measurement.
+prompt, and ``GET .../models``. It runs no model. A raw asyncio protocol keeps it cheap: it must not be the slow side of
+a throughput measurement.
 
 In a test::
 
@@ -11,7 +10,7 @@ In a test::
         server.rules.append(Rule("status", status=503, times=2))
         ChatClient(server.url + "#m")
 
-As a process: ``python tests/servers/chat_server.py --port 0 --latency 0.05``; its first line of output is its base URL.
+As a process: ``python tests/servers/chat_server.py --latency 0.05``; its first line of output is its base URL.
 """
 
 from __future__ import annotations
@@ -140,17 +139,6 @@ class _Protocol(asyncio.Protocol):
 
     def answer(self, method: str, path: str, headers: dict[str, str], content: bytes) -> None:
         state = self.state
-        if path == "/control":
-            settings = json.loads(content)
-            if "rules" in settings:
-                settings["rules"] = [Rule(**rule) for rule in settings["rules"]]
-            vars(state).update(settings)
-            self.send(200, {})
-            return
-        if path == "/stats":
-            counted = {name: value for name, value in vars(state).items() if isinstance(value, (int, float))}
-            self.send(200, {**counted, "distinct": len(state.calls), "total": sum(state.calls.values())})
-            return
         authorization = headers.get("authorization", "")
         state.authorizations.add(authorization)
         wanted = f"Bearer {state.key}" if state.key_header == "authorization" else state.key
@@ -239,17 +227,10 @@ class _Protocol(asyncio.Protocol):
             choice.update(rule.reply)
             message.update(rule.message)
             usage = usage if rule.usage == "echo" else rule.usage
+        reply = {"id": "1", "object": "chat.completion", "created": 1, "model": body["model"], "choices": [choice]}
         if usage:
-            state.prompt_tokens += usage["prompt_tokens"]
-            state.completion_tokens += usage["completion_tokens"]
-        reply = {
-            "id": "1",
-            "object": "chat.completion",
-            "created": 1,
-            "model": body["model"],
-            "choices": [choice],
-        }
-        if usage:
+            state.prompt_tokens += usage.get("prompt_tokens", 0)
+            state.completion_tokens += usage.get("completion_tokens", 0)
             reply["usage"] = {**usage, "total_tokens": sum(usage.values())}
         if action == "garbage":
             self.send(200, "<html>it works</html>")
@@ -281,10 +262,10 @@ class _Protocol(asyncio.Protocol):
 class ChatServer:
     """The server in a thread of this process; its settings and counts are attributes (see `State`)."""
 
-    def __init__(self, port: int = 0, **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:
         """Take the settings of `State` by name."""
         self.state = State(**settings)
-        self.port = port
+        self.port = 0
 
     def __getattr__(self, name: str) -> Any:
         """Return a setting or count."""
@@ -346,26 +327,10 @@ def server_process(*arguments: str) -> Iterator[str]:
 def main() -> None:
     """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
-    parser.add_argument("--model", action="append", help="id to serve; may be repeated (default: m)")
-    parser.add_argument("--key", help="the only key accepted")
     parser.add_argument("--text", help="answer this in place of the echo")
-    parser.add_argument("--fault-rate", type=float, default=0.0, help="share of requests answered by a random fault")
-    parser.add_argument("--seed", type=int, default=0, help="of the faults")
-    parser.add_argument("--rules", default="[]", help="JSON list of rules")
     options = parser.parse_args()
-    server = ChatServer(
-        options.port,
-        latency=options.latency,
-        models=options.model or ["m"],
-        key=options.key,
-        text=options.text,
-        fault_rate=options.fault_rate,
-        draw=random.Random(options.seed),
-        rules=[Rule(**rule) for rule in json.loads(options.rules)],
-        keep_bodies=False,
-    )
+    server = ChatServer(latency=options.latency, text=options.text, keep_bodies=False)
 
     async def serve() -> None:
         listening = await server.serve()

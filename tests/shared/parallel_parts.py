@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from quadrag import parallel
 from quadrag.errors import QuadragError
@@ -13,6 +14,11 @@ def square(number):
     if number == 13:
         raise QuadragError("thirteen")
     return number * number, os.getpid()
+
+
+def slow_square(number):
+    time.sleep(0.2)
+    return number * number
 
 
 def end(number):

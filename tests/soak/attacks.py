@@ -1,4 +1,4 @@
-"""Attacks on a process: killed, torn, starved, beside another one, under a clock that jumps.
+"""Attacks on a process: killed, torn, starved, beside another one, told nonsense by its model.
 
 Each takes the world, a job and a seed of its own, and yields findings: what does not hold. However a job was disturbed,
 the same command then ends with the same files, has lost no answer, and has paid for none twice.
@@ -6,37 +6,62 @@ the same command then ends with the same files, has lost no answer, and has paid
 
 from __future__ import annotations
 
+import json
 import os
+import pickle
 import shutil
-import subprocess
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-import disturb
+import yaml
+from hostile_server import GOOD, HostileServer, fill
 from jobs import CONCURRENCY, Job
-from world import Ended, World
+from world import WATCH, World
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 
 JOURNALS = ("stages", "retrieving.jsonl", "answering.jsonl")
+REPLIES = Path(__file__).parents[1] / "attacks" / "replies.yaml"
+CANARY = "canary"  # made by a pickle that somebody reads
+# Waits between two tries are of seconds, and here of no interest.
+SOON = "from quadrag.chat import calls\ncalls.backoff = lambda attempt: 0.01\n"
+LIMIT = "import resource\nresource.setrlimit(resource.RLIMIT_{0}, ({1}, resource.RLIM_INFINITY))\n"
+FEW = "import os, resource\nnumber = len(os.listdir('/proc/self/fd')) + {0}\n"
+FEW += "resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))\n"
+TEAR = """
+def _at(number, opens):
+    if number >= {0} and opens:
+        import resource
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({1}, resource.RLIM_INFINITY))
+"""
+READ_ONLY = """
+import ctypes, os
+folder = os.path.realpath({0!r}).encode()
+libc = ctypes.CDLL(None, use_errno=True)
+def must(code):
+    if code:
+        raise SystemExit(os.strerror(ctypes.get_errno()))
+if os.getuid():
+    for place, _, _ in [*os.walk(folder)]:
+        os.chmod(place, 0o555)
+else:  # a mount that this process alone sees
+    must(libc.unshare(0x20000))
+    for source, target, flags in ((b"none", b"/", 0x44000), (folder, folder, 0x1000), (b"none", folder, 0x1021)):
+        must(libc.mount(source, target, None, flags, None))
+"""
 Attack = Callable[[World, Job, Random], Iterator[str]]
 
 
-def find_bad_end(ended: Ended) -> Iterator[str]:
+def find_bad_end(code: int, said: str) -> Iterator[str]:
     """Yield what is wrong with how a process ended: a traceback, another code than 0, 2 and 3, no one line."""
-    if "Traceback" in ended.err:
-        yield f"a traceback: {' / '.join(ended.err.strip().splitlines()[-3:])}"
-    elif ended.code not in (0, 2, 3):
-        yield f"ended with code {ended.code}: {ended.err[-300:]}"
-    elif ended.code == 2:
-        said = [line for line in ended.err.splitlines() if line.startswith("quadrag: ")]
-        if not said or len(said[-1]) > 1000:
-            yield f"code 2 without one line that says why: {ended.err[-300:]}"
+    if "Traceback" in said or code not in (0, 2, 3):
+        yield f"ended with code {code}: {said[-500:]}"
+    elif code == 2 and not any(line.startswith("quadrag: ") and len(line) < 1000 for line in said.splitlines()):
+        yield f"code 2 without one line that says why: {said[-300:]}"
 
 
 def find_torn(place: Path) -> Iterator[str]:
@@ -56,156 +81,125 @@ def find_torn(place: Path) -> Iterator[str]:
 def goes_on(world: World, job: Job, place: Path, calls: int = 0) -> Iterator[str]:
     """Run the command again, to its end; of what was asked, `calls` may have been lost in flight."""
     whole = world.whole(job)
-    ended = world.run(place, job)
-    if ended.code:
-        yield f"the same command does not go on: code {ended.code}, {ended.err[-500:]}"
+    code, said = world.run(place, job)
+    if code:
+        yield f"the same command does not go on: code {code}, {said[-500:]}"
         return
     found = world.result(place, job)
     for name in sorted(found.keys() | whole.files.keys()):
         if found.get(name) != whole.files.get(name):
             yield f"{name} is {'another' if name in found else 'gone'}"
-    yield from _find_paid(world, job, calls)
+    asked = world.asked()
+    if asked.keys() != whole.asked.keys():
+        yield f"{len(asked.keys() ^ whole.asked.keys())} requests were never made, or are of no undisturbed run"
+    if (extra := asked.total() - whole.asked.total()) > calls:
+        yield f"{extra} calls were made twice, of which {calls} can have been in flight"
     if job.asks:
         shutil.rmtree(place / "out")
-        world.forget()
-        again = world.run(place, job)
-        if again.code or world.asked():
-            yield f"asked again: {len(world.asked())} answers were lost (code {again.code})"
+        world.server.bodies.clear()
+        code, _ = world.run(place, job)
+        if code or world.asked():
+            yield f"asked again: {world.asked().total()} answers were lost (code {code})"
         if world.result(place, job) != whole.files:
             yield "other files from the same ledger"
-
-
-def _find_paid(world: World, job: Job, calls: int) -> Iterator[str]:
-    whole, asked = world.whole(job).asked, Counter(world.asked())
-    if foreign := asked.keys() - whole.keys():
-        yield f"{len(foreign)} requests that no undisturbed run makes"
-    if missing := whole.keys() - asked.keys():
-        yield f"{len(missing)} requests were never made"
-    if (extra := asked.total() - whole.total()) > calls:
-        yield f"{extra} calls were made twice, of which {calls} can have been in flight"
 
 
 def kill(world: World, job: Job, draw: Random) -> Iterator[str]:
     """Kill -9, one to three times: where a file changes, in the middle of a write, or at any time."""
     whole, place, kills = world.whole(job), world.place(job), 0
-    world.forget()
+    world.server.bodies.clear()
     for _ in range(draw.randint(1, 3)):
-        moment = 1 + int(draw.random() * whole.moments)
-        how = draw.choice(["moment", "write", "time"])
-        before = disturb.kill_at(moment) if how == "moment" else ""
-        before = disturb.tear_at(moment, draw.choice([1, 100, 5000, 40_000])) if how == "write" else before
-        process = world.start(place, job, before=before)
-        ended = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
-        kills += ended.code < 0
-        if ended.code > 0:
-            yield from find_bad_end(ended)
+        moment, how = 1 + int(draw.random() * whole.moments), draw.choice(["moment", "write", "time"])
+        at = f"def _at(number, opens):\n    if number == {moment}: os.kill(os.getpid(), signal.SIGKILL)\n"
+        if how == "write":
+            at = TEAR.format(moment, draw.choice([1, 100, 5000, 40_000]))
+        process = world.start(place, job, before="" if how == "time" else at + WATCH)
+        code, said = process.end(draw.uniform(0, whole.seconds) if how == "time" else None)
+        kills += code < 0
+        if code > 0:
+            yield from find_bad_end(code, said)
         yield from find_torn(place)
     yield from goes_on(world, job, place, kills * CONCURRENCY)
 
 
-def _starve(world: World, job: Job, before: Callable[[Path], str]) -> Iterator[str]:
+def _starve(world: World, job: Job, before: str, place: Path | None = None) -> Iterator[str]:
     """Run a job that lacks something, then whole."""
-    place = world.place(job)
-    world.forget()
-    ended = world.run(place, job, before=before(place))
-    yield from find_bad_end(ended)
+    place = place or world.place(job)
+    world.server.bodies.clear()
+    code, said = world.run(place, job, before=before)
+    yield from find_bad_end(code, said)
     yield from find_torn(place)
-    yield from goes_on(world, job, place, CONCURRENCY if ended.code else 0)
+    yield from goes_on(world, job, place, CONCURRENCY if code else 0)
 
 
 def few_files(world: World, job: Job, draw: Random) -> Iterator[str]:
     """No file descriptors left."""
-    yield from _starve(world, job, lambda place: disturb.few_files(draw.randint(1, 40)))
+    yield from _starve(world, job, FEW.format(draw.randint(1, 40)))
 
 
 def large_files(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """Every write fails that passes some size."""
-    size = draw.choice([8192, 20_000, 50_000, 200_000])  # what the process says has room
-    yield from _starve(world, job, lambda place: disturb.no_large_files(size))
+    """Every write fails that passes some size, as on a full disk."""
+    # What the process says has room.
+    yield from _starve(world, job, LIMIT.format("FSIZE", draw.choice([8192, 20_000, 50_000, 200_000])))
 
 
 def read_only(world: World, job: Job, draw: Random) -> Iterator[str]:
     """The cache, or the whole folder, cannot be written."""
-    which = draw.choice([("cache", "hf"), (".",)])
-    (world.whole(job).folder / "cache").mkdir(exist_ok=True)
-
-    def before(place: Path) -> str:
-        for name in which:
-            (place / name).mkdir(exist_ok=True)
-        return "".join(disturb.read_only(str(place / name)) for name in which)
-
-    yield from _starve(world, job, before)
-
-
-def clock(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """The clock jumps while it works, and files are of the past and of the future."""
-
-    def before(place: Path) -> str:
-        for path in place.rglob("*"):
-            moved = draw.choice([0, 1_000_000, 4_000_000_000])
-            os.utime(path, (moved, moved))
-        return disturb.clock(draw.randrange(10**6))
-
-    yield from _starve(world, job, before)
-
-
-def full_disk(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """The disk is full before the job is done: a small one of its own, where root may have one."""
-    place, whole = world.place(job), world.whole(job)
-    used, needed = _size(place), _size(whole.folder)
-    size = used + int((needed - used) * draw.uniform(0, 1)) + 4096
-    world.forget()
-    with _disk(place, size) as grow:
-        ended = world.run(place, job, before="" if grow else disturb.no_large_files(size))
-        if grow:
-            grow()
-        yield from find_bad_end(ended)
-        yield from find_torn(place)
-        yield from goes_on(world, job, place, CONCURRENCY if ended.code else 0)
-
-
-def _size(folder: Path) -> int:
-    pages = (path.stat().st_size // 4096 + 1 for path in folder.rglob("*"))
-    return 4096 * sum(pages)
-
-
-@contextmanager
-def _disk(place: Path, size: int) -> Iterator[Callable[[], None] | None]:
-    """Put what is in a folder onto a disk of some bytes; yields what makes it larger, None where there can be none."""
-    aside = place.with_name(f"{place.name} aside")
-    place.rename(aside)
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "quadrag-soak", str(place)]
-    try:
-        made = os.getuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0
-    except OSError:
-        made = False
-    shutil.copytree(aside, place, dirs_exist_ok=True)
-    larger = ["mount", "-o", "remount,size=512m", str(place)]
-    try:
-        yield (lambda: subprocess.run(larger, check=True) and None) if made else None
-    finally:
-        if made:
-            subprocess.run(["umount", "--lazy", str(place)], check=True)
+    place = world.place(job)
+    names = draw.choice([("cache", "hf"), (".",)])
+    for name in names:
+        (place / name).mkdir(exist_ok=True)
+    yield from _starve(world, job, "".join(READ_ONLY.format(str(place / name)) for name in names), place)
 
 
 def twice(world: World, job: Job, draw: Random) -> Iterator[str]:
-    """Two at once on one folder, ledger and cache."""
+    """Two at once on one folder, ledger and cache; they may ask the same while both are in flight."""
     place = world.place(job)
-    world.forget()
+    world.server.bodies.clear()
     first = world.start(place, job)
     time.sleep(draw.uniform(0, world.whole(job).seconds))
     for process in (world.start(place, job, second=True), first):
-        yield from find_bad_end(process.end())
-    yield from goes_on(world, job, place)
+        yield from find_bad_end(*process.end())
+    yield from goes_on(world, job, place, world.whole(job).asked.total())
 
 
-ATTACKS: dict[str, Attack] = {
-    "kill": kill,
-    "disk full": full_disk,
-    "writes fail": large_files,
-    "no descriptors": few_files,
-    "read-only": read_only,
-    "clock": clock,
-    "two at once": twice,
-}
+class _Pickled:
+    def __reduce__(self) -> tuple[object, tuple[str, int]]:
+        return os.open, (CANARY, os.O_CREAT | os.O_WRONLY)
+
+
+DAMAGES: list[Callable[[bytes, Random], bytes]] = [
+    lambda content, draw: content[: draw.randrange(len(content))],
+    lambda content, draw: content + content[: draw.randint(1, 5000)],
+    lambda content, draw: b"",
+    lambda content, draw: pickle.dumps(_Pickled()),
+    lambda content, draw: b"[" * 100_000,
+]
+
+
+def given(world: World, job: Job, draw: Random) -> Iterator[str]:
+    """A file that is given is damaged, a pickle, or a bomb: it is read, or refused in one line."""
+    place = world.place(job)
+    path = draw.choice([path for path in sorted((place / "data").rglob("*")) if path.is_file() and path.stat().st_size])
+    path.write_bytes(draw.choice(DAMAGES)(path.read_bytes(), draw))
+    findings = [*find_bad_end(*world.run(place, job)), *find_torn(place)]
+    findings += ["a pickle was read"] if (place / CANARY).exists() else []
+    yield from (f"{path.relative_to(place)}: {finding}" for finding in findings)
+
+
+def servers(world: World, job: Job, draw: Random) -> Iterator[str]:
+    """A model that replies in every way of `replies.yaml`: failures that are counted, no answer that nobody gave."""
+    rows = [row for row in yaml.safe_load(REPLIES.read_text("utf-8")) if row.get("for", "chat") == "chat"]
+    dealt = draw.sample(rows, 5)
+    place = world.place(job)
+    with HostileServer([{"name": "well"}, *dealt]) as server:
+        server.deal = ["well", *(row["name"] for row in dealt)]
+        command = tuple(word.replace("{llm}", f"{server.url}/v1#m") for word in job.command)
+        code, said = world.run(place, job, (*command, "--timeout", "2", "--max-reply-bytes", "1000000"), SOON)
+    findings = [*find_bad_end(code, said), *find_torn(place)] + ["the terminal is told"] * ("\x1b[2J" in said)
+    path, texts = place / "out" / "answers.jsonl", {GOOD, *(fill(row["text"]) for row in dealt if "text" in row)}
+    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+        row = json.loads(line)
+        if (row["answer"] is None) == (row["state"] == "ok") or row["answer"] not in {None, *texts}:
+            findings.append(f"an answer that nobody gave: {row['answer']!r:.100}, {row['state']}")
+    yield from (f"{', '.join(server.deal)}: {finding}" for finding in findings)

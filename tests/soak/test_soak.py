@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from attacks import Attack, kill
-from hostile import injections
-from jobs import JOBS, Job
-from plants import PLANTS
-from soak import END, RECORDS, START, Finding, describe, run_round, tell, write_page
+from attacks import kill
+from jobs import JOBS
+from soak import RECORDS, run_round
 from world import World
 
-# Attacks of another kind each, of which CI has each once.
-NAMES = [*dict.fromkeys(("kill", "kept files", "two at once", "disk full", *RECORDS))]
-# What finds a fault, on which job, by which seed (one kill, where a file changes), and in which words. CI has all.
-FOUND = [
-    ("lost answer", kill, JOBS["run rgb"], "lost answer 39", "answers were lost"),
-    ("injected verdict", injections, RECORDS["injections"].jobs[0], "any", "turned the verdict"),
-    pytest.param(
-        "double call", kill, JOBS["run rgb"], "double call 61", "calls were made twice", marks=pytest.mark.slow
-    ),
-    pytest.param("torn file", kill, JOBS["run rgb"], "torn file 80", "half-written", marks=pytest.mark.slow),
-]
+NAMES = [*RECORDS]
+LOST_ANSWER = """
+from quadrag.chat import ledger
+put = ledger.Ledger.put_many
+def put_many(self, rows, *more, **named):
+    return put(self, [row for row in rows if row[0][0] % 4], *more, **named)
+ledger.Ledger.put_many = put_many
+"""
+# In place of a move, a part of the file, and a hundred moments later the rest.
+TORN_FILE = """
+import os, pathlib
+move = pathlib.Path.replace
+def replace(self, target):
+    if self.is_dir() or not str(target).endswith(".jsonl"):
+        return move(self, target)
+    content = self.read_bytes()
+    part = len(content) // 3 + 1
+    with open(target, "wb", buffering=0) as file:
+        file.write(content[:part])
+        for _ in range(100):
+            open(os.devnull, "wb").close()
+        file.write(content[part:])
+    self.unlink()
+    return pathlib.Path(target)
+pathlib.Path.replace = replace
+"""
 
 
 @pytest.fixture(scope="module")
@@ -38,30 +49,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.mark.timeout(3600)
 def test_some_rounds_find_nothing(world: World, rounds: int) -> None:
     came = [run_round(world, "tests", NAMES[at % len(NAMES)], at // len(NAMES)) for at in range(rounds)]
-    assert [one for one in came if one[-1]] == []
+    assert [found for found in came if found] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "attack", "job", "seed", "said"), FOUND)
-def test_what_is_planted_is_found(world: World, name: str, attack: Attack, job: Job, seed: str, said: str) -> None:
-    world.plant = PLANTS[name]
+@pytest.mark.parametrize(("plant", "said"), [(LOST_ANSWER, "answers were lost"), (TORN_FILE, "half-written")])
+def test_what_is_planted_is_found(world: World, plant: str, said: str) -> None:
+    world.plant = plant
     try:
-        found = list(attack(world, job, random.Random(seed)))
-        assert any(said in finding for finding in found), found
+        tries = (kill(world, JOBS["run rgb"], random.Random(seed)) for seed in range(30))
+        assert any(said in finding for found in tries for finding in found)
     finally:
         world.plant = ""
-
-
-def test_the_table_counts_rounds_and_findings() -> None:
-    said = tell(Counter({"kill": 3}), [Finding("kill", "run rgb", 2, "out/scores.json is gone")])
-    assert [line.split()[:3] for line in said.splitlines()[1:]] == [["kill", "3", "1"], ["all", "3", "1"]]
-
-
-def test_the_table_is_put_between_the_marks_of_a_page(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"a {END} b\n{START}\n0.0 s\n{END}\nc {END}", encoding="utf-8")
-    write_page(page, describe(Counter({"kill": 3}), [Finding("kill", "run rgb", 2, "gone")], "7"))
-    said = page.read_text(encoding="utf-8")
-    assert said.startswith(f"a {END} b\n{START}\n\n| attack |") and said.endswith(f"\n\n{END}\nc {END}")
-    assert "| kill | Kill -9, one to three times | " in said and " | 3 | 1 | " in said and "Seed 7; " in said
-    assert "0.0 s" not in said

@@ -15,14 +15,13 @@ from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
-import disturb
 from chat_server import ChatServer
 from jobs import Job, reply
 from warm import LARGE, Run, Warm
 
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
-from quadrag.chat.network import engine
+from quadrag.chat import calls
 from quadrag.baselines.certify import asking
 from quadrag.baselines.construct import construct
 from quadrag.baselines.runs import campaign, pipeline
@@ -41,7 +40,25 @@ from quadrag.cli import main
 sys.exit(main(given))
 """
 LIMIT = 600.0  # seconds that a process may take; the slowest job takes ten, on a machine of its own
-UNREAD = "what reads it"
+# `_at` is told of everything that changes files; threads call it too.
+WATCH = """
+import os, signal, sys
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_APPEND
+_KINDS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink", "sqlite3.connect"}
+_seen = [0]
+def _hook(name, given):
+    opens = name == "open" and isinstance(given[2], int) and given[2] & _WRITES
+    if opens or name in _KINDS:
+        _seen[0] += 1
+        _at(_seen[0], opens)
+sys.addaudithook(_hook)
+"""
+_COUNT = f"""
+def _at(number, opens): pass
+{WATCH}
+import atexit, pathlib
+atexit.register(lambda: pathlib.Path("events.txt").write_text(str(_seen[0])))
+"""
 
 
 @dataclass
@@ -56,34 +73,22 @@ class Whole:
 
 
 @dataclass
-class Ended:
-    """How a process ended."""
-
-    code: int
-    out: str
-    err: str
-
-
 class Process:
-    """A process and what it says, which stands in files outside of the folder that it works in."""
+    """A process, and what it says in files outside of the folder that it works in."""
 
-    def __init__(self, run: Run, said: Path) -> None:
-        self.run, self._said = run, said
+    run: Run
+    said: Path
 
-    def said(self, name: str) -> str:
-        """What stands in `stdout` or `stderr` so far."""
-        path = self._said.with_name(f"{self._said.name}.{name}")
-        return path.read_text("utf-8", "replace") if path.exists() else ""
-
-    def end(self, after: float | None = None) -> Ended:
-        """Wait for its end; kill it after some seconds."""
+    def end(self, after: float | None = None) -> tuple[int, str]:
+        """Wait for its end, or kill it after some seconds; returns its code and what it said on stderr."""
         if after is not None:
             end = time.monotonic() + after
             while time.monotonic() < end and self.run.poll() is None:
                 time.sleep(0.002)
             self.run.kill()
         code = self.run.wait(LIMIT)
-        return Ended(code, *(self.said(name) for name in ("stdout", "stderr")))
+        path = self.said.with_name(f"{self.said.name}.stderr")
+        return code, path.read_text("utf-8", "replace") if path.exists() else ""
 
 
 class World:
@@ -91,7 +96,7 @@ class World:
 
     def __init__(self, root: Path, plant: str = "") -> None:
         self.root, self.plant = root, plant
-        self.server = ChatServer(models=["m", "maker", "obedient"], text=reply, latency=0.005)
+        self.server = ChatServer(models=["m", "maker"], text=reply, latency=0.005)
         self._parents: dict[str, Warm] = {}
         self._whole: dict[str, Whole] = {}
         self._numbers = count()
@@ -106,29 +111,24 @@ class World:
             parent.__exit__()
         self.server.stop()
 
-    def words(self, command: tuple[str, ...]) -> list[str]:
-        """Fill the servers' addresses into a command."""
-        models = {"llm": "m", "maker": "maker", "obedient": "obedient"}
-        return [word.format_map({name: f"{self.server.url}#{one}" for name, one in models.items()}) for word in command]
-
     def start(
-        self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False, **env: str
+        self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False
     ) -> Process:
         """Start a process in a folder; `second` may work beside another."""
-        kind = f"{'large' if job.fresh else ' '.join(('quadrag', *job.needs))} {second}"
+        kind = f"{'large' if job.fresh else 'quadrag'} {second}"
         if kind not in self._parents:
             folder = self.root / "parents" / kind
             folder.mkdir(parents=True)
-            imports = LARGE if job.fresh else QUADRAG + "".join(f"import {name}\n" for name in job.needs)
-            self._parents[kind] = Warm(imports, RUN, folder, os.environ)
-        env = {"QUADRAG_CACHE": str(place / "cache"), "HF_HOME": str(place / "hf"), "COLUMNS": "80", **env}
+            self._parents[kind] = Warm(LARGE if job.fresh else QUADRAG, RUN, folder, os.environ)
+        env = {"QUADRAG_CACHE": str(place / "cache"), "HF_HOME": str(place / "hf"), "COLUMNS": "80"}
         said = self.root / "said" / str(next(self._numbers))
-        words = self.words(command or job.command)
+        models = {"llm": f"{self.server.url}#m", "maker": f"{self.server.url}#maker"}
+        words = [word.format_map(models) for word in command or job.command]
         return Process(self._parents[kind].start(str(place), env, self.plant + before, words, str(said)), said)
 
-    def run(self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", **env: str) -> Ended:
-        """Run a process to its end."""
-        return self.start(place, job, command, before, **env).end()
+    def run(self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "") -> tuple[int, str]:
+        """Run a process to its end; see `Process.end`."""
+        return self.start(place, job, command, before).end()
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
@@ -139,48 +139,34 @@ class World:
         finally:
             self.plant = plant
 
-    def asked(self) -> list[str]:
-        """What was asked since `forget`."""
-        return [json.dumps(body, sort_keys=True) for body in self.server.bodies]
-
-    def forget(self) -> None:
-        """Forget what was asked."""
-        self.server.bodies.clear()
+    def asked(self) -> Counter[str]:
+        """What was asked since `server.bodies` was cleared."""
+        return Counter(json.dumps(body, sort_keys=True) for body in self.server.bodies)
 
     def whole(self, job: Job) -> Whole:
         """Return what a job comes to undisturbed; it is run once."""
         if job.name not in self._whole:
             place = self.root / "whole" / job.name
-            self._prepare(place, job)
-            done = place.with_name(f"{job.name} done")
-            shutil.copytree(place, done)
             with self.undisturbed():
-                self.forget()
+                self._prepare(place, job)
+                done = place.with_name(f"{job.name} done")
+                shutil.copytree(place, done)
+                self.server.bodies.clear()
                 started = time.perf_counter()
-                ended = self.run(done, job, before=disturb.count("events.txt"))
+                code, said = self.run(done, job, before=_COUNT)
                 seconds = time.perf_counter() - started
-                assert ended.code == 0, f"{job.name}: {ended.err}"
-                asked, moments = Counter(self.asked()), int((done / "events.txt").read_text())
-                # Only what makes datasets asks again, for a second sample, where a reply cannot be read.
-                assert "construct" in job.command or max(asked.values(), default=1) == 1, f"{job.name} asks twice"
+                assert code == 0, f"{job.name}: {said}"
+                asked, moments = self.asked(), int((done / "events.txt").read_text())
                 self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds, done)
-                made = self._whole[job.name].files
-                assert made and UNREAD not in made, f"{job.name} makes nothing: {made}"
+            assert self._whole[job.name].files, f"{job.name} makes nothing"
         return self._whole[job.name]
 
     def place(self, job: Job) -> Path:
         """Return a new folder in which the job can be run."""
+        self.whole(job)
         folder = self.root / "places" / f"{next(self._numbers)}"
-        if job.made:
-            self.whole(job)
-            shutil.copytree(self.root / "whole" / job.name, folder)
-        else:
-            folder.mkdir(parents=True)
+        shutil.copytree(self.root / "whole" / job.name, folder)
         return folder
-
-    def clear(self) -> None:
-        """Remove the folders of the rounds before."""
-        shutil.rmtree(self.root / "places", ignore_errors=True)
 
     def _prepare(self, place: Path, job: Job) -> None:
         from quadrag.data.builders import SAMPLE, open_builder, rows
@@ -195,26 +181,20 @@ class World:
             (place / "documents" / "news.jsonl").write_text(text, encoding="utf-8")
         if job.data:
             shutil.copytree(sample_dir(job.data), place / "data")
-        with self.undisturbed():
-            for command in job.before:
-                ended = self.run(place, job, command)
-                assert ended.code == 0, f"{job.name}: {ended.err}"
+        if job.before:
+            code, said = self.run(place, job, job.before)
+            assert code == 0, f"{job.name}: {said}"
 
     def result(self, place: Path, job: Job) -> dict[str, str]:
         """Return the sha256 of each file that a job has made."""
         if job.then:
             shutil.rmtree(place / "out", ignore_errors=True)
             with self.undisturbed():
-                ended = self.run(place, job, job.then)
-            if ended.code:
-                return {UNREAD: ended.err}
-        return self.made(place, job)
-
-    def made(self, place: Path, job: Job) -> dict[str, str]:
-        """Return the sha256 of each file that is there."""
+                code, said = self.run(place, job, job.then)
+            if code:
+                return {"what reads it": said}
         paths = [path for pattern in job.made for path in place.glob(pattern) if path.is_file()]
-        paths = [path for path in paths if not path.name.startswith(".")]
-        return {path.relative_to(place).as_posix(): sha256(path.read_bytes()) for path in paths}
+        return {path.relative_to(place).as_posix(): sha256(path.read_bytes()) for path in paths if path.name[0] != "."}
 
 
 def sha256(content: Any) -> str:

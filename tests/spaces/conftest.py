@@ -11,8 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -196,11 +195,3 @@ def page(tab: Any, server: Server) -> Iterator[Page]:
     yield page
     tab.unroute_all()
     assert page.elsewhere == [], "the page asks other hosts"
-
-
-@pytest.fixture(scope="session")
-def load_metric() -> Callable[[str], Any]:
-    """A function from a metric's name to the module that evaluate loads from its folder, loaded once."""
-    import evaluate
-
-    return cache(lambda name: evaluate.load(str(METRICS / name), *(["acc"] if name == "omnieval" else [])))

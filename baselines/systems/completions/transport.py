@@ -10,10 +10,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from quadrag.chat.http import Server, Transport, post_json
 from quadrag.chat.reply import Row, read_message
-from quadrag.chat.server import Server
-from quadrag.chat.spec import page_url
-from quadrag.chat.transport import Transport, open_session, post_json
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -38,14 +36,10 @@ class CompletionsTransport(Transport):
         """
         return [{"role": "prompt", "content": self._render(messages)}]
 
-    def open_client(self, server: Server) -> Any:
-        """Open a connection pool; see `Transport.open_client`."""
-        return open_session(server)
-
-    async def attempt(self, client: Any, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
+    async def attempt(self, session: Any, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt; see `Transport.attempt`."""
         sent = {"model": model, "prompt": messages[0]["content"], **body}
-        reply = json.loads(await post_json(client, server, page_url(server.address, "completions"), sent))
+        reply = json.loads(await post_json(session, server, self._address(server), sent))
         choices = reply.get("choices")
         if not choices:
             raise ValueError(f"no choices; {reply.get('error') or reply}")

@@ -72,7 +72,7 @@ class RagService(ChatClient):
         """Describe the client; nothing is opened before the first call.
 
         Args:
-            spec: where the service is; several addresses, comma-separated, are one service.
+            spec: where the service is.
             calling: how it is called, without a budget, to which nothing could hold a service.
             name: what `run.json` and the ledger call the service, whatever its address.
             parameters: temperature, top_p, max_tokens and seed, of a chat completion alone; None is not sent.
@@ -90,9 +90,9 @@ class RagService(ChatClient):
         if not spec.lower().startswith(("http://", "https://")):
             raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {_FORMS}")
         parsed = parse_spec(spec)
-        addresses = [url.strip() for url in spec.partition("#")[0].split(",") if url.strip()]
-        ends = [urlsplit(url).path.rstrip("/") for url in addresses]
-        chat = parsed.model is not None or any(end.endswith(("/v1", "/chat/completions")) for end in ends)
+        address = spec.partition("#")[0].strip()
+        end = urlsplit(address).path.rstrip("/")
+        chat = parsed.model is not None or end.endswith(("/v1", "/chat/completions"))
         self.contract = "openai" if chat else "json"
         given = {key: value for key, value in (parameters or {}).items() if value is not None}
         if given and not chat:
@@ -106,13 +106,12 @@ class RagService(ChatClient):
             transport=RagTransport(self.contract),
         )
         self._name = one_line(name or "")
-        self._shown = ", ".join(shown_url(url).partition("://")[2] for url in addresses)
-        pages = (page_url(url, "chat/completions") for url in addresses)
-        self.spec = Spec(tuple(pages if chat else addresses), parsed.model)
+        self._shown = shown_url(address).partition("://")[2]
+        posted = page_url(address, "chat/completions") if chat else address
+        self.spec = Spec(posted, parsed.model)
         # The query stays: it may say which service it is.
-        known_as = calling.alias.service
-        places = [known_as] if known_as else sorted(urldefrag(without_user(url)).url for url in self.spec.urls)
-        self._place = hashlib.sha256(" ".join(places).encode()).hexdigest()
+        place = calling.alias.service or urldefrag(without_user(posted)).url
+        self._place = hashlib.sha256(place.encode()).hexdigest()
 
     @property
     def model(self) -> str:

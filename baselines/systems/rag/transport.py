@@ -8,21 +8,18 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from quadrag.chat.faults import Fault, explain_dead_server, explain_faults, worst_fault
+from quadrag.chat.http import Server, Transport, post_json
 from quadrag.chat.keys import KEY_VARIABLES, Keys
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row
-from quadrag.chat.server import Server
 from quadrag.chat.spec import Spec
-from quadrag.chat.transport import Transport, open_session, post_json
 from quadrag.errors import QuadragError
 from quadrag.reading import Unreadable
 
 from .reply import UNREADABLE, NoAnswer, Served, read_reply
-
-if TYPE_CHECKING:
-    from quadrag.chat.faults import Fault
 
 _FORMS = {
     "json": 'expected {"answer": "...", "passages": [...]}, see docs/own-system.md',
@@ -58,19 +55,15 @@ class RagTransport(Transport):
             return replace(keys, value=None, variable=None)
         return keys
 
-    def open_client(self, server: Server) -> Any:
-        """Open a connection pool; see `Transport.open_client`."""
-        return open_session(server)
-
     async def attempt(
-        self, client: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+        self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
         """Make one attempt; see `Transport.attempt`.
 
         Returns:
             The ledger's row: ``reply`` (all of it) and ``usage``.
         """
-        reply = await self._post(client, server, {**messages[0], **body})
+        reply = await self._post(session, server, {**messages[0], **body})
         return {"reply": reply, "usage": read_reply(self.contract, reply)["usage"]}
 
     async def _post(self, session: Any, server: Server, body: Mapping[str, Any]) -> Any:
@@ -78,8 +71,6 @@ class RagTransport(Transport):
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:
-            from quadrag.chat.faults import Fault
-
             shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
             fault = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"no JSON ({shown!r})"
             detail = f"{server.shown}: the reply is {fault}; {_FORMS[self.contract]}"
@@ -92,8 +83,6 @@ class RagTransport(Transport):
 
     def read_fault(self, error: Exception, server: Server, seconds: float) -> Fault:
         """Read what an attempt raised; see `Transport.read_fault`."""
-        from quadrag.chat.faults import Fault
-
         line = server.keys.line
         if isinstance(error, Unreadable):
             # Another attempt would bring the same; with a status, it tells nothing of a service that has answered.
@@ -108,8 +97,6 @@ class RagTransport(Transport):
         self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
     ) -> QuadragError:
         """Return the error for a service of which nothing came but faults: it says what a service wants."""
-        from quadrag.chat.faults import explain_dead_server, explain_faults, worst_fault
-
         fault = worst_fault(faults)
         if fault.status is None or fault.status >= 500:
             return explain_dead_server(faults, model, [], keys, self.timeout_option)

@@ -27,8 +27,8 @@ IMPORTS = """
 from quadrag import cli
 from quadrag.baselines.construct import construct
 from quadrag.baselines.construct.rgb import recipe
-from quadrag.chat.network import dispatch, engine
-dispatch.backoff = lambda attempt: 0.05
+from quadrag.chat import calls
+calls.backoff = lambda attempt: 0.05
 """
 RUN = "import sys\nsys.exit(cli.main(arguments))"
 

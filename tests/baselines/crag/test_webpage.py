@@ -22,23 +22,33 @@ def test_what_is_visible_stays_and_what_is_not_goes():
     assert webpage.text(PAGE) == "The Bridge Home It opened in 1932 . length 503 m"
 
 
-@pytest.mark.parametrize("html", ["", "  \n", "<html></html>", "<!-- only a remark -->", "<script>x</script>"])
-def test_a_page_without_text_is_empty(html):
-    assert webpage.text(html) == ""
-
-
 @pytest.mark.parametrize(
     ("html", "text"),
     [
+        *((html, "") for html in ("", "  \n", "<html></html>", "<!-- only a remark -->", "<script>x</script>")),
         ("plain words", "plain words"),
         ("<p>one<p>two", "one two"),
         ("<p>a &lt; b &amp; c</p>", "a < b & c"),
         ("<div><span>un</span>closed", "un closed"),
         ("<p>\ud800 half</p>", "? half"),
+        ("<b><i>mis</b>nested</i><table><tr><td>cell<p>x</table>", "mis nested cell x"),
+        ("<body><noscript>a<p>b</noscript>c<object>d</object><iframe>e</iframe>g", "c g"),
+        ("a<svg><g>b</g></svg>c<!-- x -->d<?php y ?>e", "a c d e"),
+        ("a<p title='>' x=1>b", "a b"),
+        ("a<script>b", "a"),
+        ("&bogus; &#xD800; &#0; &copy &nbsp;x", "&bogus; \ufffd \ufffd \u00a9 x"),
     ],
 )
 def test_pieces_and_broken_pages(html, text):
     assert webpage.text(html) == text
+
+
+def test_of_a_page_of_very_many_tags_nothing_is_lost_and_it_takes_no_long():
+    words = [f"w{number}" for number in range(60_000)]
+    page = "<title>T &amp; t</title>" + "".join(f"<div b='{word}'>{word}" for word in words) + "<script>no</script>"
+    assert webpage.text(page).split() == ["T", "&", "t", *words]
+    for shape in ("<script>", "<!--", "<", "<p a=", "<svg><b>", "</"):
+        webpage.text(shape * 200_000)
 
 
 @given(st.text())

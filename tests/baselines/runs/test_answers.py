@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import shutil
 from pathlib import Path
 
 import pandas
@@ -12,7 +11,6 @@ import pytest
 
 from quadrag.baselines.runs.files import answers
 from quadrag.baselines.runs.files.answers import lines, read_place
-from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 
@@ -224,28 +222,6 @@ def test_the_command_for_a_table_makes_what_is_read(tmp_path, monkeypatch):
 def test_ids_that_repeat_over_splits_must_say_their_split(refused):
     message = refused(plain(), asked(SPLITS))
     assert "noise_0, noise_40" in message and "--split" in message
-
-
-def test_ids_of_other_data_are_told_with_the_data_that_are_here(cli):
-    Path("real.jsonl").write_text('{"id": 99, "answer": "x"}\n')
-    asked = ("score", "real.jsonl", "--benchmark", "rgb", "--config", "counterfactual_robustness_en", "--data-dir")
-    told = "unknown id '99' in counterfactual_robustness_en; "
-    ids = "ids are those of `quadrag questions`\n"
-    assert cli(*asked, "sample").err.endswith(
-        f"{told}the data here are the bundled sample, --data-dir names others; {ids}"
-    )
-    shutil.copytree(sample_dir("rgb"), "RGB")
-    assert cli(*asked, "RGB").err.endswith(told + ids)
-
-
-def test_a_file_that_is_not_there_or_not_text(tmp_path):
-    for path, word in ((tmp_path / "none.jsonl", "cannot read"), (tmp_path, "cannot read")):
-        with pytest.raises(QuadragError, match=word):
-            answers.read(path, asked(), {})
-    path = tmp_path / "bytes.jsonl"
-    path.write_bytes('{"id": 0, "answer": "中"}'.encode("gb18030"))
-    with pytest.raises(QuadragError, match="UTF-8"):
-        answers.read(path, asked(), {})
 
 
 @pytest.mark.parametrize(

@@ -153,61 +153,6 @@ def test_a_tokenizer_of_the_users_own_counts(cli, model):
     assert ran.code == 2 and "no tokenizer from 'nowhere.json'" in ran.err
 
 
-@pytest.mark.parametrize(
-    ("answering", "said"),
-    [
-        (("--rag", "http://127.0.0.1:9/rag"), "what a RAG service asks is not known before"),
-        (("--llm", "challenge:m.py#M"), "what a challenge: model asks is not known before"),
-        (("--llm", "http://127.0.0.1:9/v1"), "append #MODEL"),
-    ],
-)
-def test_what_cannot_be_estimated(cli, answering, said):
-    ran = cli("run", "crag", "task_1_2", "--data-dir", "sample", *answering, "--estimate")
-    assert ran.code == 2 and said in ran.err and ran.err.count("\n") == 1
-
-
-def test_a_folder_of_another_run_is_refused_as_by_the_run(cli, model):
-    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4", "--ledger", "L")
-    assert cli(*asked, "--out", "r").code == 0
-    other = (*asked, "--temperature", 0.7, "--out", "r")
-    ran, estimated = cli(*other), cli(*other, "--estimate")
-    assert estimated.code == 2 and estimated.err == ran.err and "r holds a run with --temperature" in ran.err
-
-
-@pytest.mark.slow
-def test_all_runs_of_a_paper_are_estimated_together(cli, model):
-    asked = (
-        "run",
-        "rgb",
-        "--all",
-        "--data-dir",
-        "sample",
-        "--llm",
-        f"{model.url}#gpt-4",
-        "--ledger",
-        "L",
-        "--limit",
-        2,
-    )
-    said = stages(cli(*asked, "--estimate", "--json"))
-    assert cli(*asked).code == 0
-    assert said["answers"]["calls"] == model.requests > 0
-
-
-def test_a_model_that_the_server_does_not_list_is_refused_as_by_the_run(cli, model):
-    asked = ("run", "--recipe", "rgb-table7-chatgpt-en", "--data-dir", "sample", "--llm", model.url, "--out", "r")
-    refused = cli(*asked, "--estimate")
-    assert refused == cli(*asked) and (refused.code, refused.out) == (2, "")
-    said = f"{model.url} serves gpt-4, not gpt-3.5-turbo; type {model.url}#gpt-4; "
-    assert refused.err.startswith(f"quadrag: {said}") and refused.err.count("\n") == 1
-    assert not Path("r").exists() and model.requests == 0
-
-
-def test_nothing_is_asked_where_nobody_is(cli):
-    said = cli(*REJECTION, "--estimate").out
-    assert said == "Nothing is asked: all that this needs is there already, or no model is named.\n"
-
-
 def test_a_model_that_is_loaded_here_is_not_loaded(cli):
     asked = (*REJECTION, "--llm", "local:nowhere", "--estimate", "--json")
     assert stages(cli(*asked))["answers"]["calls"] == 12

@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-from chat_server import Rule
 from rgb_runs import ONE, llm
 
 STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
@@ -70,10 +69,3 @@ def test_a_record_that_is_damaged_or_altered_is_not_believed(cli):
         path.write_text(altered, encoding="utf-8")
         for ran in (cli("report", "r"), cli(*ONE, "--out", "r")):
             assert ran.code == 2 and str(path) in ran.err and ran.err.count("\n") == 1, altered[:40]
-
-
-def test_failures_are_asked_again_and_what_was_answered_is_not(cli, server, stages):
-    server.rules.append(Rule("status", status=400, times=2))
-    assert cli(*ONE, *llm(server), "--concurrency", 8, "--out", "r").code == 0
-    calls = server.requests
-    assert cli(*ONE, *llm(server), "--out", "r").code == 0 and server.requests == calls + 2

@@ -17,7 +17,7 @@ from quadrag.chat.ledger import Ledger
 CALLS, CONCURRENCY = 240, 4
 IMPORTS = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
-from quadrag.chat.network import engine
+from quadrag.chat import calls
 from quadrag.baselines.runs import campaign, pipeline
 from quadrag.cli import main
 """

@@ -59,7 +59,7 @@ def test_two_runs_are_equal_to_the_byte_whatever_the_order_of_the_replies(cli, j
             jitter(judge, seed + 10)
             asked = ("--concurrency", 7, "--samples", 2, "--seed", 5, "--judge", f"{judge.url}#j")
             assert cli(*ONE, *llm(server, f"L{seed}"), *asked, "--out", f"r{seed}").code == 0
-            assert server.most_in_flight == 7
+            assert 1 < server.most_in_flight <= 7
             arrived = [(body["seed"], body["messages"][-1]["content"]) for body in server.bodies]
         found.append((stages(Path(f"r{seed}")), arrived))
         places = [(int(row["id"]), row["sample"]) for row in rows(f"r{seed}/answers.jsonl")]
@@ -137,8 +137,3 @@ def test_prompts_of_the_users_own_are_asked(cli, server):
     assert body["messages"][1]["content"].startswith("Who won the Harrowmere Marathon 2023?|")
     ran = cli(*ONE, *llm(server), "--limit", 1, "--out", "r")
     assert ran.code == 2 and "prompts" in ran.err
-
-
-def test_the_extractive_baseline_has_one_sample(cli):
-    ran = cli(*ONE, "--samples", 3, "--out", "r")
-    assert ran.code == 2 and "--samples" in ran.err

@@ -79,24 +79,9 @@ def test_what_a_recipe_says_is_refused_in_plain_words(run, given, said):
     assert (code, err) == (2, f"quadrag: the recipe {ROW} says the {said}\n")
 
 
-def test_an_empty_name_and_another_benchmark_are_one_line(run, cli):
-    line = "quadrag: --recipe is empty; expected a name as rgb-table7-chatgpt-en, `quadrag list` shows all\n"
-    for done in (run("--recipe", ""), cli("list", "--recipe", "")):
-        assert (done.code, done.out, done.err) == (2, "", line)
-    done = cli("list", "crag", "--recipe", ROW)
-    assert (done.code, done.err) == (2, f"quadrag: the recipe {ROW} is for rgb, not crag; leave crag out\n")
-
-
 def test_the_settings_of_recipes_are_one_object_for_scripts(cli):
     found = json.loads(cli("list", "--recipe", "rgb-table7", "--json").out)
     assert list(found) == ["rgb-table7-chatgpt-en", ROW, "rgb-table7-qwen-7b-chat-zh"]
     assert found[ROW]["paper"] == "arXiv:2309.01431" and found[ROW]["published"]["model"] == "chatgpt"
     settings = {one["name"]: one for one in found[ROW]["settings"]}
     assert settings["interface"] == {"name": "interface", "paper": "chat [C]", "ours": "chat", "why": ""}
-
-
-@pytest.mark.slow
-def test_after_invalid_scores_the_next_command_shows_them(run):
-    with ChatServer(models=["j"], text="Well") as judge:
-        done = run("--recipe", ROW, "--data-dir", "sample", "--judge", judge.url, "--out", "r")
-    assert done.code == 3 and "next: quadrag show r/counterfactual_robustness_zh --unscored --ledger L\n" in done.out

@@ -124,33 +124,6 @@ def test_an_id_is_one_column_and_can_be_read_back(document: str, ident: str) -> 
             assert (unquote(columns[0]), unquote(columns[2])) == (ident, document)
 
 
-def test_passages_have_no_qrels(retrieved: Path, trec: Any, tmp_path: Path) -> None:
-    code, said, _ = trec(retrieved, "--passages", "--out", tmp_path)
-    assert (code, said[1]) == (0, "  no qrels: relevance is known of documents, not of passages")
-    names = [line.split()[2] for line in (tmp_path / "gold" / "qa_2doc-test.run").read_text().splitlines()]
-    rows = [json.loads(line) for line in (retrieved / "retrieved.jsonl").read_text().splitlines()]
-    assert names == [passage["id"] for row in rows for passage in row["passages"]]
-    assert not (tmp_path / "gold" / "qa_2doc-test.qrels").exists()
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (("crud_rag", "summary"), "not in the corpus of this run; crud_rag has them there with --option gold=test"),
-        (("crag", "task_1_2", "--limit", "3"), "crag says of no document that it is relevant"),
-        (("rgb", "noise_robustness_en", "--split", "noise_20"), "rgb says of no document that it is relevant"),
-    ],
-)
-def test_what_has_no_qrels_says_why(command: tuple[str, ...], said: str, trec: Any, tmp_path: Path) -> None:
-    from quadrag.cli import main
-
-    assert main(["run", *command, "--data-dir", "sample", "--out", str(tmp_path / "run")]) == 0
-    code, lines, _ = trec(tmp_path / "run")
-    assert code == 0
-    assert said in lines[1]
-    assert list((tmp_path / "run" / "trec").glob("*.run"))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("ids", [True, False])
 def test_what_a_rag_service_found_is_ranked_as_in_its_run(ids: bool, trec: Any, tmp_path: Path) -> None:
@@ -196,21 +169,6 @@ def test_an_id_of_a_service_brings_no_key_and_no_control_character_into_the_file
     wanted = ["***%20a", "b%1B[31m***", "c%20d%0D%0Ae%201%202%20f", "\ufffd%E2%80%AE", "***", "%20***"]
     assert [(len(columns), columns[2]) for columns in found] == [(6, name) for name in wanted]
     assert key not in written
-
-
-def test_omnieval_has_qrels_of_all_its_questions(trec: Any, tmp_path: Path) -> None:
-    from quadrag.cli import main
-
-    run = ["run", "omnieval", "extractive_qa", "--split", "human", "--data-dir", "sample", "--out", str(tmp_path / "r")]
-    assert main(run) == 0
-    code, lines, _ = trec(tmp_path / "r")
-    assert code == 0
-    asked = {
-        line.split()[0] for line in (tmp_path / "r" / "trec" / "extractive_qa-human.qrels").read_text().splitlines()
-    }
-    answered = {json.loads(line)["id"] for line in (tmp_path / "r" / "answers.jsonl").read_text().splitlines()}
-    assert asked == answered
-    assert len(lines) == 2
 
 
 def test_several_runs_each_get_a_folder(retrieved: Path, trec: Any, tmp_path: Path) -> None:

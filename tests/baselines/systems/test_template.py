@@ -93,11 +93,6 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path, source, words):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_not_there_is_not_looked_for_on_the_hub():
-    with pytest.raises(QuadragError, match=r"cannot read the template nowhere\.jinja"):
-        load_template("nowhere.jinja")
-
-
 def test_a_run_sends_prompts_and_says_so(cli):
     with ChatServer(text=" insufficient information\n") as server:
         asked = (*ASKING, "--llm", f"{server.url}#m", "--api", "completions", "--template")
@@ -115,27 +110,6 @@ def test_a_run_sends_prompts_and_says_so(cli):
         assert code == 2 and "parameters" in err, "another template is another run"
         assert cli(*ASKING, "--llm", f"{server.url}#m", "--out", "b")[::2] == (0, "")
         assert len(server.bodies) == 4 and "messages" in server.bodies[-1], "a chat is another call"
-
-
-@pytest.mark.parametrize(
-    "more, words",
-    [
-        (
-            (*SERVER, "--api", "completions"),
-            "--api completions needs --template: one of plain",
-        ),
-        ((*SERVER, "--template", "plain"), "--template is for --api completions"),
-        (("--llm", "local:x", "--api", "completions", "--template", "plain"), "and local:x is none"),
-        (("--api", "chat"), "and the extractive baseline is none"),
-        (
-            (*SERVER, "--api", "completions", "--template", "x.jinja"),
-            "cannot read the template",
-        ),
-    ],
-)
-def test_what_would_do_nothing_or_cannot_be_is_refused(cli, more, words):
-    code, _, err = cli(*ASKING, *more)
-    assert code == 2 and words in err and err.count("\n") == 1
 
 
 def test_recipes_of_models_without_a_chat_interface_name_their_template():

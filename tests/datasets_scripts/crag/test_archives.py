@@ -6,7 +6,6 @@ import bz2
 import io
 import json
 import random
-import re
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -78,9 +77,6 @@ def fault(root: Path, **options: Any) -> str:
 MEMBER = "crag_task_3_dev_v5/crag_task_3_dev_v5.jsonl"
 
 
-# --- every way that is read ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("release", ["v5", "v4"])
 def test_parts_are_one_stream_in_their_order(tmp_path: Path, release: str) -> None:
     content = bz2.compress(tar((MEMBER, lines(*range(20), size=400))))
@@ -125,136 +121,89 @@ def test_the_first_bytes_decide_not_the_name(tmp_path: Path, suffix: str) -> Non
 @pytest.mark.slow
 def test_long_lines_and_large_files_stream(tmp_path: Path) -> None:
     """More than a megabyte a line, past every buffer; the first rows come before the fault at the end is met."""
-    content = bz2.compress(tar((MEMBER, lines(*range(6), size=700_000))))
+    content = bz2.compress(tar((MEMBER, lines(*range(4), size=600_000))))
     split_up(tmp_path, content)
-    assert ids(tmp_path) == ["id-1", "id-3", "id-5"]
+    assert ids(tmp_path) == ["id-1", "id-3"]
     (tmp_path / PARTS["v5"][3]).write_bytes((tmp_path / PARTS["v5"][3]).read_bytes()[:-1])
     builder, _ = open_builder("crag", "task_3", str(tmp_path))
     found = rows(builder, "public")
     assert next(found)["id"] == "id-1"
     found.close()
-    stream = iter(builder.as_streaming_dataset(split="public"))
-    assert next(stream)["id"] == "id-1"
-    with pytest.raises(ValueError, match=r"part3 is cut short, its bzip2 data do not end; fetch it again$"):
-        list(stream)
 
 
-# --- every way that is named -----------------------------------------------------------------------------------------
-
-
-def test_a_cut_archive_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("left", [-1, -9, 0.8, 0.3])
+def test_a_cut_archive_is_named(tmp_path: Path, left: float) -> None:
     content = bz2.compress(tar((MEMBER, lines(*range(4), size=2000))))
-    before, last = (tmp_path / PARTS["v5"][number] for number in (2, 3))
-    for left in (len(content) - 1, len(content) - 9, len(content) * 4 // 5):
-        split_up(tmp_path, content[:left])
-        # So small a part may as well lack the beginning of its only packed block.
-        why = f" or {before.name} or {last.name} is cut short, its bzip2 data do not end; fetch it again"
-        assert fault(tmp_path).endswith(why)
-    (tmp_path / "joined").mkdir()
+    content = content[: int(left) if left < 0 else int(left * len(content))]
+    assert fault(split_up(tmp_path, content)).startswith(f"{tmp_path / PARTS['v5'][0]} to part3 is damaged or cut")
     path = tmp_path / "joined" / "crag_task_3_dev_v5.tar.bz2"
-    path.write_bytes(content[:-1])
-    assert fault(path.parent) == f"{path} is cut short, its bzip2 data do not end; fetch it again"
-    # Of an archive in several packed runs a cut between two leaves sound bzip2 data, and no end of the archive.
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert fault(path.parent).startswith(f"{path} is damaged or cut short")
+
+
+@pytest.mark.parametrize("at", ["end", "header", "content", "first"])
+def test_a_cut_between_packed_runs_is_no_end(tmp_path: Path, at: str) -> None:
+    """It leaves sound bzip2 data, and no end of the archive."""
     whole = tar((MEMBER, lines(*range(4), size=2000)))
-    label = f"{tmp_path / PARTS['v5'][0]} to part3"
     end = tarfile.BLOCKSIZE * (1 + -(-len(lines(*range(4), size=2000)) // tarfile.BLOCKSIZE))
-    for at, why in (
-        (end, f"empty header at byte {end}"),
-        (end + 100, f"truncated header at byte {end}"),
-        (end - 3000, "unexpected end of data"),
-        (700, "unexpected end of data"),
-    ):
-        runs = [bz2.compress(whole[begin : min(begin + 5000, at)]) for begin in range(0, at, 5000)]
-        split_up(tmp_path, b"".join(runs))
-        assert fault(tmp_path) == f"{label} is no whole tar ({why}); fetch it again"
+    cut = {"end": end, "header": end + 100, "content": end - 3000, "first": 700}[at]
+    runs = [bz2.compress(whole[begin : min(begin + 5000, cut)]) for begin in range(0, cut, 5000)]
+    assert "is damaged or cut short" in fault(split_up(tmp_path, b"".join(runs)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", range(4))
-def test_a_damaged_part_is_named(tmp_path: Path, part: int) -> None:
-    content = bz2.compress(tar((MEMBER, lines(*range(4), size=700_000))))
-    split_up(tmp_path, content)
-    path = tmp_path / PARTS["v5"][part]
-    whole = path.read_bytes()
+def test_a_damaged_lost_or_misplaced_part_is_an_error(tmp_path: Path, part: int) -> None:
+    split_up(tmp_path, bz2.compress(tar((MEMBER, lines(*range(4), size=100_000)))))
+    path, other = (tmp_path / PARTS["v5"][number] for number in (part, (part + 1) % 4))
+    whole, next_one = path.read_bytes(), other.read_bytes()
     middle = len(whole) // 2
-    path.write_bytes(whole[:middle] + b"\xff" * 64 + whole[middle + 64 :])
-    message = fault(tmp_path)
-    # Packed blocks are up to 900 kB, so the fault may show in the next part, which then is said.
-    assert path.name in message
-    assert re.search(r"(is damaged, it is no bzip2 data there|is cut short, its bzip2 data do not end); fetch", message)
-    # A part cut in its middle, and a part that is empty: the next does not go on where it ends.
-    for left in (whole[:middle], b""):
+    for left in (whole[:middle] + b"\xff" * 64 + whole[middle + 64 :], whole[:middle], b"", next_one):
         path.write_bytes(left)
-        message = fault(tmp_path)
-        assert path.name in message or "part0 to part3 begins with " in message
-        assert message.startswith(str(tmp_path / "data" / "crag_task_3_dev_v5.tar.bz2.part"))
-
-
-def test_parts_in_a_wrong_order_are_no_archive(tmp_path: Path) -> None:
-    split_up(tmp_path, bz2.compress(tar((MEMBER, lines(*range(4), size=200_000)))))
-    one, two = (tmp_path / PARTS["v5"][number] for number in (1, 2))
-    first, second = one.read_bytes(), two.read_bytes()
-    one.write_bytes(second)
-    two.write_bytes(first)
-    assert re.search(rf"{one.name} or {two.name}( or \S+part3)? is damaged, it is no bzip2 data", fault(tmp_path))
+        assert fault(tmp_path).startswith(str(tmp_path / "data" / "crag_task_3_dev_v5.tar.bz2.part"))
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "said"),
     [
-        (b"", " holds no question; expected JSON Lines, one question a line"),
-        (b"\n \n", " holds no question; expected JSON Lines, one question a line"),
-        (bz2.compress(b""), " holds no question; expected JSON Lines, one question a line"),
-        (b"BZh", " is cut short, its bzip2 data do not end; fetch it again"),
-        (b"BZh9 no bzip2", " is damaged, it is no bzip2 data there; fetch it again"),
-        (bz2.compress(lines(1)) + b"rubbish", " is damaged, it is no bzip2 data there; fetch it again"),
-        (bz2.compress(lines(1)) + bz2.compress(lines(3))[:30], " is cut short, its bzip2 data do not end; fetch it"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:", " is a Git LFS pointer, not the file; run `git"),
-        (b"<html>404</html>", " begins with b'<html>404</html>'; expected JSON Lines, packed with bzip2 or in a tar"),
-        (b"PK\3\4", r" begins with b'PK\x03\x04'; expected JSON Lines, packed"),
-        (
-            lines(1) + b"{'a': 1}\n",
-            ":2 is not JSON (Expecting property name enclosed in double quotes at column 2); ex",
-        ),
-        (lines(1) + b'{"a": "\xff"}\n', ":2 is not UTF-8; expected one JSON object a line"),
-        (b'{"a":' * 100_000, ":1 is nested too deeply; expected one question"),
-        (lines(1)[:-30], ":1 is not JSON ("),
+        (b"", " holds no question"),
+        (b"\n \n", " holds no question"),
+        (bz2.compress(b""), " holds no question"),
+        (b"BZh", " is damaged or cut short"),
+        (b"BZh9 no bzip2", " is damaged or cut short"),
+        (bz2.compress(lines(1)) + bz2.compress(lines(3))[:30], " is damaged or cut short"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:", " is a Git LFS pointer"),
+        (b"<html>404</html>", " begins with b'<html>404</html>'"),
+        (b"PK\3\4", r" begins with b'PK\x03\x04'"),
+        (lines(1) + b"{'a': 1}\n", ":2 is not JSON"),
+        (lines(1) + b'{"a": "\xff"}\n', ":2 is not JSON"),
+        (b'{"a":' * 100_000, ":1 is not JSON"),
+        (lines(1)[:-30], ":1 is not JSON"),
         (tar(("a.txt", b""), ("b", None)), " holds no .jsonl and no .jsonl.bz2; found a.txt, b"),
-        (tar(("a.jsonl", b"")), " holds no question; expected JSON Lines, one question a line"),
-        (tar(("a.jsonl", lines(1) + b"[1]\n")), ": a.jsonl:2 is a list; expected an object"),
-        (tar(("a.jsonl", b"no json")), ": a.jsonl begins with b'no json'; expected JSON Lines"),
-        (tar(("a.jsonl.bz2", bz2.compress(lines(1))[:-3])), ": a.jsonl.bz2 is cut short, its bzip2 data do not end;"),
-        (tar(("a.jsonl.bz2", bz2.compress(lines(1)) + b"x")), ": a.jsonl.bz2 is damaged, it is no bzip2 data there;"),
+        (tar(("a.jsonl", b"")), " holds no question"),
+        (tar(("a.jsonl", lines(1) + b"[1]\n")), ": a.jsonl:2 is a list"),
+        (tar(("a.jsonl", b"no json")), ": a.jsonl begins with b'no json'"),
+        (tar(("a.jsonl.bz2", bz2.compress(lines(1))[:-3])), " is damaged or cut short"),
+        (
+            tar(("a.jsonl", lines(1)), ("b.jsonl", lines(3))).replace(b"b.jsonl", b"\xff" * 7),
+            " is damaged or cut short",
+        ),
     ],
 )
-@pytest.mark.parametrize("as_private", [False, True], ids=["folder", "private"])
-def test_a_bad_file_is_named(tmp_path: Path, content: bytes, message: str, as_private: bool) -> None:
-    path = tmp_path / "own" if as_private else tmp_path / FIVE
+def test_a_bad_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
     with pytest.raises(QuadragError) as caught:
-        if as_private:
-            private(path, content)
-        else:
-            path.parent.mkdir()
-            path.write_bytes(content)
-            # The wanted split is not in it, so that all of it is read.
-            ids(tmp_path, "qa", "validation")
-    assert str(caught.value).startswith(f"{path}{message}")
-
-
-def test_a_broken_header_within_the_archive_is_not_its_end(tmp_path: Path) -> None:
-    """Python's own reader stops there without a word."""
-    content = bytearray(tar(("a.jsonl", lines(1)), ("b.jsonl", lines(3))))
-    at = content.index(b"b.jsonl")
-    content[at : at + 20] = b"\xff" * 20
-    with pytest.raises(QuadragError, match=rf"own is no whole tar \(bad checksum at byte {at}\); fetch it again$"):
-        private(tmp_path / "own", bytes(content))
+        private(tmp_path / "own", content)
+    assert str(caught.value).startswith(f"{tmp_path / 'own'}{said}")
+    (tmp_path / FIVE).parent.mkdir()
+    (tmp_path / FIVE).write_bytes(content)
+    # The wanted split is not in it, so that all of it is read.
+    assert fault(tmp_path, config="qa", split="validation").startswith(f"{tmp_path / FIVE}{said}")
 
 
 @pytest.mark.slow
 def test_every_cut_and_every_flipped_byte_is_an_error_or_harmless(tmp_path: Path) -> None:
     """No damage to a small archive goes by in silence, but in what an archive does not vouch for."""
     rng = random.Random(7)
-    expected = ["id-1", "id-3"]
     for form in (bz2.compress(lines(1, 3)), bz2.compress(tar(("a.jsonl", lines(1, 3))))):
         for left in range(1, len(form)):
             with pytest.raises(QuadragError):
@@ -263,6 +212,6 @@ def test_every_cut_and_every_flipped_byte_is_an_error_or_harmless(tmp_path: Path
             bad = bytearray(form)
             bad[at] ^= 1 << rng.randrange(8)
             try:
-                assert private(tmp_path / "own", bytes(bad)) == expected, "a byte that pads the last"
+                assert private(tmp_path / "own", bytes(bad)) == ["id-1", "id-3"], "a byte that pads the last"
             except QuadragError as error:
                 assert str(error).startswith(str(tmp_path / "own"))

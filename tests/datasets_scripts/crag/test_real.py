@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from quadrag.data import builders
-from quadrag.data.prepare import prepare
 
 IDS = [
     "3dbed55e-66a3-4dcd-907d-096f49387e41",
@@ -34,11 +33,7 @@ def root(real_data: Callable[[str], Path]) -> Path:
 
 @pytest.fixture(scope="module")
 def paged(root: Path) -> list[dict[str, Any]]:
-    builder, source = builders.open_builder("crag", "task_1_2", str(root))
-    assert source.text == (
-        f"{root} (the example file dev_data.jsonl.bz2 in place of crag_task_1_and_2_dev_v5.jsonl.bz2; "
-        "dev_data.jsonl.bz2: unverified)"
-    )
+    builder, _ = builders.open_builder("crag", "task_1_2", str(root))
     assert builders.splits(builder) == ["public"]
     return list(builders.rows(builder, "public"))
 
@@ -75,19 +70,3 @@ def test_pages_hold_what_is_known_of_them(paged: list[dict[str, Any]]) -> None:
     assert [len(page) for page in paged[0]["page_result"]] == [256530, 256530, 277252, 1551206, 168966]
     assert sum(not page["page_snippet"] for page in pages) == 2
     assert {page["page_last_modified"][:1] for page in pages} == {"", " "}
-
-
-def test_the_example_is_prepared_in_part(
-    root: Path, paged: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import datasets
-
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    done = prepare("crag", None, str(root))
-    assert done.built == {"qa": {"public": 6}, "task_1_2": {"public": 6}}
-    assert list(done.lacking) == ["task_3"]
-    assert done.partial["qa"][0] == "rows of validation in dev_data.jsonl.bz2 (it holds public)"
-    builder, source = builders.open_builder("crag", "task_1_2", split="public")
-    assert source.text.startswith(f"{root} (the example file dev_data.jsonl.bz2 in place of ")
-    assert source.prepared
-    assert list(builders.rows(builder, "public")) == paged

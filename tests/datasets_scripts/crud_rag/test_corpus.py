@@ -119,11 +119,10 @@ def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
     builder, source = builders.open_builder("crud_rag", "corpus", str(with_gold), {"gold": "test"})
     assert builder.config.files_of("corpus")[-1] == builder.config.files[-1] == SPLIT
     assert len(builder.config.files) == 49
-    assert "(3 of 49 files, lacking documents_dup_part_1_part_2 to documents_dup_part_15_part_3, doc" in source.text
+    assert source.lacking.startswith("3 of 49 files, lacking documents_dup_part_1_part_2, ")
     (with_gold / SPLIT).unlink()
-    with pytest.raises(QuadragError) as caught:
+    with pytest.raises(QuadragError, match=f"lacks {SPLIT}"):
         rows("corpus", "corpus", with_gold, gold="test")
-    assert str(caught.value) == f"{with_gold} lacks {SPLIT}, which crud_rag corpus needs"
     merged(with_gold, {"tasks": []})
     with pytest.raises(QuadragError, match=r"split_merged.json holds none of the tasks; found the keys tasks$"):
         rows("corpus", "corpus", with_gold, gold="test")
@@ -133,18 +132,11 @@ def test_gold_asks_for_the_task_file(with_gold: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "gold", "message"),
-    [
-        ("corpus", "train", "gold is 'train'; expected None, 'test' or 'full'"),
-        ("corpus", True, "gold is True; expected None, 'test' or 'full'"),
-        ("corpus", "", "gold is ''; expected None, 'test' or 'full'"),
-        ("summary", "test", "gold is an option of corpus; summary takes none"),
-        ("ragquesteval", "full", "gold is an option of corpus; ragquesteval takes none"),
-    ],
+    ("config", "gold"),
+    [("corpus", "train"), ("corpus", True), ("corpus", ""), ("summary", "test"), ("ragquesteval", "full")],
 )
-def test_bad_options_are_named_before_any_row(config: str, gold: Any, message: str) -> None:
-    with pytest.raises(QuadragError) as caught:
+def test_bad_options_are_named_before_any_row(config: str, gold: Any) -> None:
+    with pytest.raises(QuadragError, match=f"^crud_rag {config}: gold is "):
         builders.open_builder("crud_rag", config, builders.SAMPLE, {"gold": gold})
-    assert str(caught.value) == f"crud_rag {config}: {message}"
     with pytest.raises(QuadragError, match="unknown option of crud_rag 'golden'; nearest: gold"):
         builders.open_builder("crud_rag", config, builders.SAMPLE, {"golden": gold})

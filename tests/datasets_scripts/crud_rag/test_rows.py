@@ -50,10 +50,6 @@ def test_files_are_the_pinned_ones_in_numerical_order() -> None:
         "d4544b1743c50f206172ae997dd9c39fa4dbeed8",
     )
     assert cls.FILES[f"{CORPUS}dup_part_15_part_3"] == (None, None, "21be446ce5c2fb75da9b6c33a0a590fbe01170bc")
-    for size, sha256, blob in cls.FILES.values():
-        assert (size is None) == (sha256 is None)
-        assert sha256 is None or re.fullmatch("[0-9a-f]{64}", sha256)
-        assert re.fullmatch("[0-9a-f]{40}", blob)
     assert len({blob for _, _, blob in cls.FILES.values()}) == len(cls.FILES)
 
 
@@ -123,7 +119,9 @@ def test_oddities_are_taken(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_and_one_id_in_two_tasks_are_taken(tmp_path: Path) -> None:
     both = {"questanswer_1doc": [QA], "questanswer_2docs": [QA | {"news2": "二"}]}
+    both["questanswer_1doc"][0] = QA | {"answers": "\ud83d\ude00\ud83d"}
     merged(tmp_path, b"\xef\xbb\xbf" + json.dumps(both).encode())
+    assert rows("qa_1doc", "test", tmp_path)[0]["reference"] == "\U0001f600\ufffd"
     assert [row["id"] for config in ("qa_1doc", "qa_2doc") for row in rows(config, "test", tmp_path)] == ["a", "a"]
 
 
@@ -132,57 +130,51 @@ def without(row: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("config", "record", "message"),
+    ("config", "record", "said"),
     [
-        ("summary", 7, "event_summary row 2 is a int; expected an object"),
-        ("summary", None, "event_summary row 2 is a NoneType; expected an object"),
-        ("summary", without(SUMMARY, "ID", "text"), "event_summary row 2 has no ID; found the keys event, summary, ti"),
-        ("summary", SUMMARY | {"ID": None}, "event_summary row 2 has no ID; found the keys ID, event"),
-        ("summary", SUMMARY | {"ID": ""}, "event_summary row 2 has no ID; found the keys"),
-        ("summary", SUMMARY | {"ID": "x"}, "event_summary row 2: ID x stands in row 1 too; expected unique IDs"),
-        ("summary", without(SUMMARY, "event"), "event_summary row 2 has no event; found the keys ID, summary, text"),
-        (
-            "summary",
-            SUMMARY | {"event": None},
-            "event_summary row 2: event is None; expected a string or a list of",
-        ),
-        ("summary", SUMMARY | {"summary": 3}, "event_summary row 2: summary is 3; expected a string or a list of one"),
-        ("continuation", without(CONTINUATION, "beginning"), "continuing_writing row 2 has no beginning; found the"),
-        ("hallucination", without(HALLU, "newsBeginning"), "hallu_modified row 2 has no newsBeginning; found the keys"),
-        ("qa_1doc", QA | {"questions": ["q", "r"]}, "questanswer_1doc row 2: questions is ['q', 'r']; expected a str"),
-        ("qa_1doc", QA | {"questions": []}, "questanswer_1doc row 2: questions is []; expected a string or a list of"),
-        ("qa_2doc", QA | {"answers": {"a": 1}}, "questanswer_2docs row 2: answers is {'a': 1}; expected a string or"),
+        ("summary", 7, "int"),
+        ("summary", None, "NoneType"),
+        ("summary", without(SUMMARY, "ID", "text"), "no ID"),
+        ("summary", SUMMARY | {"ID": None}, "no ID"),
+        ("summary", SUMMARY | {"ID": ""}, "no ID"),
+        ("summary", SUMMARY | {"ID": "x"}, "ID x stands in row 1"),
+        ("summary", without(SUMMARY, "event"), "no event"),
+        ("summary", SUMMARY | {"event": None}, "event is None"),
+        ("summary", SUMMARY | {"summary": 3}, "summary is 3"),
+        ("continuation", without(CONTINUATION, "beginning"), "no beginning"),
+        ("hallucination", without(HALLU, "newsBeginning"), "no newsBeginning"),
+        ("qa_1doc", QA | {"questions": ["q", "r"]}, "questions is ['q', 'r']"),
+        ("qa_1doc", QA | {"questions": []}, "questions is []"),
+        ("qa_2doc", QA | {"answers": {"a": 1}}, "answers is {'a': 1}"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, config: str, record: Any, message: str) -> None:
+def test_a_bad_row_is_named(tmp_path: Path, config: str, record: Any, said: str) -> None:
     good = {"qa_1doc": QA, "qa_2doc": QA, "summary": SUMMARY, "continuation": CONTINUATION, "hallucination": HALLU}
     with pytest.raises(QuadragError) as caught:
         one(tmp_path, config, good[config] | {"ID": "x"}, record)
-    assert str(caught.value).startswith(f"{tmp_path / SPLIT}: {message}")
+    assert str(caught.value).startswith(f"{tmp_path / SPLIT}: {KEYS[config].key} row 2")
+    assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("content", "said"),
     [
-        ({"event_summary": []}, ": event_summary is empty; expected a list of rows"),
-        ({"event_summary": {"a": 1}}, ": event_summary is dict; expected a list of rows"),
-        ({"event_summary": None}, ": event_summary is NoneType; expected a list of rows"),
-        ([SUMMARY], " holds a list; expected a JSON object"),
-        (
-            '{"event_summary": [{"ID": "a",',
-            " is not whole JSON (Expecting property name enclosed in double quotes at",
-        ),
-        ("", " is not whole JSON (Expecting value at line 1 column 1); fetch it again"),
-        ("<html>404</html>", " is not whole JSON (Expecting value at line 1 column 1); fetch it again"),
-        ('{"event_summary": "答"}'.encode("gb18030"), " is not UTF-8; expected JSON in UTF-8"),
-        (b"PK\x03\x04", " is no whole zip (File is not a zip file); fetch it again"),
+        ({"event_summary": []}, ": event_summary is empty"),
+        ({"event_summary": {"a": 1}}, ": event_summary is dict"),
+        ({"event_summary": None}, ": event_summary is NoneType"),
+        ([SUMMARY], " holds a list"),
+        ('{"event_summary": [{"ID": "a",', " is not whole JSON"),
+        ("", " is not whole JSON"),
+        ("[" * 100_000, " is not whole JSON"),
+        ('{"event_summary": "答"}'.encode("gb18030"), " is not whole JSON"),
+        (b"PK\x03\x04", " is no whole zip"),
     ],
 )
-def test_a_bad_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
+def test_a_bad_file_is_named(tmp_path: Path, content: Any, said: str) -> None:
     with pytest.raises(QuadragError) as caught:
         rows("summary", "test", merged(tmp_path, content))
-    assert str(caught.value).startswith(f"{tmp_path / SPLIT}{message}")
+    assert str(caught.value).startswith(f"{tmp_path / SPLIT}{said}")
     assert "\n" not in str(caught.value)
 
 
@@ -231,16 +223,11 @@ def test_question_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ({}, " is empty; expected an object of IDs and their questions"),
-        ({"a": ["何时？"]}, ": a is a list; expected an object"),
-        ([], " holds a list; expected a JSON object"),
-        ('{"a": {', " is not whole JSON (Expecting property name"),
-    ],
+    ("content", "said"),
+    [({}, " is empty"), ({"a": ["何时？"]}, ": a is a list"), ([], " holds a list"), ("{", " is not")],
 )
-def test_a_bad_question_file_is_named(tmp_path: Path, content: Any, message: str) -> None:
+def test_a_bad_question_file_is_named(tmp_path: Path, content: Any, said: str) -> None:
     name = QUESTIONS.format("Summary")
     with pytest.raises(QuadragError) as caught:
         rows("ragquesteval", "summary", merged(tmp_path, content, name))
-    assert str(caught.value).startswith(f"{tmp_path / name}{message}")
+    assert str(caught.value).startswith(f"{tmp_path / name}{said}")

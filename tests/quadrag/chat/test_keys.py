@@ -1,4 +1,4 @@
-"""What may not be shown, and what is shown in its place."""
+"""Addresses and secrets: where a request and its key go, what is followed, and that nothing secret is shown."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import base64
 import traceback
 
 import pytest
+from chat_server import ChatServer, Rule, chats
 
-from quadrag.chat.client import ChatClient
+from quadrag.baselines.systems.completions.transport import CompletionsTransport
+from quadrag.baselines.systems.rag.service import RagService
+from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import Keys, find_keys
-from quadrag.chat.spec import Spec, parse_spec
+from quadrag.chat.spec import Spec, page_url, parse_spec
 from quadrag.errors import QuadragError, one_line
+
+KEY = "sk-0123456789abcdef"
+DEPLOYMENT, VERSION = "/openai/deployments/x", "?api-version=2024-06-01"
 
 
 def basic(text):
@@ -31,7 +37,7 @@ def basic(text):
     ],
 )
 def test_the_secrets_of_an_address(url, secrets):
-    found = set(find_keys(Spec((url,), None)).secrets)
+    found = set(find_keys(Spec(url, None)).secrets)
     assert secrets <= found and not {"1", "a", "ann", "h", "2024-05-01", ""} & found
     assert bool(found) == bool(secrets)
 
@@ -59,25 +65,162 @@ def test_a_line_for_the_terminal(text, shown):
     assert one_line(text) == shown
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "http://ann:secretword@h:99999/v1#m",
-        "http://ann:secretword/x@h/v1#m",
-        "http://ann:secretword#x@h/v1#m",
-        "http://ann:secretword?x@h/v1",
-        "http://ann:secretword@[h/v1?api_key=secretword",
-        "ann:secretword@h/v1#m",
-        "ftp://ann:secretword@h/v1?key=secretword",
-    ],
-)
-def test_what_is_no_address_shows_no_password(spec):
+BAD = ["", "org/gpt-4", "http://#m", "provider:", "#m", "http://h:99999/v1", "ann:secretword@h/v1#m"]
+BAD += ["http://ann:secretword@h:99999/v1#m", "http://ann:secretword/x@h/v1#m", "http://ann:secretword#x@h/v1#m"]
+BAD += ["http://ann:secretword?x@h/v1", "http://ann:secretword@[h/v1?api_key=secretword", "http://h:/v1#m", "gpt-4o"]
+BAD += ["ftp://ann:secretword@h/v1?key=secretword", "http://a:secretword@h/v1,http://a:secretword@i/v1#m"]
+
+
+@pytest.mark.parametrize("spec", BAD)
+def test_what_is_no_address_is_one_line_without_its_password(spec):
     with pytest.raises(QuadragError) as error:
         parse_spec(spec)
-    assert "secretword" not in "".join(traceback.format_exception(error.value))
+    assert "secretword" not in "".join(traceback.format_exception(error.value)) and "\n" not in str(error.value)
 
 
-def test_no_object_shows_a_secret():
-    client = ChatClient("http://ann:secretword@127.0.0.1:9/v1?api_key=secretword#m")
-    assert "secretword" not in repr(client.spec) + repr(client._open()._wire.endpoints)
-    client.close()
+@pytest.mark.parametrize(
+    ("base", "page"),
+    [
+        ("http://h", "http://h/v1/models"),
+        ("http://h/", "http://h/v1/models"),
+        ("http://h/v1", "http://h/v1/models"),
+        ("http://h/tgi", "http://h/tgi/v1/models"),
+        ("http://h/v1/chat/completions", "http://h/v1/models"),
+        ("http://h/v1?key=1", "http://h/v1/models?key=1"),
+        ("http://h?key=1", "http://h/v1/models?key=1"),
+        (f"https://h{DEPLOYMENT}{VERSION}", f"https://h{DEPLOYMENT}/models{VERSION}"),
+        ("https://h/v1beta/openai", "https://h/v1beta/openai/models"),
+        ("https://h/api/paas/v4/", "https://h/api/paas/v4/models"),
+    ],
+)
+def test_an_address_is_completed_with_a_version_where_it_has_none(base, page):
+    assert page_url(base, "models") == page
+
+
+@pytest.mark.parametrize("name", ["QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN"])
+def test_the_key_is_sent_and_never_shown(server, ledger, monkeypatch, name, caplog, capfd):
+    caplog.set_level("DEBUG")
+    monkeypatch.setenv(name, KEY)
+    server.state.key = KEY
+    server.rules.append(Rule("echo_key", match="question 1"))
+    server.rules.append(Rule("reply", match="question 2", message={"content": f"your key is {KEY}"}))
+    with ChatClient(server.url, ledger=ledger) as client:
+        replies = client.complete(chats(3))
+        assert server.authorizations == {f"Bearer {KEY}"}
+        assert replies[1].reason == "api_error" and "***" in replies[1].detail
+        server.rules.insert(0, Rule("echo_key"))
+        with ChatClient(server.url, ledger=ledger) as second, pytest.raises(QuadragError) as error:
+            second(chats(3, start=10))
+        said = capfd.readouterr()
+        shown = f"{replies[1]} {error.value} {client.spent} {vars(client)} {caplog.text} {said}"
+    assert KEY not in shown
+    assert replies[2].text == f"your key is {KEY}", "a reply is kept as it came: its score would be another"
+    assert said.err.count("repeats a secret") == 1
+
+
+def test_the_order_of_the_keys_and_no_saved_login(server, monkeypatch, tmp_path):
+    (tmp_path / "token").write_text("hf_savedlogin0123456789")
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "token"))
+    with ChatClient(server.url) as client:
+        client(chats(1))
+    assert server.authorizations == {""}, "a saved Hub login is not sent to any server"
+    for name in ("HF_TOKEN", "OPENAI_API_KEY", "QUADRAG_API_KEY"):
+        monkeypatch.setenv(name, f"key-of-{name}")
+        with ChatClient(server.url + "#m") as client:
+            client(chats(1))
+        assert f"Bearer key-of-{name}" in server.authorizations
+
+
+@pytest.fixture
+def azure(monkeypatch):
+    monkeypatch.setenv("QUADRAG_API_KEY", KEY)
+    monkeypatch.setenv("QUADRAG_API_KEY_HEADER", "api-key")
+    with ChatServer(key=KEY, key_header="api-key") as server:
+        yield server
+
+
+def test_a_key_goes_into_the_header_that_the_user_names(azure):
+    place = f"http://127.0.0.1:{azure.port}{DEPLOYMENT}{VERSION}#m"
+    completions = CompletionsTransport(lambda messages: messages[-1]["content"], "t")
+    for transport, parameters in ((None, {}), (completions, completions.parameters)):
+        with ChatClient(place, transport=transport, parameters=parameters) as client:
+            client.check_served()
+            assert all(isinstance(reply, str) for reply in client(chats(3)))
+    with RagService(place) as service:
+        service.complete([[{"messages": [{"role": "user", "content": "?"}], "model": "m"}, {}]])
+    pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("models", "completions", "chat/completions")}
+    assert {address for address, _ in azure.asked} == pages
+    assert all(heads["api-key"] == KEY and "authorization" not in heads for _, heads in azure.asked)
+    with ChatClient(place.replace("//", "//ann:secretword@")) as client:
+        client(chats(1))
+    assert azure.asked[-1][1]["authorization"] == f"Basic {basic('ann:secretword')}"
+
+
+@pytest.mark.parametrize("name", ["api key", "api-key: x", "ключ"])
+def test_what_is_no_header_is_refused_and_not_shown(monkeypatch, name):
+    monkeypatch.setenv("QUADRAG_API_KEY_HEADER", name)
+    with pytest.raises(QuadragError, match="QUADRAG_API_KEY_HEADER") as error:
+        ChatClient("http://127.0.0.1:9/v1#m")
+    assert name not in str(error.value)
+
+
+def test_user_and_password_go_before_the_key_and_that_is_told(server, monkeypatch, capfd):
+    place = server.url.replace("//", "//ann:pa%20ss%C3%A9@")
+    for told in (0, 1):
+        with ChatClient(place) as client:
+            assert isinstance(client(chats(1))[0], str)
+            assert "ss" not in repr(client.spec).replace("model", "")
+        said = capfd.readouterr().err
+        assert said.count("\n") == said.count("QUADRAG_API_KEY") == told
+        monkeypatch.setenv("QUADRAG_API_KEY", KEY)
+    assert server.authorizations == {f"Basic {basic('ann:pa ssé')}"}
+
+
+@pytest.mark.parametrize("password", ["score", "1", "2008"])
+def test_a_password_that_is_a_word_is_not_cut_out_of_replies(server, ledger, capfd, password):
+    server.state.text = '{"score": 1} 2008 11'
+    with ChatClient(server.url.replace("//", f"//user:{password}@") + "#m", ledger=ledger) as client:
+        assert client(chats(1)) == client(chats(1)) == [server.text]
+    assert capfd.readouterr().err == ""
+
+
+def to(place, times=1_000_000, **more):
+    return Rule("status", times, status=307, headers={"Location": place}, **more)
+
+
+def test_a_redirect_on_the_same_host_is_followed(server):
+    server.rules.append(to("/v1/chat/completions?again", 3))
+    with ChatClient(server.url + "#m") as client:
+        assert all(isinstance(reply, str) for reply in client(chats(3)))
+    assert server.requests == 6
+
+
+def test_a_redirect_to_another_host_is_refused_unless_it_is_allowed(server, monkeypatch):
+    """The other host is this machine by another name: it must get neither prompts nor, where allowed, the key."""
+    monkeypatch.setenv("QUADRAG_API_KEY", KEY)
+    with ChatServer() as other:
+        server.rules.append(to(f"http://localhost:{other.port}/v1/chat/completions"))
+        with ChatClient(server.url + "#m") as client, pytest.raises(QuadragError, match="--allow-redirect localhost"):
+            client(chats(3))
+        assert other.requests == 0
+        for host in ("localhost", "LocalHost"):
+            with ChatClient(server.url + "#m", allow_redirect=["example.com", host]) as client:
+                assert all(isinstance(reply, str) for reply in client(chats(3)))
+        assert other.requests == 6 and other.authorizations == {""}
+
+
+def test_a_later_redirect_is_one_failure(server):
+    server.rules.append(to("http://else.invalid/", match="question 1"))
+    with ChatClient(server.url + "#m") as client:
+        replies = client(chats(3))
+    assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
+    assert server.calls["question 1"] == 1
+
+
+def test_the_limit_on_a_reply_is_the_users(server):
+    server.state.text = "x" * 5000
+    with ChatClient(server.url + "#m", max_reply_bytes=6000) as client:
+        assert client(chats(1)) == [server.text]
+    with ChatClient(server.url + "#m", max_reply_bytes=5000) as client, pytest.raises(QuadragError, match="5000 bytes"):
+        client(chats(2))
+    assert server.requests == 3, "it is not asked for again"

@@ -16,7 +16,7 @@ from quadrag.chat.ledger import Ledger
 CALLS, CONCURRENCY = 200, 8
 
 IMPORTS = """
-from quadrag.chat.network import engine
+from quadrag.chat import calls
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 """

@@ -13,9 +13,9 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import disturb
 import pyarrow as pa
 import pytest
+from attacks import READ_ONLY
 from exported import copy_sample
 from prepared_data import LOAD, other_data, printed, released, sample
 from small_servers import Quiet, serving
@@ -249,7 +249,7 @@ def read_only(forked_python: Any, environment: Any, tmp_path: Path) -> Callable[
     """A function that runs a command with caches that it may only read."""
 
     def run(*arguments: Any, **changes: str) -> Any:
-        code = "".join(disturb.read_only(str(tmp_path / "home" / name)) for name in ("huggingface", "quadrag"))
+        code = "".join(READ_ONLY.format(str(tmp_path / "home" / name)) for name in ("huggingface", "quadrag"))
         return forked_python(code + COMMAND, *arguments, env=environment(**changes))
 
     for name in ("huggingface", "quadrag"):

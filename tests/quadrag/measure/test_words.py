@@ -116,18 +116,6 @@ def test_a_verdict_that_cannot_be_read_names_the_argument_that_may_help(server, 
     assert "(judge=)" in capsys.readouterr().out
 
 
-def test_that_replies_of_another_server_are_not_used_is_said_with_the_reason_and_no_option(server, capsys):
-    with (
-        ChatServer(models=["j"], text='{"score": 1}') as first,
-        ChatServer(models=["j"], text='{"score": 1}') as second,
-    ):
-        for place, one in enumerate((first, second)):
-            quadrag.evaluate(*CRAG, paris, judge=f"{one.url}#j", out=str(place), **PART)
-        said = " ".join(capsys.readouterr().err.split())
-        assert "are of another server and not used, since this one may reply otherwise" in said
-        assert "judge_service" not in said and "--judge-service" not in said
-
-
 def test_questions_without_a_value_are_shown(capsys):
     def mine(question):
         if question.id == left.id:

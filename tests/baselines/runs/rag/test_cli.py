@@ -31,14 +31,6 @@ def test_a_service_is_run_into_a_folder_of_its_own(cli, server):
     assert again.code == 0 and server.requests == 8
 
 
-def test_the_folder_of_a_service_without_a_name_says_its_address_or_its_model(cli, server):
-    assert cli(*ONE, "--rag", server.url).code == 0
-    assert cli(*ONE, "--rag", f"{server.base}/v1#owner/m").code == 0
-    address = server.url.partition("://")[2].replace(":", "_").replace("/", "_")
-    wanted = {f"crud_rag-qa_1doc-rag-{address}", "crud_rag-qa_1doc-rag-owner_m"}
-    assert {folder.name for folder in Path("runs").iterdir()} == wanted
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -54,13 +46,3 @@ def test_the_folder_of_a_service_without_a_name_says_its_address_or_its_model(cl
 def test_what_a_service_is_not_told_is_refused(cli, server, arguments, words):
     ran = cli(*ONE, "--rag", server.url, *arguments)
     assert ran.code == 2 and ran.err.count("\n") == 1 and words in ran.err and server.requests == 0
-
-
-def test_names_without_a_service_are_refused(cli):
-    ran = cli(*ONE, "--rag-name", "mine")
-    assert ran.code == 2 and "name it with --rag URL" in ran.err
-
-
-def test_a_dead_service_is_one_line_and_exit_2(cli, server):
-    ran = cli(*ONE, "--rag", server.base + "/wrong")
-    assert ran.code == 2 and ran.err.count("\n") == 1 and "answered 404" in ran.err

@@ -18,16 +18,6 @@ from quadrag.baselines.core.task import Task, load_questions
 from quadrag.errors import QuadragError
 
 
-def test_a_finished_folder_is_shown_again_and_another_service_is_refused(run, server):
-    run(server.url)
-    assert run(server.url).reused and server.requests == 8
-    with pytest.raises(QuadragError, match="holds a run with llm"):
-        run(server.url, name="other")
-    with pytest.raises(QuadragError, match=r"holds a run with (llm|parameters)"):
-        run(server.chat + "#small")
-    assert server.requests == 8
-
-
 @pytest.mark.slow
 def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(run, server, stages):
     run(server.url, out="undisturbed", ledger="L0")
@@ -53,14 +43,6 @@ def test_failures_are_unscored_in_both_parts_and_the_next_run_asks_them_again(ru
     second = run(server.url)
     assert server.requests - requests == 4 and not second.run.failures
     assert stages(Path("r")) == stages(Path("undisturbed"))
-
-
-@pytest.mark.slow
-def test_a_dead_service_leaves_nothing_but_a_folder_that_may_be_taken_over(run, server):
-    with pytest.raises(QuadragError, match="start the server or correct its address"):
-        run("http://127.0.0.1:9/rag")
-    assert not Path("r/answers.jsonl").exists() and not Path("r/retrieved.jsonl").exists()
-    assert run(server.url).run.state == "finished"
 
 
 def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server, stages):

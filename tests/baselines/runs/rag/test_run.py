@@ -12,20 +12,12 @@ from rag_server import CHUNK, RagServer, Rule
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
-from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.scoring.pieces import LEAST
-from quadrag.baselines.tables.draw import print_grids
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import Passage, document_id
 
 
-def table(result, capsys):
-    capsys.readouterr()
-    print_grids(tabulate_run(result), verbose=True)
-    return " ".join(capsys.readouterr().out.split())
-
-
-def test_retrieval_and_generation_are_measured_apart(run, server, capsys, stages):
+def test_retrieval_and_generation_are_measured_apart(run, server, stages):
     result = run(server.url)
     questions, _ = load_questions(QA, load("crud_rag"))
     retrieved, answers = lines("r/retrieved.jsonl"), lines("r/answers.jsonl")
@@ -46,11 +38,6 @@ def test_retrieval_and_generation_are_measured_apart(run, server, capsys, stages
     assert len(info["latency_seconds"]) == 8 and info["latency"]["median"] > 0
     assert info["usage"]["llm"]["calls"] == 8 == server.requests
     assert info["service"].items() >= {"passages": 40, "questions": 8, "texts": True, "by": "id", "why": None}.items()
-    result.run.provenance = "partial"  # as of the authors' data: nothing printed stands beside the sample
-    shown = table(result, capsys)
-    assert "The system gave 40 passages, to 8 questions; known by their ids." in shown
-    assert "answers and passages by a RAG service, json contract" in shown and "prompts of the user" not in shown
-    assert "Published" in shown and "gpt-4" in shown, "the paper's rows, whatever the retriever"
     gold = {text for question in questions for text in (question.references, *question.relevant)}
     assert not any(text in json.dumps(server.bodies, ensure_ascii=False) for text in gold)
 
@@ -68,18 +55,6 @@ def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, docume
         assert replayed.run.latency_seconds == json.loads(Path(f"r{number}/run.json").read_text())["latency_seconds"]
         found += [stages(Path(f"{folder}{number}")) for folder in ("r", "again", "replayed")]
     assert all(one == found[0] for one in found)
-
-
-@pytest.mark.slow
-def test_a_run_is_reported_and_compared_like_any_other(run, server, cli):
-    run(server.url)
-    ours = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test", "--top-k", 5, "--out", "b")
-    assert cli(*ours).code == 0
-    shown = cli("report", "r", "--html", "r.html")
-    assert shown.code == 0 and "known by their ids" in " ".join(shown.out.split())
-    assert "rag:mine" in Path("r.html").read_text()
-    compared = cli("report", "b", "r", "-v")
-    assert compared.code == 0 and "recall@5" in compared.out and "mrr_per_gold" in compared.out
 
 
 def test_both_contracts_measure_the_same(run, server):
@@ -126,7 +101,7 @@ def test_the_same_answers_as_a_file_have_the_same_scores(run, server, cli, bench
         }
 
 
-def test_passages_without_ids_are_known_by_their_text(run, server, documents, capsys):
+def test_passages_without_ids_are_known_by_their_text(run, server, documents):
     server.ids = False
     result = run(server.url)
     assert {one["id"] for row in lines("r/retrieved.jsonl") for one in row["passages"]} == {
@@ -141,7 +116,7 @@ def test_passages_without_ids_are_known_by_their_text(run, server, documents, ca
         hits = {g for g in question.relevant if any(len(t) >= LEAST and t in texts[g] for t in found)}
         expected.append(len(hits) / len(question.relevant))
     assert ranking(result)["recall@5"]["value"] == pytest.approx(sum(expected) / len(expected)) and sum(expected) > 0
-    assert "known by their text" in table(result, capsys) and CHUNK > LEAST
+    assert CHUNK > LEAST
 
 
 @pytest.mark.slow
@@ -152,30 +127,20 @@ def test_passages_without_ids_are_known_by_their_text(run, server, documents, ca
         ({}, {"passages": None}, "the system gave no passages"),
     ],
 )
-def test_what_cannot_be_ranked_is_told_and_the_answers_are_scored(run, documents, capsys, settings, laid_over, why):
+def test_what_cannot_be_ranked_is_told_and_the_answers_are_scored(run, documents, settings, laid_over, why):
     with RagServer(documents, **settings) as server:
         server.rules.append(Rule("merge", body=laid_over))
         result = run(server.url)
     assert {row["not_run"] for row in ranking(result).values()} == {why}
     assert values(result)["crud_overlap", "rouge_l"]["value"] > 0
-    shown = table(result, capsys)
-    assert ", mrr_per_gold, mrr" in shown and shown.count(f"Retrieval is not measured: {why}") == 1
-    assert ("Passages: not given." in shown) == bool(laid_over)
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        ({}, "None of the 8 passages is a gold document; 8 of their ids are none of `quadrag.corpus`."),
-        ({"passages": []}, "The search found no passage for any question that was answered."),
-    ],
-)
-def test_a_search_that_finds_no_gold_document_is_zero(run, capsys, reply, said):
+@pytest.mark.parametrize("reply", [{}, {"passages": []}])
+def test_a_search_that_finds_no_gold_document_is_zero(run, reply):
     with RagServer([("ab" * 32, "", "x" * CHUNK)]) as server:
         server.rules.append(Rule("merge", body=reply))
         result = run(server.url)
     assert {row["value"] for row in ranking(result).values()} == {0.0}
-    assert said in table(result, capsys)
 
 
 def test_ids_of_another_kind_are_not_ranked(run, documents):
@@ -216,26 +181,16 @@ def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("config", ["noise_robustness_en", "negative_rejection_zh", "counterfactual_robustness_en"])
-def test_rgb_has_accuracy_alone(run, server, capsys, config):
+def test_rgb_has_accuracy_alone(run, server, config):
     split = "noise_0" if config.startswith("noise") else None
     result = run(server.url, Task("rgb", config, split, "sample", limit=3))
     assert {key[0] for key in values(result)} == {"rgb_accuracy"}
-    assert "A service is not shown RGB's documents" in table(result, capsys)
     assert all(set(body) == {"id", "question", "benchmark", "config", "split", "language"} for body in server.bodies)
 
 
-def test_of_rgb_every_split_asks_a_service_the_same_which_a_line_says(run, server, capsys):
-    said = "A service is asked the same in every split; --split noise_0 asks once."
-    assert said in table(run(server.url, Task("rgb", "noise_robustness_en", None, "sample", limit=1)), capsys)
-    asked = {body["question"] for body in server.bodies}
-    assert server.requests == 5 and len(asked) == 1
-    assert said not in table(run(server.url, Task("rgb", "noise_robustness_en", "noise_0", "sample"), "one"), capsys)
-
-
 @pytest.mark.slow
-def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server, capsys):
+def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server):
     result = run(server.url, Task("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
     assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
-    assert "CRAG names no gold documents" in table(result, capsys)
     assert all(body["query_time"] and "I don't know" in body["question"] for body in server.bodies)
     assert result.run.inputs.options == {"rag_prompt": "protocol"}

@@ -66,13 +66,6 @@ def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, 
     assert all(reply.text for reply in replies) and spent["calls"] == 1
 
 
-def test_a_reply_of_another_form_is_no_dead_service_to_one_that_has_answered(server, ledger):
-    ask(server.url, asked(1), ledger)
-    server.rules.append(Rule("body", match="number 1", body={}))
-    replies, _ = ask(server.url, asked(2), ledger)
-    assert getattr(replies[1], "reason", None) == "unparsable"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("rule", "path", "words"),
@@ -108,11 +101,6 @@ def test_a_dead_service_is_one_line(server, ledger, rule, path, words):
     assert words in str(caught.value) and ("no JSON" not in words or "start the server" not in str(caught.value))
     assert "\n" not in str(caught.value)
     assert server.requests <= 2 * 3, "the rest is not asked"
-
-
-def test_nobody_there_is_one_line(ledger):
-    with pytest.raises(QuadragError, match="start the server or correct its address"):
-        ask("http://127.0.0.1:9/rag", asked(3), ledger)
 
 
 def test_the_key_is_sent_and_never_shown(server, ledger, monkeypatch, capfd):

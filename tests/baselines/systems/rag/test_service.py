@@ -32,7 +32,7 @@ from quadrag.records import Passage, Question
 )
 def test_the_address_says_the_contract(spec, contract, posted):
     service = RagService(spec, ledger=None)
-    assert (service.contract, service.spec.urls) == (contract, (posted,))
+    assert (service.contract, service.spec.url) == (contract, posted)
     assert service.parameters == {"contract": contract}
 
 
@@ -160,11 +160,6 @@ def test_another_password_in_the_address_is_the_same_service(server, ledger):
     _, spent = ask(server.url.replace("//", "//ann:a-long-password@"), [question(1)], ledger)
     assert spent["cached"] == 1
     assert "password" not in RagService("http://ann:a-long-password@h/rag", ledger=None).model
-
-
-def test_a_name_is_one_line(ledger):
-    assert RagService("http://h/rag", ledger=ledger, name=" my\n rag ").model == "rag:my rag"
-    assert RagService("http://h/rag", ledger=ledger, name=" ").model == "rag:h/rag"
 
 
 def test_names_go_before_models_and_models_before_addresses(server, ledger):

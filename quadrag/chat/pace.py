@@ -1,4 +1,4 @@
-"""How many calls are in flight at once: one until the first reply, then as many as the servers bear.
+"""How many calls are in flight at once: one until the first reply, then as many as the server bears.
 
 Replies say what that is: so many calls were in flight, and were there more, and each slower by as much, they would
 still come in time. Where replies take nearly as long as they may, more are asked for while that makes none slower.
@@ -17,10 +17,10 @@ _FASTER = 1.3
 class Pace:
     """How many calls may be in flight, `allowed`, of those that a batch would make at once."""
 
-    def __init__(self, timeout: float, servers: int) -> None:
-        """Take the seconds within which a reply must come, and the number of servers."""
+    def __init__(self, timeout: float) -> None:
+        """Take the seconds within which a reply must come."""
         self._seconds = _IN_TIME * timeout
-        self.allowed = servers  # one call each, while nothing is known of them
+        self.allowed = 1  # while nothing is known of the server
         self._most = self._flight = 0
         self._line: deque[asyncio.Future[None]] = deque()
         self._rates = deque([0.0], 4)  # of the last replies: calls that were in flight, by the seconds of the reply

@@ -1,0 +1,123 @@
+"""Search recall by number of pages: what counts as found, the command's table and file, the real pages."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quadrag.baselines.crag.recall import normalise, parse_cuts, recall_at, search_pages
+from quadrag.errors import QuadragError
+
+ARGUMENTS = ("recall", "crag", "task_1_2", "--data-dir", "sample", "--split", "public")
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "found"),
+    [
+        *(("Oslo", text, True) for text in ("in oslo.", "OSLO!", "\u201cOslo\u201d", "Oslo\u2019s", "Os\u00adlo")),
+        *(("1234", text, True) for text in ("1,234 units", "1234.", "\uff11\uff12\uff13\uff14")),
+        ("3.5", "it is 3.5%", True),
+        ("new york", "New\u00a0York", True),
+        *(("Oslo", text, False) for text in ("Oslofjord", "O slo", "")),
+        *((number, "3.5 points, 1,234 units in 2012", False) for number in ("5", "3", "1", "234", "12")),
+        ("no", "nothing", False),
+        ("new york", "new or york", False),
+        ("york new", "new york", False),
+        ("1.5", "11.5", False),
+        ("1234", "1,2,3,4", False),
+    ],
+)
+def test_whole_words_and_numbers_count(answer: str, text: str, found: bool) -> None:
+    assert (normalise(answer) in normalise(text)) == found
+
+
+@given(st.text(alphabet="aB1,. -'\u00ad\u0301", max_size=30))
+def test_a_text_holds_itself_between_other_words(text: str) -> None:
+    whole = normalise(text)
+    assert whole == normalise(whole), "once is enough"
+    assert whole in normalise(f"before {text} after") or re.search(r"^\s*[.,]|\u0301", text)
+
+
+def row(answer: str | None, *pages: tuple[str, str | None], alternatives: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A row as the script gives it; of each page a snippet and the body of its HTML."""
+    return {
+        "id": "q",
+        "answer": answer,
+        "alternatives": list(alternatives),
+        "search_results": [{"page_snippet": snippet} for snippet, _ in pages],
+        "page_result": [html and f"<html><body><script>Oslo</script><p>{html}</p></body></html>" for _, html in pages],
+    }
+
+
+ROWS = [  # of each the first page with an answer in a snippet, and in snippet or text
+    (row("Oslo", ("Oslo", "")), 1, 1),
+    (row("Oslo", ("no", "in Oslo"), ("Oslo", "")), 2, 1),
+    (row("Oslo", ("a", "b"), ("c", "d"), ("e", "f Oslo"), alternatives=("Christiania",)), None, 3),
+    (row("Oslo", ("in Christiania", "x"), alternatives=("Christiania", "nan", " ")), 1, 1),
+    (row("no", ("none", "<b>no</b>"), ("x", "y")), None, 1),
+    (row("Oslo", ("x", "Bergen"), ("", None)), None, None),
+    (row("Oslo", ("x", "y"), ("x", "y"), ("x", "y"), ("x", "Oslo")), None, None),  # behind the last page that is read
+]
+NOTHING = ["invalid question", "Invalid Question.", "I don't know", "I don\u2019t know", "nan", "", "  ", "?", None]
+
+
+def test_first_pages_and_their_shares() -> None:
+    found = [search_pages(one, 3) for one, _, _ in ROWS]
+    firsts = [(snippet, page) for _, snippet, page in ROWS]
+    assert [(one.first["snippets"], one.first["pages"]) for one in found] == firsts
+    found += [search_pages(row(answer, (answer or "x", ""), alternatives=("Oslo",)), 3) for answer in NOTHING]
+    assert not any(one.applicable for one in found[7:])
+    scores = {(one.way, one.pages, one.longer): one.summary for one in recall_at(found, [1, 2, 3])}
+    assert [scores["snippets", cut, False].value for cut in (1, 2, 3)] == [2 / 7, 3 / 7, 3 / 7]
+    assert [scores["pages", cut, False].value for cut in (1, 2, 3)] == [4 / 7, 4 / 7, 5 / 7]
+    assert [scores["pages", cut, True].value for cut in (1, 2, 3)] == [3 / 6, 3 / 6, 4 / 6]
+    assert (scores["pages", 1, False].n_scored, scores["pages", 1, False].n_not_applicable) == (7, len(NOTHING))
+
+
+def test_the_real_questions(real_data: Any, cli: Any) -> None:
+    assert cli(*ARGUMENTS[:4], real_data("CRAG"), "--pages", "1,2,5", "--out", "r.json").code == 0
+    whole = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    values = {(one["way"], one["pages"]): one["value"] for one in whole["scores"] if one["answers"] == "all"}
+    # yes stands in a snippet by chance; en is a page's metadata. Whole sentences are found nowhere.
+    assert [values["snippets", cut] for cut in (1, 2, 5)] == [0.0, 1 / 6, 1 / 6]
+    assert [values["pages", cut] for cut in (1, 2, 5)] == [2 / 6, 2 / 6, 2 / 6]
+    assert sum(one["short"] for one in whole["items"]) == 2
+
+
+def test_the_command_prints_a_table_and_writes_a_file(cli: Any) -> None:
+    code, out, err = cli(*ARGUMENTS, "--pages", "3,1,5", "--out", "recall.json")
+    assert (code, err) == (0, "") and max(map(len, out.splitlines())) <= 80
+    whole = json.loads(Path("recall.json").read_text(encoding="utf-8"))
+    assert whole["source"] == "task_1_2 public, bundled sample" and len(whole["items"]) == 15
+    found = {(row["way"], row["pages"]): row for row in whole["scores"] if row["answers"] == "all"}
+    shares = {way: [round(found[way, pages]["value"] * 13) for pages in (1, 3, 5)] for way in ("snippets", "pages")}
+    assert {(row["n_scored"], row["n_not_applicable"]) for row in found.values()} == {(13, 2)}
+    assert shares == {"snippets": [1, 10, 10], "pages": [1, 11, 11]}
+    assert f"{found['pages', 5]['value'] * 100:.1f}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("recall", "crag", "qa"), "task_1_2 or task_3"),
+        (("recall", "rgb", "negative_rejection_en"), "rgb"),
+        *(((*ARGUMENTS, "--pages", text), repr(text)) for text in ("0", "1,,2", "1.5", "a", "1,2,", "\u0661", "12345")),
+        (("recall", "crag", "task_1_2", "--data-dir", "nowhere"), "nowhere"),
+        ((*ARGUMENTS, "--judge-reads", "pages"), "--judge-reads"),
+    ],
+)
+def test_bad_input_is_one_line(cli: Any, arguments: tuple[str, ...], said: str) -> None:
+    code, _, err = cli(*arguments)
+    assert code == 2 and said in err and err.count("\n") == 1, err
+
+
+def test_numbers_of_pages_are_sorted() -> None:
+    assert parse_cuts(" 50, 5,5 ") == [5, 50] and parse_cuts("007") == [7]
+    with pytest.raises(QuadragError):
+        parse_cuts("")
