@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.rgb.benchmark import NAME
-    from quadrag.baselines.rgb.error_table import tabulate_errors
-    from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people
+    from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people, tabulate_errors
     from quadrag.baselines.runs.finished import read_result
     from quadrag.baselines.runs.session import refuse_idle
     from quadrag.baselines.tables.grid import Alarm

@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     review, items = load(dataset, arguments.labels)
     drawn = sample(items, arguments.sample, arguments.seed)
     if arguments.sheet:
-        from quadrag.baselines.construct.review.sheets import write_items
+        from quadrag.baselines.construct.review.outcome import write_items
 
         write_items(arguments.sheet, drawn, review)
         write(arguments.sheet)
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take(arguments: argparse.Namespace, review: Any, items: Any) -> int:
-    from quadrag.baselines.construct.review.sheets import take_items
+    from quadrag.baselines.construct.review.outcome import take_items
 
     taken, faults = take_items(arguments.take, arguments.dataset, review, items, arguments.annotator)
     write(f"{taken} grades taken")
