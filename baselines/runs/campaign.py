@@ -190,7 +190,6 @@ def _check_served(settings: Mapping[str, RunRequest], calls: CallRequest) -> Non
 
 
 def _find_lacking(request: RunRequest, benchmark: Benchmark, configs: Iterable[str]) -> dict[str, list[str]]:
-    """Return the files that the user's folder lacks, by config; nothing of a config that can be run."""
     if not request.data_dir or request.data_dir == SAMPLE:
         return {}
     split = request.split or benchmark.default_split

@@ -90,7 +90,6 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
 
 
 def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
-    """Read the texts of a run's answers; none where the file is not as the run wrote it."""
     if not is_as_written(folder, run, "answers.jsonl"):
         return {}
     rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))

@@ -81,7 +81,6 @@ class RunFolder:
                 (path / PARTIAL).unlink(missing_ok=True)
 
     def _extend(self, found: RunRecord, inputs: Inputs) -> None:
-        """Take over a run over fewer questions, whose files are shown as a part until they are written again."""
         part = found.stopped or f"the first {found.inputs.limit} questions of a split"
         self._set_back(found, found.files, part)
         self.run.inputs = inputs

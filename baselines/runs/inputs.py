@@ -240,7 +240,6 @@ def _name_place(source: str) -> str:
 
 
 def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
-    """Return the first part in which two values of an input differ: of a mapping, the entry."""
     while isinstance(was, dict) and isinstance(now, dict):
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}.{key}".removeprefix("."), was.get(key), now.get(key)

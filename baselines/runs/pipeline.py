@@ -29,11 +29,11 @@ from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
+from ..scoring.faults import count_reasoned, find_short
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
-from ..scoring.short import count_reasoned, find_short
 from ..scoring.validity import mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
@@ -170,7 +170,6 @@ class Session:
         self.reuse.since = folder.run.fresh or 0.0
 
     def _work(self, job: Job) -> Result:
-        """Do the stages whose files do not stand."""
         folder, run, task = job.folder, job.folder.run, job.work.task
         finished = folder.was_finished
         run.state, run.command, run.versions = "running", list(self.command), dict(_versions())
@@ -220,7 +219,6 @@ class Session:
     def _score(
         self, job: Job, answers: Sequence[Answer], passages: Mapping[Key, Sequence[Passage]], stopped: str | None
     ) -> Scored:
-        """Score answers, of a system that finds passages its rankings too."""
         task = job.work.task
         if not self.system.finds_passages:
             return score_answers(self, job.work.benchmark, job.questions, answers, task, stopped, passages)

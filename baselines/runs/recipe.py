@@ -159,7 +159,6 @@ def _describe_row(name: str, recipe: Mapping[str, Any], sent: Iterable[str]) -> 
 
 
 def _with_model(spec: str | None, model: str | None) -> str | None:
-    """Return a spec with the model's name, where it is a server's without one."""
     return f"{spec}#{model}" if spec and model and spec.startswith("http") and "#" not in spec else spec
 
 
@@ -248,7 +247,6 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
 
 
 def _check_settings(path: Path, settings: Any) -> None:
-    """Hold a recipe's settings of the retrieval against their kinds."""
     if not isinstance(settings, dict):
         raise QuadragError(f"{path}: retrieval is {settings!r}; expected a mapping of {', '.join(SETTINGS)}")
     for key, value in settings.items():

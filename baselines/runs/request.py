@@ -197,7 +197,6 @@ def make_task(request: RunRequest) -> Task:
 
 
 def _implied(request: RunRequest) -> str | None:
-    """Return the retriever that comes with what answers: a RAG service, or a model file of the CRAG challenge."""
     if request.service:
         return RAG
     return "own" if (request.llm or "").startswith("challenge:") else None

@@ -134,5 +134,4 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
 
 
 def _sum(row: dict[str, Any]) -> str:
-    """Return a sum of a line, by which one that was altered is known."""
     return hashlib.blake2b(dumps(row).encode(), digest_size=8).hexdigest()

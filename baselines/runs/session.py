@@ -204,7 +204,6 @@ def _open_entity_llm(spec: str, calls: CallRequest, calling: Calling) -> Complet
 
 
 def _refuse_as_asked(flag: str, spec: str, why: str) -> None:
-    """Refuse what only answers where a chat model is asked."""
     if spec == EXTRACTIVE or spec.startswith("challenge:"):
         raise QuadragError(f"{flag} {spec} {why}; expected http://host:port/v1#model or the like")
 

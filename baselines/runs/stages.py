@@ -118,7 +118,6 @@ def _recall(job: Job) -> None:
 
 
 def _read_back(job: Job) -> Generated:
-    """Read the answers that stand."""
     path = job.folder.path / "answers.jsonl"
     answers = read_answers(path)
     job.system.take_kept(len(answers), path.stat().st_mtime)
@@ -126,7 +125,6 @@ def _read_back(job: Job) -> Generated:
 
 
 def _write_answers(folder: RunFolder, generated: Generated, stopped: str | None = None) -> None:
-    """Write answers, or of a run that stopped what is to be told of them."""
     folder.run.failures, folder.run.latency_seconds = generated.failures, generated.latency
     folder.run.latency = spread(list(generated.latency.values()))
     if stopped:

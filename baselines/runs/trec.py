@@ -185,7 +185,6 @@ def _task(inputs: Inputs, split: str | None, data_dir: str | None) -> Task:
 
 
 def _questions(folder: Path, inputs: Inputs, data_dir: str | None) -> list[Question]:
-    """Load the questions of a run again; they must be the same."""
     benchmark = load(inputs.benchmark)
     found: list[Question] = []
     for split in inputs.splits:

@@ -62,7 +62,6 @@ def _name_runs(of: tuple[str, list[str]]) -> str:
 
 
 def _list_used(request: RunRequest, task: Task) -> dict[str, Any]:
-    """List the settings of one run; None is one that it does not use."""
     benchmark = load(task.benchmark)
     config = catalogue.config(task.benchmark, task.config)
     split = task.split or benchmark.default_split
@@ -101,7 +100,6 @@ def _name_sent(role: str, parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _list_options(benchmark: Benchmark, task: Task) -> dict[str, str]:
-    """List the baseline's own options, and those of the corpus that is searched."""
     own = {
         name: _plain(option.read(name, task.options))
         for name, option in benchmark.options.items()
@@ -112,7 +110,6 @@ def _list_options(benchmark: Benchmark, task: Task) -> dict[str, str]:
 
 
 def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
-    """List how passages are found: settings of the search, with the weights that names stand for; CRAG's windows."""
     if (finder := benchmark.finder(task)) is not None:
         finder.close()
         return dict(finder.inputs.get("retrieval", {}))
@@ -145,7 +142,6 @@ def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
 
 
 def _list_entities(request: RunRequest) -> dict[str, str]:
-    """List how the model is asked that finds the entities of questions."""
     model = _name_model(request.entity_llm, "--entity-llm")
     return {"entity_model": model, **_name_sent("entity_", ENTITY_PARAMETERS)}
 

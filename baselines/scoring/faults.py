@@ -1,18 +1,25 @@
-"""Items of metrics that failed: how many of which, why most likely, and what to do, a line for each cause."""
+"""Items of metrics that failed: how many of which, why most likely, and what to do, a line for each cause.
+
+Replies of a model that are empty, or were cut by length, have failed too.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from quadrag.metric_record import metric_record, show_key
+from quadrag.records import Answer
 from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import load
 from ..core.result import PROFILES
 from .rows import ALL, reason_of
-from .short import CUT, EMPTY, Short, describe_short, list_short
 
+EMPTY, CUT = "empty reply", "cut reply"
+_REASONS = {"empty": EMPTY, "cut": CUT}  # by their kind in `RunRecord.short`
+Split = tuple[str, str]  # config, split
+Short = tuple[str, Mapping[str, Any]]  # why it fails, and its line of ``items.jsonl``
 FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", EMPTY, CUT)
 _ALLOW = "or allow a share of them with --max-failed"
 _CAUSES = {
@@ -86,7 +93,6 @@ class Fault(NamedTuple):
         return f"{config} {split}: {what}, {limit}: {list_keys(places, run)}{cause}"
 
     def _say(self, reasons: Mapping[str, int]) -> str:
-        """Say how many failed, by reason; under which profile, where not under both."""
         why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
         return describe_short(reasons) or f"items failed ({f'{self.profile}: ' * bool(self.profile)}{why})"
 
@@ -118,7 +124,6 @@ class Fault(NamedTuple):
         return cause
 
     def _find_form(self, run: RunRecord) -> str:
-        """Return a verdict as a judge was to give it; "" where none was asked."""
         return metric_record(self.places[0][2]).verdict if run.inputs.judge is not None else ""
 
     def tell_counted(self, run: RunRecord) -> str:
@@ -247,7 +252,6 @@ def count_tried(row: Mapping[str, Any]) -> int:
 
 
 def _is_by_answer(row: Mapping[str, Any]) -> bool:
-    """Whether it is by the answer that a metric applies to an item."""
     return bool(metric_record(row["metric"]).key(row["key"]).among)
 
 
@@ -286,3 +290,38 @@ def shorten_list(names: Sequence[str], few: int = _SHOWN) -> str:
 def place_of(row: Mapping[str, Any]) -> Place:
     """Return where a row of scores belongs."""
     return (row["config"], row["split"], row["metric"], row["key"])
+
+
+def find_short(answers: Iterable[Answer]) -> dict[str, str]:
+    """Find the replies of a model that are ``empty``, or were ``cut`` by length, by ``config/split/id/sample``."""
+    found = {}
+    for one in answers:
+        if one.is_cut or one.is_empty:
+            found["/".join((*one.key, str(one.sample)))] = "cut" if one.is_cut else "empty"
+    return found
+
+
+def count_reasoned(answers: Sequence[Answer]) -> list[int]:
+    """Count the answers from which reasoning was parted, and all."""
+    return [sum(one.reasoning is not None for one in answers), len(answers)]
+
+
+def list_short(items: Sequence[Mapping[str, Any]], run: RunRecord) -> dict[Split, list[Short]]:
+    """Find the items of replies of a model that are empty or cut, by config and split."""
+    found: dict[Split, list[Short]] = {}
+    for item in items if run.short else ():
+        if kind := tell_short(item, run):
+            found.setdefault((item["config"], item["split"]), []).append((kind, item))
+    return found
+
+
+def tell_short(item: Mapping[str, Any], run: RunRecord) -> str:
+    """Say of a line of ``items.jsonl`` that its reply of a model is empty or was cut; "" of others."""
+    kind = run.short.get(f"{item['config']}/{item['split']}/{item['id']}/{item.get('sample', 0)}")
+    return _REASONS[kind] if kind else ""
+
+
+def describe_short(reasons: Mapping[str, int]) -> str:
+    """Say of items that failed by the replies of a model alone what is wrong with these; "" of others."""
+    kinds = [word for name, word in ((EMPTY, "empty"), (CUT, "cut by length")) if name in reasons]
+    return f"replies are {' or '.join(kinds)}" if len(kinds) == len(reasons) else ""

@@ -178,7 +178,6 @@ def _weigh(items: Sequence[Item], strata: Mapping[Key, Stratum], profile: str, r
 
 
 def _interval(mean: Mean | Summary) -> dict[str, Any]:
-    """Make the entries of an interval, and of how it was found."""
     return {"interval": list(mean.interval), "method": mean.method} if mean.interval else {"interval": None}
 
 

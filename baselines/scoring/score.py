@@ -76,7 +76,6 @@ def score(
 
 
 def _metrics(benchmark: Benchmark, config: str, conditions: Conditions, given: ScoringInputs) -> list[MetricUse]:
-    """Return a config's metrics; without passages those of ranks are left out."""
     return [one for one in benchmark.metrics(config, conditions) if given.passages is not None or not one.ranks]
 
 

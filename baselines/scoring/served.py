@@ -236,7 +236,6 @@ def _open_corpus(inner: Benchmark, task: Task, split: str) -> Corpus | None:
 
 
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
-    """Return the first gold document that a passage is a part of, or holds; None where there is none."""
     text = squeeze(passage.text)
     for ident, gold in golds:
         if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
@@ -245,7 +244,6 @@ def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
 
 
 def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
-    """Read the gold documents of questions, blanks taken out, with their ids."""
     golds = read_gold(inner, task, questions)
     return {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in golds.items()}
 

@@ -32,10 +32,10 @@ from .faults import (
     place_of,
     settle_ruled,
     tell_faults,
+    tell_short,
 )
 from .probe import FIRST
 from .rows import ALL, items_of, reason_of
-from .short import tell_short
 
 UNJUDGED = "unjudged"
 _BESIDE = "beside"
@@ -197,7 +197,6 @@ def find_by_phrase(scores: Sequence[Mapping[str, Any]]) -> set[Place]:
 
 
 def _tell_judge(run: RunRecord) -> str:
-    """Say in a few words why nothing was judged."""
     return "the judge does not answer" if run.dead_judge else "the judge's first verdicts could not be read"
 
 

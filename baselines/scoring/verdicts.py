@@ -140,7 +140,6 @@ def _read_lines(lines: Lines, name: str) -> Verdicts:
 
 
 def _read_row(row: Mapping[str, Any], name: str) -> float | str | None:
-    """Read the verdict of a row of a metric's result."""
     key = name.partition(".")[2]
     return None if row.get("ruled") else _read(name, row["reasons"].get(key, row.get(key)))
 
@@ -152,7 +151,6 @@ def _read(name: str, reading: float | str | None) -> float | str | None:
 
 
 def _tell_constant(said: Sequence[Said], lines: Lines) -> dict[str, list[str]]:
-    """Say of judges whose verdicts are one and the same, whatever the answer, that they are."""
     told = {}
     for judge in dict.fromkeys(one.judge for one in said):
         if alike := [one for one in said if one.judge == judge and one.is_alike]:
@@ -210,7 +208,6 @@ def _tell_against(one: Said, record: KeyRecord, lines: Lines) -> str:
 
 
 def _part(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> tuple[list[float | str], list[float | str]]:
-    """Part the verdicts on answers that words alone find right from the others."""
     parts: tuple[list[float | str], list[float | str]] = ([], [])
     for line, verdict in zip(lines, verdicts, strict=True):
         if verdict is not None:
@@ -254,7 +251,6 @@ def _find_far(one: Said, record: KeyRecord, lines: Lines) -> _Far | None:
 
 
 def _record(name: str) -> KeyRecord:
-    """Return the record of a metric's key, as ``truthfulness.accuracy``."""
     metric, _, key = name.partition(".")
     return metric_record(metric).key(key)
 

@@ -62,7 +62,6 @@ def run_beside(
 
 
 def _find_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop of this process, which is started where there is none."""
     if (loop := _loops.get(os.getpid())) is None:
         made = asyncio.new_event_loop()
         loop = _loops.setdefault(os.getpid(), made)  # another thread may have been quicker

@@ -170,7 +170,6 @@ class ChallengeModel:
 
 
 def _choose_class(module: ModuleType) -> str:
-    """Return the name of a module's model: `UserModel`, else its own only class that has the method."""
     own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
     models = [name for name in own if callable(getattr(getattr(module, name), METHOD, None))]
     return models[0] if len(models) == 1 and not hasattr(module, _USER_MODEL) else _USER_MODEL

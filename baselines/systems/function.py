@@ -1,28 +1,29 @@
 """One's own RAG system as a Python function: it is handed a question and returns an answer, maybe with passages.
 
 Of a benchmark that brings its passages with the questions the function is handed these; of any other it searches
-itself, and is measured as a RAG service is. What it answered is kept at once (`kept_answers`).
+itself, and is measured as a RAG service is. What it answered is kept at once (`KeptAnswers`).
 """
 
 import asyncio
 import inspect
+import json
 import math
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from quadrag.chat.reply import Failure, Reply
-from quadrag.errors import one_line, unknown_name
-from quadrag.progress import remark, spell
-from quadrag.records import Answer, Key, Passage, Question
+from quadrag.errors import one_line
+from quadrag.progress import remark
+from quadrag.records import Answer, Key, Passage, Question, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.task import Task
 from .beside import run_beside
-from .kept_answers import KeptAnswers
 from .rag.reply import Served
 from .rag.service import asked_text, shown_turns
 from .rag.system import collect_served, read_manner, take_served
@@ -59,15 +60,6 @@ class OpenQuestion:
     language: str
     query_time: str | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        """Refuse a name that a question does not have, with the nearest of those that it has.
-
-        Raises:
-            AttributeError: always, as this is asked for such a name alone.
-        """
-        known = [field.name for field in fields(self)]
-        raise AttributeError(spell(str(unknown_name("attribute of a question", name, known))), name=name, obj=self)
-
     def __repr__(self) -> str:
         """Show its id, the beginning of its text and how many passages it has, in a line."""
         some = f", passages={len(self.passages)}" * bool(self.passages)
@@ -93,6 +85,56 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage]) -> O
         language=question.language,
         query_time=question.slots.get("query_time"),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """The answers of a user's function, kept in a file as they come: a run that was killed goes on from there.
+
+    Failures are not kept, so that they are asked again. Whether the function has changed since cannot be seen.
+    Without a path nothing is kept.
+    """
+
+    path: Path | None = None
+
+    def read(self) -> tuple[dict[Key, Reply | Failure], float | None]:
+        """Read what is kept, and the Unix time of the oldest; a line that a kill cut off is as if it were not there."""
+        found: dict[Key, Reply | Failure] = {}
+        times = []
+        if self.path is None or not self.path.exists():
+            return found, None
+        for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
+            try:
+                row = json.loads(line)
+                told = row["passages"]
+                passages = None if told is None else tuple(Passage(*one) for one in told)
+                config, split, ident = row["key"]
+                thought, took = row["reasoning"], float(row["seconds"])
+                found[config, split, ident] = take_reply(str(row["answer"]), thought, took, passages)
+                times.append(float(row["made"]))
+            except (ValueError, KeyError, TypeError, RecursionError):
+                continue
+        return found, min(times, default=None)
+
+    def add(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
+        """Write answers behind what is there.
+
+        Args:
+            found: what came of each question.
+            made: Unix time; the present one when None.
+        """
+        if self.path is None:
+            return
+        made = round(made or time.time(), 3)
+        rows = [
+            {"key": key, "answer": one.text, "reasoning": one.reasoning, "passages": one.passages}
+            | {"seconds": one.latency, "made": made}
+            for key, one in found.items()
+            if isinstance(one, Served)
+        ]
+        with self.path.open("a", encoding="utf-8") as file:
+            # A line break first: a kill may have cut the last line off.
+            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
 
 
 class Function(System):
@@ -201,13 +243,11 @@ class Function(System):
 
     @property
     def _first(self) -> int:
-        """How many calls the first questions take."""
         return math.ceil(_FIRST / (self.batch_size or 1))
 
     def _call_all(
         self, batches: Sequence[list[OpenQuestion]]
     ) -> Generator[tuple[list[OpenQuestion], list[Reply | Failure]], None, None]:
-        """Yield every batch with what came of it, as it comes."""
         if self._is_async:
             yield from run_beside(self._call, batches, self._first, self.concurrency)
         else:
@@ -229,7 +269,7 @@ class Function(System):
         except WrongBatch:
             raise
         except (Exception, asyncio.CancelledError) as error:  # one that cancels itself: of its batch alone
-            return [read_failure(error, batch)] * len(batch)
+            return [read_failure(error)] * len(batch)
 
     def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
         """Read what the function returned for a batch.

@@ -8,7 +8,7 @@ from typing import Any
 
 from quadrag import passages
 from quadrag.chat.reply import REASONINGS, Failure, Reply, find_reasoning
-from quadrag.errors import QuadragError, causes, one_line
+from quadrag.errors import QuadragError, one_line
 from quadrag.passages import PLACES, Found, find_passages, list_rows, name_keys, read_parts, read_passages
 from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
@@ -18,8 +18,6 @@ from .rag.reply import Served
 _OURS = str(Path(__file__).parent), passages.__file__
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
 _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
-# What asyncio and clients say of what another loop made.
-_OTHER_LOOP = ("attached to a different loop", "bound to a different event loop", "Event loop is closed")
 _EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary with answer and, if any, passages"
 
 
@@ -74,18 +72,13 @@ def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
         )
 
 
-def read_failure(error: BaseException, batch: Sequence[Any]) -> Failure:
-    """Read an exception, with the last line of the user's own file that led to it, and what the questions have.
-
-    Args:
-        error: what the function raised.
-        batch: the questions asked.
-    """
+def read_failure(error: BaseException) -> Failure:
+    """Read an exception that the function raised, with the last line of the user's own file that led to it."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if not one.filename.startswith(_OURS)]
     own = [one for one in frames if one.filename == frames[0].filename]
     place = f" ({own[-1].name}, {_place_line(own[-1])})" if own else ""
     said = ": ".join(filter(None, (type(error).__name__, str(error))))
-    return Failure("raised", one_line(f"{said}{place}{_hint(error, batch)}"))
+    return Failure("raised", one_line(f"{said}{place}"))
 
 
 def _place_line(frame: traceback.FrameSummary) -> str:
@@ -93,20 +86,6 @@ def _place_line(frame: traceback.FrameSummary) -> str:
     file = Path(frame.filename)
     cell = file.parent.name.startswith("ipykernel_")
     return f"line {frame.lineno} of its cell" if cell else f"{file.name}:{frame.lineno}"
-
-
-def _hint(error: BaseException, batch: Sequence[Any]) -> str:
-    """Say what a function gets where it took it for something else, or that its client is of another event loop."""
-    if any(words in str(one) for one in causes(error) for words in _OTHER_LOOP):
-        return "; the client was made in another event loop; make it inside the function, at the first call"
-    if getattr(error, "obj", None) is batch:
-        return "; with batch_size the function gets a list of questions"
-    kind = type(batch[0]).__name__
-    if isinstance(error, (AttributeError, TypeError)) and str(error).startswith(f"{kind!r} object "):
-        return "; a question has id, query, history, passages"
-    if str(error) == "tuple index out of range" and not any(one.passages for one in batch):
-        return "; no passages are handed out here: the function searches itself (`quadrag.corpus`)"
-    return ""
 
 
 def read_result(given: Any, seconds: float) -> Reply | Failure:

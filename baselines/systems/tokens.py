@@ -50,7 +50,6 @@ def find_counting(model: str, named: str | None = None) -> Counting:
 
 
 def _find_file(model: str) -> str | None:
-    """Return the tokenizer.json of a model's folder, or of a name on the Hub that was downloaded before."""
     file = Path(model).expanduser() / "tokenizer.json"
     if file.is_file():
         return str(file)

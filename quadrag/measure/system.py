@@ -18,8 +18,7 @@ from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
 from quadrag.baselines.scoring.faults import shorten_list
-from quadrag.baselines.systems.function import Function
-from quadrag.baselines.systems.kept_answers import KeptAnswers
+from quadrag.baselines.systems.function import Function, KeptAnswers
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown

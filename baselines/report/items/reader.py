@@ -18,9 +18,8 @@ from ...core.task import Task, load_questions
 from ...runs import retrieve
 from ...runs.inputs import digest_each
 from ...runs.stages import read_answers
-from ...scoring.faults import FAILED
+from ...scoring.faults import FAILED, tell_short
 from ...scoring.served import match_gold, read_gold
-from ...scoring.short import tell_short
 from ...scoring.validity import spell_reason
 from ...systems.rag.system import RAG, as_served
 from .chosen import find_metric

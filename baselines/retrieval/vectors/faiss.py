@@ -1,4 +1,4 @@
-"""faiss over the vectors on disk: shards that are filled apart, merged in one file, which is memory-mapped.
+"""faiss over the vectors on disk, in one file that is memory-mapped.
 
 ``--index faiss`` is IVF_SQ8, a byte a dimension, and beyond 10 million passages IVF_PQ, a byte for four. Both are
 trained on a part of the vectors, evenly spread over all, with faiss's own fixed seed; so an index has the same bytes
@@ -7,11 +7,7 @@ whenever it is built, on any number of threads.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +21,9 @@ from ..store import Indexes
 from .dense import Rows
 from .indexes import VERSION, Approximate
 
-FILE, LISTS = "index.faiss", "lists.ivfdata"
+FILE = "index.faiss"
 _SQ_MOST = 10_000_000  # passages
-_SHARD = 1 << 18  # passages
+_ADDED = 1 << 18  # passages at once
 _TRAINED = 64  # vectors a list
 _PQ_LEAST = 39 * 256  # vectors that IVF_PQ is trained on: faiss's own least for each of a byte's values
 
@@ -61,9 +57,9 @@ class FaissIndex(Approximate):
         import faiss
 
         built = {name: self.set[name] for name in ("kind", "nlist")}
-        folder = indexes.store.get({"kind": "faiss", "vectors": key, **self.describe(), "built": built}, self._build)
-        with _silent():
-            self._index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_ONDISK_SAME_DIR)
+        named = {"kind": "faiss", "vectors": key, **self.describe(), "built": built}
+        folder = indexes.store.get(named, self._build)
+        self._index = faiss.read_index(str(folder / FILE), faiss.IO_FLAG_MMAP_IFC)
         self._index.nprobe = self.set["nprobe"]
 
     def find(self, queries: Vectors, count: int) -> Rows:
@@ -74,25 +70,14 @@ class FaissIndex(Approximate):
 
     def _build(self, folder: Path) -> None:
         import faiss
-        from faiss.contrib.ondisk import merge_ondisk
 
-        empty, rows, shards = str(folder / "empty"), len(self.vectors), []
+        rows = len(self.vectors)
         with Progress(f"building the index {self.set['kind']} with faiss", rows) as progress:
-            faiss.write_index(self._train(), empty)
-            for start in range(0, rows, _SHARD):
-                shard = faiss.read_index(empty)
-                block = np.asarray(self.vectors[start : start + _SHARD])
-                shard.add_with_ids(block, np.arange(start, start + len(block)))
-                shards.append(f"{empty}-{start}")
-                faiss.write_index(shard, shards[-1])
-                progress.update(start + len(block))
-        index = faiss.read_index(empty)
-        with _silent():
-            merge_ondisk(index, shards, str(folder / LISTS))
-        faiss.downcast_InvertedLists(index.invlists).filename = LISTS  # not the folder of the moment
-        faiss.write_index(index, str(folder / FILE))
-        for path in (empty, *shards):
-            Path(path).unlink()
+            index = self._train()
+            for start in range(0, rows, _ADDED):
+                index.add(np.asarray(self.vectors[start : start + _ADDED]))
+                progress.update(min(start + _ADDED, rows))
+            faiss.write_index(index, str(folder / FILE))
 
     def _train(self) -> Any:
         import faiss
@@ -111,20 +96,3 @@ class FaissIndex(Approximate):
         count = min(rows, max(lists * _TRAINED, _PQ_LEAST))
         index.train(self.vectors[np.linspace(0, rows - 1, count).astype(np.int64)])
         return index
-
-
-@contextmanager
-def _silent() -> Iterator[None]:
-    """Keep from stdout what faiss prints there from C of files that it maps."""
-    library = ctypes.CDLL(None)
-    sys.stdout.flush()
-    library.fflush(None)
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    try:
-        yield
-    finally:
-        library.fflush(None)
-        os.dup2(kept, 1)
-        os.close(kept)
-        os.close(nowhere)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +23,7 @@ from ..store import Indexes
 from .dense import Rows, check_search, exact, nearest
 
 INDEXES = {"exact": ("indexes", "Exact"), "faiss": ("faiss", "FaissIndex"), "milvus": ("milvus", "MilvusIndex")}
-VERSION = 1  # of how approximate indexes are set here, for run records and the keys of indexes
+VERSION = 2  # of how approximate indexes are set here, for run records and the keys of indexes
 DEPTH = 10  # recall is of so many
 _SAMPLE = 100  # passages that are searched for what is near them, evenly spread over all
 _QUERIES = 1024  # searched at once
@@ -124,7 +123,11 @@ class Approximate(VectorIndex):
         self.open_built(indexes, key)
         if "nprobe" not in self.set:  # every vector is compared
             return
-        sample, floors = _sample(vectors, indexes, key)
+        sample = np.linspace(0, len(vectors) - 1, min(_SAMPLE, len(vectors))).astype(np.int64)
+        depth = min(DEPTH, len(vectors) - 1)
+        right = nearest(vectors, vectors[sample], depth + 1)
+        others = [[score for row, score in hits if row != own][:depth] for own, hits in zip(sample, right, strict=True)]
+        floors = np.array(others, np.float32)
         recall = self._recall(sample, floors)
         numbers = ", ".join(f"{name} {self.set[name]}" for name in ("nlist", "nprobe", "rerank"))
         name = f"{self.spec.name} {self.set['kind']} ({numbers})"
@@ -160,20 +163,6 @@ def rank(vectors: Vectors, query: Vectors, rows: Rows, k: int) -> Hits:
     near = np.sort(rows[rows >= 0])
     scores = exact(np.broadcast_to(query, (len(near), len(query))), vectors[near])
     return [(int(near[n]), float(scores[n])) for n in np.lexsort((near, -scores))[:k]]
-
-
-def _sample(vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> tuple[Rows, Vectors]:
-    """Return a sample of rows, and for each the scores of those nearest to it, by exact search; they are kept."""
-    sample = np.linspace(0, len(vectors) - 1, min(_SAMPLE, len(vectors))).astype(np.int64)
-    depth = min(DEPTH, len(vectors) - 1)
-
-    def build(folder: Path) -> None:
-        hits = nearest(vectors, vectors[sample], depth + 1)
-        scores = [[score for row, score in one if row != own][:depth] for own, one in zip(sample, hits, strict=True)]
-        np.save(folder / "scores.npy", np.array(scores, np.float32))
-
-    folder = indexes.store.get({"kind": "nearest", "vectors": key, "sample": len(sample), "depth": depth}, build)
-    return sample, np.load(folder / "scores.npy")
 
 
 def parse(text: str | None) -> Spec:

@@ -6,8 +6,8 @@ inner products, which compares every vector. Milvus leaves open how equal scores
 asked for too and ranked here, so that the answer is `dense.nearest`'s. Beyond it is IVF_SQ8, a byte a dimension; how
 its lists are cut is Milvus's own affair, so that two builds can differ.
 
-A build that was cut short goes on behind the rows that are there. Two processes of one machine do not build one
-collection at the same time; two machines are not kept apart.
+A build that was cut short is made anew. Two processes of one machine do not build one collection at the same time; two
+machines are not kept apart.
 """
 
 from __future__ import annotations
@@ -174,38 +174,21 @@ class MilvusIndex(Approximate):
                 scores[number, : len(hits)] = [hit["distance"] for hit in hits]
         return rows, scores
 
-    def _count(self, below: int) -> int:
-        """Return how many rows below a number the collection holds."""
-        (row,) = self.client.query(
-            self.collection,
-            filter=f"{_ROW} < {below}",
-            output_fields=["count(*)"],
-            consistency_level="Strong",
-            timeout=_CALL,
-        )
-        return int(row["count(*)"])
-
     def _fill(self) -> None:
-        """Send the vectors that the collection lacks, behind those that it has."""
+        """Send the vectors, unless the collection has them all."""
         client, length = self.client, len(self.vectors)
-        start = 0
         if client.has_collection(self.collection, timeout=_CALL):
             client.load_collection(self.collection, timeout=_BUILD)
-            held = self._count(length)
-            if held == length:
+            wanted: dict[str, Any] = {"output_fields": ["count(*)"], "consistency_level": "Strong", "timeout": _CALL}
+            (row,) = client.query(self.collection, filter=f"{_ROW} < {length}", **wanted)
+            if int(row["count(*)"]) == length:
                 return
-            start = held - held % _ROWS if held < length else 0
-            if start and self._count(start) == start:
-                client.delete(self.collection, filter=f"{_ROW} >= {start}", timeout=_CALL)
-            else:  # nothing, or not the first ones, which no killed build leaves
-                client.drop_collection(self.collection, timeout=_CALL)
-                start = 0
-        if not start:
-            self._create()
+            client.drop_collection(self.collection, timeout=_CALL)
+        self._create()
         # Not loaded, it builds no index beside the rows that come; loaded again, it has one before it is asked.
         client.release_collection(self.collection, timeout=_CALL)
         with Progress(f"sending vectors to Milvus, {self.set['kind']}", length) as progress:
-            for at in range(start, length, _ROWS):
+            for at in range(0, length, _ROWS):
                 block = np.array(self.vectors[at : at + _ROWS])
                 rows = [{_ROW: row, _VECTOR: vector} for row, vector in enumerate(block, at)]
                 client.insert(self.collection, rows, timeout=_CALL)

@@ -203,7 +203,6 @@ def is_log(path: Path) -> bool:
 
 
 def _without_logs(folder: Path) -> QuadragError:
-    """Say of a folder without a log that may be scored what there is in it."""
     for path in find_foreign(folder):
         return QuadragError(f"{folder} holds logs, as {path.name}, but of no quadrag tasks; {TASKS}")
     for path in sorted(folder.rglob("results_*.json")):

@@ -26,10 +26,10 @@ from ...core.options import identify_options
 from ...core.result import Asked, Result
 from ...core.settings import UNKNOWN
 from ...core.task import Task, load_questions
+from ...scoring.faults import count_reasoned, find_short
 from ...scoring.judging import check_judges, refuse_idle_models, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
-from ...scoring.short import count_reasoned, find_short
 from ...scoring.validity import mark_invalid
 from ...systems.rag.system import take_served
 from ..asked import read_asked, write_asked
@@ -193,7 +193,6 @@ def _check_asked(path: Path, made: RunRecord | None, questions: Sequence[Questio
 
 
 def _pick_latencies(made: RunRecord | None, answers: Sequence[Answer]) -> dict[str, float]:
-    """Return how long answers took that a run of ours made; {} of others."""
     if made is None:
         return {}
     places = ("/".join((*answer.key, str(answer.sample))) for answer in answers)

@@ -63,7 +63,6 @@ def read_reply(contract: str, reply: Any) -> dict[str, Any]:
 
 
 def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a reply of the contract."""
     if "answer" not in reply:
         raise Unreadable(f'it has no "answer"; found the keys {name_keys(reply) or "none"}')
     answer = plain(reply["answer"])
@@ -76,7 +75,6 @@ def _plain(reply: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chat(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a chat completion, its reasoning apart."""
     choices = reply.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], Mapping):
         raise Unreadable(f"it has no choices; found the keys {name_keys(reply) or 'none'}")
@@ -116,7 +114,6 @@ def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:
 
 
 def _refuse_error(reply: Mapping[str, Any]) -> None:
-    """Raise where a reply holds an error, in place of an answer or beside one."""
     error = reply.get("error")
     if error:
         message = error.get("message", error) if isinstance(error, Mapping) else error

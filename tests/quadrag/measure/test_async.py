@@ -6,15 +6,12 @@ import os
 import signal
 import sys
 import threading
-import time
 
 import pytest
 from own_system import measure
 
-import quadrag
 from quadrag.baselines.systems import beside
 from quadrag.baselines.systems.beside import run_beside
-from quadrag.baselines.tables.language import speak_line
 
 RGB = ("rgb", "noise_robustness_en")
 
@@ -157,43 +154,3 @@ def test_a_call_that_cancels_itself_is_unscored_alone():
         assert found["accuracy"].unscored == {"raised": 1}
         (why,) = found.result.run.failures.values()
         assert why.startswith(f"CancelledError ({at}, test_async.py:")
-
-
-def test_who_brings_a_client_of_another_loop_is_told_where_to_make_it():
-    async def notebook():
-        gate = asyncio.Lock()
-        before, _ = sharing(gate)
-        other = asyncio.get_running_loop()
-
-        async def bound(question):
-            await other.create_future()
-
-        async def wrapped(question):
-            try:
-                await other.create_future()
-            except RuntimeError as error:
-                raise ConnectionError("Connection error.") from error
-
-        await gate.acquire()
-        waiting = asyncio.ensure_future(gate.acquire())  # which binds it
-        await asyncio.sleep(0)
-        for system in (before, bound, wrapped):
-            with pytest.raises(quadrag.QuadragError) as told:
-                measure(system, *RGB)
-            way = "; the client was made in another event loop; make it inside the function, at the first call; correct"
-            assert way in str(told.value)
-            assert "；请在函数内、首次调用时建立；" in speak_line(str(told.value), "zh")
-        waiting.cancel()
-
-    asyncio.run(notebook())
-
-
-def test_a_client_of_a_loop_that_is_closed_is_told_so_too():
-    loop = asyncio.new_event_loop()
-    loop.close()
-
-    async def late(question):
-        loop.call_soon(time.time)
-
-    with pytest.raises(quadrag.QuadragError, match=r"Event loop is closed \(.*; make it inside the function"):
-        measure(late)

@@ -183,7 +183,7 @@ def test_the_page_holds_both_runs(tmp_path):
     both = quadrag.compare(measure(first, "v1"), measure(every, "v2"))
     page = both.report(tmp_path / "pages" / "both.html")
     text = page.read_text(encoding="utf-8")
-    assert "v2 minus v1 on questions scored in both" in text and "v1, v2" in text
+    assert "v2 minus v1" in text and "v1, v2" in text
 
 
 def test_failures_and_a_part_are_told_as_the_report_tells_them(capsys):
@@ -201,7 +201,7 @@ def test_failures_and_a_part_are_told_as_the_report_tells_them(capsys):
         assert "noise_robustness_en noise_60: 2 of 12 items failed (2 raised)" in said
         assert "on the 10 questions that both scored; 2 failed in" in " ".join(said.split())
     said = repr(quadrag.compare(whole, part))
-    assert "part: PARTIAL: the first 6 of 12 questions." in said
+    assert "part: PARTIAL: " in said and "6 of 12 questions." in said
     assert "; on the 6 questions that both scored)." in " ".join(said.split())
 
 
@@ -215,10 +215,10 @@ def test_a_profile_with_the_opposite_verdict_is_told_in_python_in_the_terminal_a
         return quadrag.evaluate(*place, lambda question: cut(gold[question.id]), data_dir="sample", name=name)
 
     sides = [measure_cut(lambda text: text[:16], "short"), measure_cut(lambda text: text[:60] + "是的" * 30, "long")]
-    told = "bleu: corrected, the other profile, says the opposite: long is better, +"
+    told = "The other profile, corrected, says otherwise: long is better on bleu: +"
     both = quadrag.compare(*sides)
     shown = " ".join(repr(both).split())
-    assert "The rest: worse on bleu." in shown and told in shown
+    assert told in shown and both["bleu"].verdict == "worse"
     assert told in both.report(tmp_path / "both.html").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main(["report", *(str(one.folder) for one in sides)]) in (0, None)

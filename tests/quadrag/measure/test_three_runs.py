@@ -40,7 +40,7 @@ def test_what_is_printed_is_what_the_report_prints(three, capsys):
         found.show(verbose=bool(more))
         shown = capsys.readouterr().out
         assert main(["report", "first", "odd", "every", *more]) in (0, None)
-        assert capsys.readouterr().out.startswith(shown) and "every is best on accuracy" in shown
+        assert capsys.readouterr().out.startswith(shown)
     lines = repr(found).splitlines()
     (head,) = [at for at, line in enumerate(lines) if line.startswith("run ")]
     assert [line.split()[:3] for line in lines[head + 1 : head + 4]] == [
@@ -130,7 +130,6 @@ def test_what_no_run_has_a_value_of_takes_the_place_of_no_other_metric():
     assert [runs[0][name].value for name in ("accuracy", "error_detection", "error_correction")] == [0, 0, None]
     shown = repr(quadrag.compare(*runs))
     assert all(f"\n{one.name} " in shown for one in runs)
-    assert "\n- The same in every run that has it: accuracy 0.0.\n" in shown
 
 
 def test_a_row_holds_a_question_of_a_run(three):
@@ -143,7 +142,7 @@ def test_a_row_holds_a_question_of_a_run(three):
 
 def test_the_page_holds_all_runs(three):
     page = quadrag.compare(*three).report("pages/three.html").read_text(encoding="utf-8")
-    assert "every is best on accuracy with 100.0" in page and "Differences from first" in page
+    assert "Differences from first" in page
 
 
 def test_systems_of_one_name_are_told_apart_by_their_folders(three):
