@@ -100,7 +100,7 @@ def rows_of(table: Any, columns: list[str], required: tuple[str, ...] = ()) -> R
 def read_pasted(text: str, columns: list[str]) -> Rows:
     """Return the rows of pasted CSV, or of cells copied from a spreadsheet, without their line of headers."""
     tabs = "\t" in text.partition("\n")[0]
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     lines = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
     rows = [row for row in lines if any(cell.strip() for cell in row)]
     if rows and [cell.strip().lower() for cell in rows[0]] == columns:
