@@ -112,7 +112,6 @@ class RunRecord:
         failures: calls that failed, by ``config/split/id/sample``.
         failed_verdicts: answers that a judge was asked about in vain.
         short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
-        reasoned: how many answers came with reasoning, which is parted off, and how many there are.
         refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
         verdict: what a judge said that could not be read, else what it said most often, as one line.
         constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
@@ -162,7 +161,6 @@ class RunRecord:
     failures: dict[str, str] = field(default_factory=dict)
     failed_verdicts: int = 0
     short: dict[str, str] = field(default_factory=dict)
-    reasoned: list[int] = field(default_factory=lambda: [0, 0])
     refused: list[int] = field(default_factory=lambda: [0, 0])
     verdict: str | None = None
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)

@@ -30,12 +30,6 @@ def know_rows(source: Source, config: Any, split: str, questions: Sequence[Quest
     Files that are the authors' by their sums need no more. Else their questions are held against those known here: one
     with an id of theirs and another text, or an id unlike theirs, is not the authors'. Where some are unknown, the file
     may be the authors' in another form, or a part of it: it has as many rows, or weighs about its share of them.
-
-    Args:
-        source: what the files tell.
-        config: of the builder, with its options.
-        split: its name.
-        questions: all that the files hold of it.
     """
     if not questions:
         return source

@@ -236,11 +236,7 @@ def known() -> Sequence[str]:
 
 @cache
 def load(name: str) -> Benchmark:
-    """Return a benchmark's record.
-
-    Raises:
-        QuadragError: there is none of this name.
-    """
+    """Return a benchmark's record."""
     found = catalogue.benchmark_name(name)
     if found not in known():
         raise QuadragError(f"{found} has no baseline here; expected one of {', '.join(known())}")

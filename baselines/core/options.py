@@ -29,11 +29,7 @@ class OptionSpec(NamedTuple):
         return config if self.configs and config not in self.configs else None
 
     def read(self, name: str, options: Mapping[str, Any]) -> Any:
-        """Return the option's value among those given, else its default.
-
-        Raises:
-            QuadragError: it may not have that value.
-        """
+        """Return the option's value among those given, else its default."""
         value = options.get(name)
         if value is None:
             return self.default

@@ -54,9 +54,6 @@ def load_prompts(benchmark: str, path: str | None = None) -> Prompts:
     the slots, under ``free`` by key the slots that may be left out, under ``ends`` the texts that may have none of
     their slots, which are then put at the end; a text there that is not bundled may be left out; under ``any`` keys of
     which one is enough, as languages are: a run that uses another one is then refused.
-
-    Raises:
-        QuadragError: the file cannot be read, lacks a text or a slot, or has a text or a slot that nothing asks for.
     """
     bundled = _ROOMS / benchmark / "prompts.yaml"
     wanted: dict[str, Any] = dict(_read_bundled(bundled))

@@ -92,9 +92,6 @@ class Corpus(NamedTuple):
         """Return the ids of the documents that ``FIELD=VALUE`` is true of.
 
         FIELD is a column of the corpus, of a list any entry will do; each ``*`` in VALUE stands for any text or none.
-
-        Raises:
-            QuadragError: it is not of this form, there is no such column, or no document has such a value.
         """
         field, mark, value = where.partition("=")
         if not mark:
@@ -116,11 +113,7 @@ class Corpus(NamedTuple):
 
 
 def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
-    """Return the options that the dataset script of the questions takes, less the baseline's and the corpus's own.
-
-    Raises:
-        QuadragError: one of the baseline's own has no such value, or retriever or config do not use it.
-    """
+    """Return the options that the dataset script of the questions takes, less the baseline's and the corpus's own."""
     for name, option in benchmark.options.items():
         idle = option.find_idle(task.config, task.retriever)
         if task.options.get(name) is not None and idle:
@@ -134,21 +127,13 @@ def script_options(task: Task, benchmark: Benchmark) -> dict[str, Any]:
 
 
 def known_options(benchmark: Benchmark, config: str) -> dict[str, bool]:
-    """Return the names of a config's options, and whether the dataset script alone takes each.
-
-    Raises:
-        QuadragError: the config is unknown.
-    """
+    """Return the names of a config's options, and whether the dataset script alone takes each."""
     own = (*benchmark.options, *(benchmark.corpus.options if benchmark.corpus else ()))
     return dict.fromkeys(options_of(catalogue.config(benchmark.name, config)), True) | dict.fromkeys(own, False)
 
 
 def load_questions(task: Task, benchmark: Benchmark) -> tuple[list[Question], Source]:
-    """Load a task's questions, and say where they come from and whose they are.
-
-    Raises:
-        QuadragError: a name is unknown, a file is missing or wrong, or two questions of a split have one id.
-    """
+    """Load a task's questions, and say where they come from and whose they are."""
     if benchmark.corpus and task.retriever == NONE:
         for name in benchmark.corpus.options:
             if task.options.get(name) is not None:
@@ -191,9 +176,6 @@ def load_rows(
 
     Returns:
         The rows, where they come from, and how many there are, where that is known.
-
-    Raises:
-        QuadragError: a name is unknown, or a file is missing or wrong.
     """
     builder, source = open_builder(benchmark, config, data_dir, options, split)
     if source.other and config in (record := load(benchmark)).configs:  # only their questions tell whose they are
@@ -212,11 +194,7 @@ def open_whole_corpus(benchmark: Benchmark, data_dir: str | None, options: Mappi
 
 
 def open_corpus(task: Task, benchmark: Benchmark) -> Corpus | None:
-    """Open the corpus that a task searches; None where it searches none.
-
-    Raises:
-        QuadragError: its files are missing, or an option is wrong.
-    """
+    """Open the corpus that a task searches; None where it searches none."""
     spec = benchmark.corpus
     if not task.searches or spec is None:
         return None

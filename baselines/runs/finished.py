@@ -16,9 +16,9 @@ from ..core.benchmark import load
 from ..core.result import Result
 from ..core.settings import NONE
 from ..scoring.validity import mark_invalid
-from .asked import QUESTIONS, read_asked
 from .files.logs import find_logs
 from .folder import ANSWERING, STAGES, is_as_written
+from .inputs import QUESTIONS, read_asked
 
 
 def run_folders(folder: Path) -> list[Path]:

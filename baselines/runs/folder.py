@@ -20,8 +20,7 @@ from quadrag.records import write_text
 from quadrag.run_files import sha256
 from quadrag.run_record import NAME, Inputs, RunRecord, read_run
 
-from .asked import QUESTIONS
-from .inputs import is_longer, tell_difference, with_judges, without_judges
+from .inputs import QUESTIONS, is_longer, tell_difference, with_judges, without_judges
 
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long

@@ -8,22 +8,26 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from quadrag import __version__, stats
 from quadrag.data.files import SAMPLE_SOURCE
-from quadrag.records import Key, Question, dumps
+from quadrag.errors import QuadragError
+from quadrag.records import Key, Question, dumps, read_jsonl, write_jsonl
+from quadrag.run_files import sha256
 from quadrag.run_record import Inputs
 
 from ..core.benchmark import Benchmark, Finder
 from ..core.options import identify_options
-from ..core.result import Asked
+from ..core.result import Asked, Stratum
 from ..core.settings import Conditions
 from ..core.task import Corpus, Task
 from ..scoring.groups import find_units
 from ..scoring.modules import Embed
 from ..systems.system import Assignment, Completer, System
 
+QUESTIONS = "questions.jsonl"  # what is kept of each question of a run
 ENTITY = "entity"  # the role of the model that finds the entities of questions
 # Options that name where models were.
 _MOVED = {  # what is another server, and the option that names it
@@ -169,6 +173,29 @@ def describe_each(benchmark: Benchmark, questions: Sequence[Question], condition
     """Return what is kept of every question."""
     units, strata, digests = find_units(questions), benchmark.strata(questions, conditions), digest_each(questions)
     return {one.key: Asked(digests[one.key], units.get(one.key), one.slices, strata.get(one.key)) for one in questions}
+
+
+def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> str:
+    """Write what is kept of the questions into a folder; returns the file's sha256."""
+    names = ("config", "split", "id")
+    kept = {key: {name: value for name, value in one._asdict().items() if value} for key, one in asked.items()}
+    write_jsonl(folder / QUESTIONS, [dict(zip(names, key, strict=True)) | one for key, one in kept.items()])
+    return sha256(folder / QUESTIONS)
+
+
+def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
+    """Read what is kept of the questions; nothing of a folder that has none."""
+    path = folder / QUESTIONS
+    if not path.exists():
+        return {}
+    if known != sha256(path):
+        raise QuadragError(f"{path} is not as the run wrote it; remove the file, and runs pair by their ids")
+    return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
+
+
+def _read_asked(row: Mapping[str, Any]) -> Asked:
+    stratum = Stratum(*row["stratum"]) if "stratum" in row else None
+    return Asked(row["sha256"], row.get("unit"), row.get("slices", {}), stratum)
 
 
 def _digest(value: Any) -> str:

@@ -29,7 +29,7 @@ from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
-from ..scoring.faults import count_reasoned, find_short
+from ..scoring.faults import find_short
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_text
@@ -37,10 +37,9 @@ from ..scoring.served import score_service
 from ..scoring.validity import mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
-from .asked import write_asked
 from .finished import read_result
 from .folder import ANSWERING, RunFolder, find_fresh, lock_folder
-from .inputs import ENTITY, describe_each, make_inputs, name_judge
+from .inputs import ENTITY, describe_each, make_inputs, name_judge, write_asked
 from .stages import Job, find_and_generate_stage, generate_stage, retrieve_stage
 
 _LIBRARIES = ("bm25s", "datasets", "evaluate", "huggingface_hub", "jieba", "numpy", "rjieba", "sacrebleu")
@@ -192,7 +191,6 @@ class Session:
             if finished:
                 raise DeadJudge(stopped)
         run.short = find_short(answered) if self.system.asks_models else {}
-        run.reasoned = count_reasoned(answered)
         if stopped:
             if not run.dead_judge:
                 stopped = f"{len(answered)} of {len(generated.answers)} answers; {stopped}"

@@ -34,25 +34,18 @@ class RunRequest:
     """What to run, and what answers; None is what the user left open.
 
     Attributes:
-        benchmark: its name.
         config: its config; None with `all_configs` or `recipe`.
-        split: one split.
         data_dir: folder of upstream files, or ``sample``.
         options: of benchmark and dataset script, by name.
         limit: the first questions of every split.
         samples: answers a question.
-        prompts: a file of the user's own.
-        retriever: by name.
         retrieval: those settings of the retrieval that were given.
-        llm: the spec of what answers.
         entity_llm: the spec of the model that finds the entities of questions; None: the one that answers does.
-        service: a RAG service in its place.
         sampling: temperature, top_p, max_tokens, stop, seed, sampling_top_k and repetition_penalty, as far as given.
         api: how a server is asked: ``chat``, which None is too, or ``completions``.
         template: what makes a prompt of a chat for completions; see `load_template`.
         all_configs: all that the paper's tables need.
         original: of these, on the original data.
-        recipe: a row or table of a paper.
         replaced: the settings of the recipe that are given otherwise, as it says them.
         trust: the models whose own code may run.
         row: the printed row that the recipe replicates, as the record of a run has it.
@@ -126,8 +119,6 @@ class CallRequest:
         judge_max_tokens: of a verdict; 1024 when None.
         bertscore: the sentence embedding of a metric.
         calling: how, less what is to be opened: prices, budget and ledger; its alias is of the model that answers.
-        prices: a file.
-        budget: limit on the command's cost.
         ledger: a file; None is the user's own.
         kept: which of its replies count.
         judge_aliases: what the user says of the servers of the judges, in their order.

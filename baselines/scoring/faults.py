@@ -301,11 +301,6 @@ def find_short(answers: Iterable[Answer]) -> dict[str, str]:
     return found
 
 
-def count_reasoned(answers: Sequence[Answer]) -> list[int]:
-    """Count the answers from which reasoning was parted, and all."""
-    return [sum(one.reasoning is not None for one in answers), len(answers)]
-
-
 def list_short(items: Sequence[Mapping[str, Any]], run: RunRecord) -> dict[Split, list[Short]]:
     """Find the items of replies of a model that are empty or cut, by config and split."""
     found: dict[Split, list[Short]] = {}

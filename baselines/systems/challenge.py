@@ -26,7 +26,7 @@ from ..core.benchmark import Benchmark
 from ..core.task import Task
 from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell, collect
 
-METHOD, _USER_MODEL = "batch_generate_answer", "UserModel"
+METHOD = "batch_generate_answer"
 _DEAD_AFTER = 3  # batches, all failed and none before them answered
 _FIELDS = ("interaction_id", "query", "search_results", "query_time")
 
@@ -58,25 +58,19 @@ class ChallengeModel:
         self.on_progress: Callable[[int, int], None] | None = None
         self._ledger, self._replay, self._limit = ledger, replay, time_limit
         self._loaded: Any = None
-        self._failed: list[str] = []  # the first batches' reasons, until one is answered
+        self._failed = 0  # batches, until one is answered
         self._alive = False
 
     def answer(self, records: Iterable[Mapping[str, Any]], total: int) -> dict[str, Reply | Failure]:
-        """Answer queries, and return the replies by interaction_id.
-
-        Args:
-            records: mappings with interaction_id, query, query_time and search_results (pages as upstream's).
-            total: how many there are, for `on_progress`.
-        """
+        """Answer queries, mappings as upstream's of which there are so many; return the replies by interaction_id."""
         replies: dict[str, Reply | Failure] = {}
         for batch in self._missing(records, replies):
             replies |= self._ask(batch)
             if self.on_progress:
                 self.on_progress(len(replies), total)
         if self._replay and replies and not self.spent["cached"]:
-            raise QuadragError(
-                f"the ledger lacks {len(replies)} of {total} replies of {self.model}; run without --replay"
-            )
+            lacking = f"{len(replies)} of {total} replies of {self.model}"
+            raise QuadragError(f"the ledger lacks {lacking}; run without --replay")
         return replies
 
     def close(self) -> None:
@@ -88,7 +82,6 @@ class ChallengeModel:
     ) -> Iterator[list[tuple[bytes, Mapping[str, Any]]]]:
         """Yield batches of what the ledger has no reply to; what it has goes into `replies`."""
         batch: list[tuple[bytes, Mapping[str, Any]]] = []
-        size = 0
         for record in records:
             pages = hashlib.sha256(canonical([dict(page) for page in record["search_results"] or ()])).hexdigest()
             asked = {**{name: record[name] for name in _FIELDS}, "search_results": pages}
@@ -101,15 +94,15 @@ class ChallengeModel:
                 lacking = Failure("api_error", f"{NOT_ASKED}: the ledger has no reply to replay")
                 replies[record["interaction_id"]] = lacking
             else:
-                size = size if batch else self._load().get_batch_size()
                 batch.append((key, record))
-                if len(batch) >= size:
+                if len(batch) >= self._load().get_batch_size():
                     yield batch
                     batch = []
         if batch:
             yield batch
 
     def _ask(self, batch: list[tuple[bytes, Mapping[str, Any]]]) -> dict[str, Reply | Failure]:
+        ids = [record["interaction_id"] for _, record in batch]
         self.spent["calls"] += len(batch)
         start = time.perf_counter()
         try:
@@ -120,11 +113,11 @@ class ChallengeModel:
                 raise ValueError(f"{METHOD} returned {len(texts)} texts for {len(batch)} queries")
         except (Exception, SystemExit) as error:
             why = known_keys().line(f"{type(error).__name__}: {error}")
-            self._failed += [] if self._alive else [why]
-            if len(self._failed) == _DEAD_AFTER and not self._alive:
+            self._failed += not self._alive
+            if self._failed == _DEAD_AFTER:
                 raise QuadragError(f"the first {_DEAD_AFTER} batches of {self.model} all failed: {why}") from error
-            return {record["interaction_id"]: Failure("api_error", why) for _, record in batch}
-        self._alive = True
+            return dict.fromkeys(ids, Failure("api_error", why))
+        self._alive, self._failed = True, 0
         when = {"latency": round((time.perf_counter() - start) / len(batch), 6), "created": round(time.time(), 3)}
         rows = []
         for (key, _), text in zip(batch, texts, strict=True):
@@ -132,10 +125,7 @@ class ChallengeModel:
             rows.append((key, {"text": answer, "reasoning": reasoning, "finish_reason": None, "usage": None, **when}))
         if self._ledger is not None:
             self._ledger.put_many(rows, model=self.model)
-        return {
-            record["interaction_id"]: self._reply(row, cached=False)
-            for (_, record), (_, row) in zip(batch, rows, strict=True)
-        }
+        return {ident: self._reply(row, cached=False) for ident, (_, row) in zip(ids, rows, strict=True)}
 
     def _reply(self, row: Mapping[str, Any], cached: bool) -> Reply | Failure:
         if self._limit is not None and row["latency"] > self._limit:
@@ -166,7 +156,7 @@ class ChallengeModel:
 def _choose_class(module: ModuleType) -> str:
     own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
     models = [name for name in own if callable(getattr(getattr(module, name), METHOD, None))]
-    return models[0] if len(models) == 1 and not hasattr(module, _USER_MODEL) else _USER_MODEL
+    return models[0] if len(models) == 1 and not hasattr(module, "UserModel") else "UserModel"
 
 
 class Challenge(AskedSystem):

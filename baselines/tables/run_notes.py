@@ -105,8 +105,6 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     notes = [_note_data(runs)]
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
-    reasoned, answers = map(sum, zip(*(run.reasoned for run in runs), strict=True))
-    notes += [f"Reasoning was parted off {reasoned} of {answers} answers, and is not scored."] * bool(reasoned)
     notes += [*note_recipes(runs), *_note_entities(runs), *_note_indexes(runs)]
     served = (load_tables(run.inputs.benchmark).service for run in runs if run.service is not None)
     notes += dict.fromkeys(filter(None, served))

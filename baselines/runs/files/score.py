@@ -26,14 +26,21 @@ from ...core.options import identify_options
 from ...core.result import Asked, Result
 from ...core.settings import UNKNOWN
 from ...core.task import Task, load_questions
-from ...scoring.faults import count_reasoned, find_short
+from ...scoring.faults import find_short
 from ...scoring.judging import check_judges, refuse_idle_models, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
 from ...scoring.validity import mark_invalid
 from ...systems.rag.system import take_served
-from ..asked import read_asked, write_asked
-from ..inputs import describe_each, describe_judging, digest_each, name_judges, name_services
+from ..inputs import (
+    describe_each,
+    describe_judging,
+    digest_each,
+    name_judges,
+    name_services,
+    read_asked,
+    write_asked,
+)
 from ..pipeline import Session
 from ..request import RunRequest, make_task
 from .answers import lines, named_split, read_conditions
@@ -127,7 +134,6 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.service = asdict(evidence) if evidence else None
     run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
-    run.reasoned = count_reasoned(answers)
     run.short = find_short(answers) if logged else {}  # those of a model have failed, those of one's own system not
     marked = mark_invalid(scored.scores, run, scored.items)
     kept = describe_each(benchmark, questions, one.conditions)
