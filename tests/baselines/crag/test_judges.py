@@ -52,7 +52,6 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     told = " ".join(out.split())
     # A metric without a value has no profile that left anything out, and its n are the verdicts that were read.
     assert "Unscored" not in told and "official counts" not in told
-    assert "0 of 12 judged, 2 decided by rule: truthfulness, accuracy, hallucination." in told
     assert all(f"{name} INVALID n 2/12" in told for name in ("truthfulness", "accuracy", "hallucination"))
     assert "missing 0.0 0.0–24.2" in told, "a rule says which answers are missing, whatever the judge says"
     code, out, _ = cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "c", "-v", "--max-failed", "1")
