@@ -17,7 +17,7 @@ import pytest
 from sample_graph import SOURCE
 
 from quadrag import cli
-from quadrag.baselines.construct.crag import values
+from quadrag.baselines.construct.crag.table import forms as write_forms
 from quadrag.baselines.crag.webpage import text as text_of_html
 from quadrag.data.builders import open_builder, rows
 
@@ -301,4 +301,4 @@ def test_a_built_graph_is_a_table(tmp_path: Path) -> None:
     ],
 )
 def test_the_forms_of_a_number(number: str, unit: str | None, forms: list[str]) -> None:
-    assert values.forms(Decimal(number), unit) == forms
+    assert write_forms(Decimal(number), unit) == forms
