@@ -23,12 +23,13 @@ from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
+GRAPH = "kg/"  # what the id of a passage from the graph begins with
 _NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
     """Identify a graph by the upstream files that went into it."""
-    from .graph import identify
+    from .finder import identify
 
     return identify(str(path))
 
@@ -143,8 +144,6 @@ def asks_entities(task: Any) -> bool:
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
-    from .graph import GRAPH
-
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
     pieces = [passage.text for passage in passages if not passage.id.startswith(GRAPH)]
     part = "llm_only" if retriever == NONE else "web_kg" if retriever.endswith("-kg") else "web"
@@ -236,7 +235,7 @@ def campaign(original: bool = False) -> list[tuple[str, str | None]]:
 
 
 def _pages_of(task: Any, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
-    from .pages import challenge_records
+    from .finder import challenge_records
 
     return challenge_records(task, questions)
 

@@ -1,27 +1,42 @@
-"""What CRAG's questions are shown: pieces of web pages and facts of the mock knowledge graph, each in its window."""
+"""What CRAG's questions are shown: pieces of web pages and facts of the mock knowledge graph, each in its window.
 
+The windows' sizes are in tokens: the paper's (4,000 of the web and 2,000 of the graph), or with ``pages`` the released
+baseline's (4,000 characters; with a graph 2,000 of each). Where no tokenizer is named, four characters stand for a
+token. What a prompt puts around and between passages is not counted.
+"""
+
+import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from quadrag import parallel
+from quadrag import catalogue, parallel
 from quadrag.chat.prices import BudgetReached, tell_spent
 from quadrag.chat.reply import Failure, Reply
-from quadrag.data.builders import SAMPLE
+from quadrag.data.builders import SAMPLE, fingerprint, open_builder, options_of, rows
+from quadrag.data.files import digest, sample_dir
 from quadrag.errors import NotReady, QuadragError
+from quadrag.paths import cache_dir
 from quadrag.progress import Progress
-from quadrag.records import Key, Passage, Question
+from quadrag.records import Key, Passage, Question, dumps
 
 from ..core.options import OptionSpec
 from ..core.prompts import Prompts
 from ..core.task import Task
-from .graph import identify, sample_graph
-from .pages import pages_fingerprint, with_pages
-from .window import fill, windows
+from ..retrieval.chunk import head
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
+TOKEN = 4  # characters that stand for a token of English
+# The web's and the graph's, in tokens (snippets: arXiv:2406.04744, section 5.1).
+_TOKENS = {
+    "snippets": (4000, 0),
+    "snippets-kg": (4000, 2000),
+    "pages": (4000 // TOKEN, 0),
+    "pages-kg": (2000 // TOKEN, 2000 // TOKEN),
+}
 
 
 class HandedOver:
@@ -189,3 +204,111 @@ def _room_for_entities(llm: Any) -> Iterator[None]:
         yield
     finally:
         llm.parameters.update(given)
+
+
+# --- pages, graph and windows -----------------------------------------------------------------------------------------
+
+
+def pages_fingerprint(task: Task) -> str:
+    """Identify the pages of a task by the files, script and options that decide them: a question holds snippets alone.
+
+    Raises:
+        QuadragError: a file is missing or broken.
+    """
+    return fingerprint(_open(task, task.split))[:16]
+
+
+def with_pages(task: Task, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
+    """Yield questions with their rows, the pages' HTML included, in the order of the data.
+
+    Raises:
+        QuadragError: a file does not hold what it should.
+    """
+    wanted = {question.key: question for question in questions}
+    for split in dict.fromkeys(question.split for question in questions):
+        builder = _open(task, split)
+        left = sum(key[1] == split for key in wanted)
+        for row in rows(builder, split):
+            question = wanted.pop((task.config, split, row["id"]), None)
+            if question is not None:
+                left -= 1
+                yield question, row
+            if not left:
+                break
+
+
+def challenge_records(task: Task, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+    """Yield questions in the form in which the challenge hands them to a model: no domain, no type, no answer."""
+    for question, row in with_pages(task, questions):
+        pages = zip(row["search_results"], row["page_result"], strict=True)
+        yield {
+            "interaction_id": question.id,
+            "query": question.query,
+            "query_time": question.slots["query_time"],
+            "search_results": [{**page, "page_result": html} for page, html in pages],
+        }
+
+
+def _open(task: Task, split: str | None) -> Any:
+    known = options_of(catalogue.config(task.benchmark, task.config))
+    options = {name: value for name, value in task.options.items() if name in known}
+    return open_builder(task.benchmark, task.config, task.data_dir, options, split)[0]
+
+
+def identify(path: str) -> str:
+    """Identify a graph by the upstream files that went into it and by the version that built it.
+
+    Raises:
+        QuadragError: there is none, or it is another file.
+    """
+    from quadrag.kg.graph import Graph
+
+    with Graph(path) as graph:
+        content = hashlib.sha256(dumps([graph.meta("quadrag"), graph.sources]).encode()).hexdigest()
+    return f"graph {content[:16]}"
+
+
+def sample_graph() -> Path:
+    """Return the graph of the bundled sample, built at its first use into the user's cache folder."""
+    from quadrag import __version__
+    from quadrag.kg.build import build
+
+    source = sample_dir("crag") / "mock_api" / "cragkg"
+    files = {str(path.relative_to(source)): path for path in sorted(source.rglob("*")) if path.is_file()}
+    target = cache_dir() / "kg" / f"sample-{__version__}-{digest(files)[:16]}.sqlite"
+    if not target.is_file():
+        build(source, target)
+    return target
+
+
+def windows(retriever: str, options: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the sizes of the two windows, web and graph, in tokens where a tokenizer is named, else in characters."""
+    unit = TOKEN if options.get("window_tokenizer") is None else 1
+    given = (options.get("web_window"), options.get("kg_window"))
+    web, graph = (usual if own is None else own for usual, own in zip(_TOKENS[retriever], given, strict=True))
+    return web * unit, graph * unit
+
+
+def fill(passages: Iterable[Passage], size: int, tokenizer: str | None = None) -> tuple[Passage, ...]:
+    """Take passages until a window is full, the last one cut.
+
+    Args:
+        passages: in the order in which they are shown; those without text are left out.
+        size: of the window, in characters or in tokens of `tokenizer`, from 0.
+        tokenizer: as in `baselines.retrieval.chunk.Chunking`.
+
+    Raises:
+        QuadragError: the tokenizer cannot be had.
+    """
+    shown: list[Passage] = []
+    for passage in passages:
+        if size <= 0:
+            break
+        if not passage.text.strip():
+            continue
+        text, used = head(passage.text, size, tokenizer)
+        if not text.strip():
+            break
+        shown.append(passage._replace(text=text))
+        size -= used
+    return tuple(shown)

@@ -17,8 +17,7 @@ from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
 from .chunk import LONE_SURROGATE
-from .loading import LazyModel
-from .weights import Preset, one_line
+from .weights import LazyModel, Preset, one_line
 
 Vectors = npt.NDArray[np.float32]
 Progress = Callable[[int, int], None]

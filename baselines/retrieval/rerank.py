@@ -11,8 +11,7 @@ from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
 from .chunk import LONE_SURROGATE
-from .loading import LazyModel
-from .weights import Preset, one_line
+from .weights import LazyModel, Preset, one_line
 
 PRESETS = {"bge-rank": Preset("BAAI/bge-reranker-base")}
 

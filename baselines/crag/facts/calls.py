@@ -12,7 +12,7 @@ from quadrag.errors import QuadragError
 from quadrag.kg.graph import Graph
 from quadrag.records import Passage
 
-from ..graph import GRAPH
+from ..benchmark import GRAPH
 from ..language.wording import stems
 
 CALLS = 40  # of the graph for one question

@@ -25,9 +25,9 @@ from quadrag.baselines.crag.facts.calls import CALLS, LINES, LOOKUPS, WIDTH, fla
 from quadrag.baselines.crag.facts.encyclopedia import strip_markup
 from quadrag.baselines.crag.facts.find import choose_functions, find_facts, make_calls
 from quadrag.baselines.crag.facts.question import match_names, occurs_in, split_name
+from quadrag.baselines.crag.finder import fill
 from quadrag.baselines.crag.language.entities import DOMAINS, Entities
 from quadrag.baselines.crag.language.wording import expand_query, stem, stems
-from quadrag.baselines.crag.window import fill
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 from quadrag.kg.build import build

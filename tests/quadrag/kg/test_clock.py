@@ -1,19 +1,23 @@
-"""A graph at a question's time hides what is later, and nothing else."""
+"""The times of questions, and a graph at one: it hides what is later, and nothing else."""
 
 from __future__ import annotations
 
 import inspect
+import random
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
-from quadrag.kg.clock import GraphAt, at
+from quadrag.kg.clock import GraphAt, at, parse
 from quadrag.kg.graph import Graph
 from quadrag.kg.tools import FUNCTIONS, call
 
@@ -277,3 +281,72 @@ def test_a_file_that_is_not_there_is_named_as_without_a_time(graph_of: Callable[
     graph = graph_of({"open/kg.0.jsonl.bz2": [["Florida", {}]]})
     with pytest.raises(QuadragError, match=r"without music/grammy_df\.pickle"):
         at(graph, OPEN).music_grammy_get_all_awarded_artists()
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("02/28/2024, 10:04:54 PT", "2024-02-28T18:04:54"),  # winter: 8 hours
+        ("03/13/2024, 08:29:31 PT", "2024-03-13T15:29:31"),  # summer time since 10 March: 7 hours
+        ("03/05/2024, 23:18:31 PT", "2024-03-06T07:18:31"),
+        (" 3/5/2024, 1:02:03 PT\n", "2024-03-05T09:02:03"),
+        ("11/03/2024, 01:30:00 PT", "2024-11-03T08:30:00"),  # twice on that night: the first
+    ],
+)
+def test_times_of_questions(text: str, utc: str) -> None:
+    assert parse(text).astimezone(UTC).isoformat() == utc + "+00:00"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "2024-02-28 10:04:54",
+        "02/28/2024, 10:04:54",
+        "02/28/2024, 10:04:54 EST",
+        "02/30/2024, 10:04:54 PT",
+        "13/01/2024, 10:04:54 PT",
+        "02/28/2024, 24:00:00 PT",
+        "02/28/0000, 10:04:54 PT",
+        "12/31/9999, 23:59:59 PT",
+        "٠٢/28/2024, 10:04:54 PT",
+        None,
+        1709143494,
+    ],
+)
+def test_what_is_no_time_gets_one_line(text: Any) -> None:
+    with pytest.raises(QuadragError, match="MM/DD/YYYY, HH:MM:SS PT"):
+        parse(text)
+
+
+@given(st.text() | st.from_regex(r"\d{1,2}/\d{1,2}/\d{4}, \d{1,2}:\d\d:\d\d PT", fullmatch=True))
+def test_any_text_is_a_time_or_refused_in_one_line(text: str) -> None:
+    try:
+        moment = parse(text)
+    except QuadragError as error:
+        assert "\n" not in str(error)
+        return
+    month, day, year = text.strip().split(",")[0].split("/")
+    assert (moment.year, moment.month, moment.day) == (int(year), int(month), int(day))
+    assert moment.utcoffset() is not None
+
+
+@pytest.mark.slow(300, 3_000, 200_000)
+def test_whatever_date_is_asked_about_nothing_later_is_shown(graph: Graph, rounds: int) -> None:
+    draw = random.Random(2334)
+    dates = ["2024-02-27", "2024-02-28", "2024-02-29", "2024-02", "2024", "2024-03-02", "---", "2024-02-28 00:00:00"]
+    for _ in range(rounds):
+        today = f"2024-02-{draw.randint(26, 29)}"
+        then = at(graph, f"02/{today[-2:]}/2024, {draw.choice(['00:00:00', '23:59:59'])} PT")
+        asked = draw.choice(dates)
+        place = draw.randrange(len(asked))
+        asked = (
+            asked[:place] + draw.choice(["", "-", "0", "\u0663", "\0", "'", " "]) + asked[place + draw.randint(0, 1) :]
+        )
+        for games, column in (
+            (then.sports_soccer_get_games_on_date(asked), "date"),
+            (then.sports_nba_get_games_on_date(asked), "game_date"),
+        ):
+            assert games is None or all(str(day)[:10] <= today for day in games[column].values()), (asked, today)
+        songs, _ = then.music_get_billboard_rank_date(1, asked)
+        assert "s2" not in (songs or []), (asked, today)

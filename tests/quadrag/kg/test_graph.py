@@ -383,17 +383,3 @@ def test_a_date_stands_for_the_rows_whose_date_begins_with_its_parts(shared: Gra
     assert [value[:10] for value in (nba or {"game_date": {}})["game_date"].values()] == expected
     assert (soccer is None) == (nba is None) == (not expected)
     assert shared.sports_nba_get_games_on_date(date, "C") is None
-
-
-def test_dates_are_looked_up_by_an_index(shared: Graph, tmp_path: Path) -> None:
-    for table, column in (("soccer", "date"), ("nba_game", "game_date")):
-        plan = shared.rows(table, f"1 FROM {{}} WHERE {column} >= ? AND {column} < ? ORDER BY rowid", "2022", "2023")
-        assert len(plan) > 20
-        statement = f"EXPLAIN QUERY PLAN SELECT 1 FROM {table} WHERE {column} >= ? AND {column} < ? ORDER BY rowid"
-        assert f"USING COVERING INDEX {table}_{column}" in str(
-            shared._db.execute(statement, ("2022", "2023")).fetchall()
-        )
-    statement = (
-        "EXPLAIN QUERY PLAN SELECT * FROM nba_play WHERE game_id IN (SELECT value FROM json_each(?)) ORDER BY rowid"
-    )
-    assert "nba_play_game_id" in str(shared._db.execute(statement, ("[]",)).fetchall())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import sqlite3
+import string
 from collections.abc import Sequence
 from contextlib import closing
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from quadrag.errors import QuadragError
-from quadrag.kg.names import terms
+from quadrag.kg.names import normalise, terms
 from quadrag.kg.search import Search, Ties, Variant, write
 
 # specs/crag.md, section E
@@ -223,3 +224,36 @@ def test_pairs_past_a_byte_take_two() -> None:
     assert ours._code == np.dtype("<u2")
     for query in ("x", "y", "x y"):
         assert ours.find(query) == oracle(index, query)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("O'Brien", "obrien"),
+        ("AC/DC", "acdc"),
+        ("Star_Wars", "star wars"),
+        ("  The\tPhantom \n of  the Opera ", "the phantom of the opera"),
+        ("Florida, Massachusetts", "florida massachusetts"),
+        ("M*A*S*H (film)", "mash film"),
+        ("Ga-Ga", "gaga"),
+        ("__", ""),
+        ("?!", ""),
+        ("", ""),
+        # Only ASCII punctuation goes; accents, width and other signs stay.
+        ("Almería", "almería"),
+        ("La Bohème – opéra", "la bohème – opéra"),
+        ("Ｆｕｌｌ", "ｆｕｌｌ"),
+        ("non\u00a0breaking\u3000blank", "non breaking blank"),
+    ],
+)
+def test_normal_forms(text: str, expected: str) -> None:
+    assert normalise(text) == expected
+    assert terms(text) == expected.split()
+
+
+@given(st.text(st.one_of(st.sampled_from(string.punctuation + " \t_ΣİẞǅAa"), st.characters())))
+def test_a_normal_form_is_its_own(text: str) -> None:
+    once = normalise(text)
+    assert normalise(once) == once
+    assert terms(text) == once.split()
+    assert not set(once) & set(string.punctuation)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,47 +13,6 @@ from quadrag.errors import QuadragError
 from quadrag.kg.graph import Graph
 from quadrag.kg.tools import FUNCTIONS, call, schemas
 
-# specs/crag_kg_routes.csv
-ROUTES = """
-/open/search_entity_by_name,query: str
-/open/get_entity,query: str
-/movie/get_person_info,query: str
-/movie/get_movie_info,query: str
-/movie/get_year_info,query: str
-/movie/get_movie_info_by_id,query: int
-/movie/get_person_info_by_id,query: int
-/finance/get_company_name,query: str
-/finance/get_ticker_by_name,query: str
-/finance/get_price_history,query: str
-/finance/get_detailed_price_history,query: str
-/finance/get_dividends_history,query: str
-/finance/get_market_capitalization,query: str
-/finance/get_eps,query: str
-/finance/get_pe_ratio,query: str
-/finance/get_info,query: str
-/music/search_artist_entity_by_name,query: str
-/music/search_song_entity_by_name,query: str
-/music/get_billboard_rank_date,rank: int; date: Optional[str] = None
-/music/get_billboard_attributes,date: str; attribute: str; song_name: str
-/music/grammy_get_best_artist_by_year,query: int
-/music/grammy_get_award_count_by_artist,query: str
-/music/grammy_get_award_count_by_song,query: str
-/music/grammy_get_best_song_by_year,query: int
-/music/grammy_get_award_date_by_artist,query: str
-/music/grammy_get_best_album_by_year,query: int
-/music/grammy_get_all_awarded_artists,
-/music/get_artist_birth_place,query: str
-/music/get_artist_birth_date,query: str
-/music/get_members,query: str
-/music/get_lifespan,query: str
-/music/get_song_author,query: str
-/music/get_song_release_country,query: str
-/music/get_song_release_date,query: str
-/music/get_artist_all_works,query: str
-/sports/soccer/get_games_on_date,date: str; team_name: Optional[str] = None
-/sports/nba/get_games_on_date,date: str; team_name: Optional[str] = None
-/sports/nba/get_play_by_play_data_by_game_ids,game_ids: List[str]
-"""
 SPELLED = {"str": "str", "int": "int", "strs": "List[str]"}
 
 
@@ -64,7 +24,7 @@ def test_routes_and_bodies_are_upstreams() -> None:
         f"{one.route},{'; '.join(field(p.name, p.kind, p.required) for p in one.parameters)}"
         for one in FUNCTIONS.values()
     ]
-    assert ours == ROUTES.split("\n")[1:-1]
+    assert ours == Path(__file__).with_name("routes.csv").read_text(encoding="utf-8").splitlines()
     assert len(ours) == 38
 
 
