@@ -23,7 +23,6 @@ from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
-GRAPH = "kg/"  # what the id of a passage from the graph begins with
 _NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
 
 
@@ -144,6 +143,8 @@ def asks_entities(task: Any) -> bool:
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
+    from .facts.calls import GRAPH
+
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
     pieces = [passage.text for passage in passages if not passage.id.startswith(GRAPH)]
     part = "llm_only" if retriever == NONE else "web_kg" if retriever.endswith("-kg") else "web"
