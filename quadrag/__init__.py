@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quadrag.baselines.systems.function import OpenQuestion
     from quadrag.errors import QuadragError
-    from quadrag.measure.comparison import Comparison, compare
+    from quadrag.measure.comparison import Comparison, Comparisons, compare
     from quadrag.measure.evaluation import Evaluation, result
     from quadrag.measure.questions import corpus, questions
     from quadrag.measure.score import Score
-    from quadrag.measure.several import Comparisons
     from quadrag.measure.system import evaluate
     from quadrag.records import Passage
 
@@ -38,7 +37,7 @@ __all__ = [
 __version__ = "0.1.0"
 _PLACES = {
     "Comparison": "measure.comparison",
-    "Comparisons": "measure.several",
+    "Comparisons": "measure.comparison",
     "Evaluation": "measure.evaluation",
     "OpenQuestion": "baselines.systems.function",
     "Passage": "records",

@@ -5,16 +5,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from functools import partial
-from itertools import pairwise
+from collections.abc import Sequence
 from pathlib import Path
 
 from quadrag import __version__, commands, parallel
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import NO_DESCRIPTORS, QuadragError
-from quadrag.labels import LANGUAGES, check_labels, usual_labels
-from quadrag.progress import say, spelled_by
+from quadrag.labels import choose_labels
+from quadrag.progress import say
 from quadrag.scratch import check_writable
 
 
@@ -28,14 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
     typed = sys.argv[1:] if argv is None else list(argv)
-    with spelled_by(_speaker(typed)):
-        return _main(typed)
-
-
-def _main(typed: list[str]) -> int:
-    """Run one command, in the words that are in use."""
     try:
-        check_labels(usual_labels())
+        choose_labels()
     except QuadragError as error:
         say(str(error))
         return 2
@@ -63,17 +55,6 @@ def _main(typed: list[str]) -> int:
             sys.unraisablehook = lambda _: None
         say(f"{error.filename or 'the system'}: {error.strerror or error}{_remedy(error, arguments)}")
         return 2
-
-
-def _speaker(typed: Sequence[str]) -> Callable[[str], str]:
-    """Return what puts a line into the language of the labels, which is known where a mistyped option is not."""
-    words = [part for word in typed for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    labels = dict(pairwise(words)).get("--labels", usual_labels())
-    if labels == LANGUAGES[0]:
-        return str
-    from quadrag.baselines.tables.language import speak_line
-
-    return partial(speak_line, language=labels)
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:

@@ -1,16 +1,18 @@
-"""What a user could type once and can no longer, each with what to do instead; asked by commands and by Python."""
+"""What a user could type once and can no longer, and what to do instead; asked by the command line and by Python."""
 
 GONE: dict[str, str] = {
-    "--on torchrun": "processes of this machine do the same: --on 2; several GPUs: serve the model with vLLM or TGI",
-    "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
-    "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
-    "--judge-large": "name one judge with --judge",
-    "--keep-agreement": "certify each judge alone",
-    "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
+    "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
-    "entities": "a model names the entities of CRAG's questions: --entity-llm SPEC, else the one that answers",
+    "--format": "--json prints one object for scripts",
+    "--judge-large": "name one judge with --judge",
     "--judge-reads": "recall finds answers that stand in snippets and pages, and asks no judge",
+    "--keep-agreement": "certify each judge alone",
+    "--on torchrun": "processes of this machine do the same: --on 2; several GPUs: serve the model with vLLM or TGI",
     "--page-window": "recall finds answers that stand in snippets and pages, and asks no judge",
+    "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
+    "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
+    "entities": "a model names the entities of CRAG's questions: --entity-llm SPEC, else the one that answers",
+    "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
 }
 
 

@@ -1,4 +1,4 @@
-"""The languages of what is said, and which it is where no `--labels` or `labels=` names one."""
+"""The languages of tables, their notes and the page, and which it is where no `--labels` or `labels=` names one."""
 
 import os
 
@@ -13,11 +13,15 @@ def usual_labels() -> str:
     return os.environ.get(VARIABLE) or LANGUAGES[0]
 
 
-def check_labels(labels: str, named: str = VARIABLE) -> None:
-    """Refuse a language that is none of ours.
+def choose_labels(labels: str | None = None) -> str:
+    """Return a language by its name, or the usual one.
 
     Raises:
-        QuadragError: it is none.
+        QuadragError: it is none of ours.
     """
-    if labels not in LANGUAGES:
-        raise QuadragError(f"unknown value of {named} {labels!r}; known: {', '.join(LANGUAGES)}")
+    chosen = labels or usual_labels()
+    if chosen not in LANGUAGES:
+        raise QuadragError(
+            f"unknown value of {'labels' if labels else VARIABLE} {chosen!r}; known: {', '.join(LANGUAGES)}"
+        )
+    return chosen

@@ -18,7 +18,6 @@ from quadrag.printing import fit_encoding, is_terminal, write
 
 _LOG_EVERY = 10.0  # seconds
 _LONG = 2.0  # seconds, from which a step is worth a word
-_spell: Callable[[str], str] = str  # how what is said is put
 
 
 class Progress:
@@ -38,7 +37,7 @@ class Progress:
             from tqdm import tqdm
 
             wait = 0 if is_terminal(sys.stderr) else _LONG  # what a notebook was sent once stays in its file
-            label = fit_encoding(spell(self._label), sys.stderr)
+            label = fit_encoding(self._label, sys.stderr)
             self._bar = tqdm(total=self._total, desc=label, leave=False, dynamic_ncols=True, delay=wait)
         return self
 
@@ -48,7 +47,7 @@ class Progress:
         done = min(done, total)
         if self._bar is not None:
             self._bar.total = total
-            self._bar.set_postfix_str(fit_encoding(spell(self._more()), sys.stderr), refresh=False)
+            self._bar.set_postfix_str(fit_encoding(self._more(), sys.stderr), refresh=False)
             self._bar.update(done - self._bar.n)
             return
         self._unsaid = f"{self._label}: {done} of {total}"
@@ -77,28 +76,12 @@ def _in_notebook() -> bool:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    write(f"quadrag: {short_line(spell(one_line(what)))}", file=sys.stderr)
+    write(f"quadrag: {short_line(one_line(what))}", file=sys.stderr)
 
 
 def remark(*lines: str) -> None:
-    """Print lines on stderr in the words that are in use."""
-    write(*map(spell, lines), file=sys.stderr)
-
-
-def spell(text: str) -> str:
-    """Return a text in the words that are in use: of a language, or of Python, which knows no options of a command."""
-    return _spell(text)
-
-
-@contextmanager
-def spelled_by(words: Callable[[str], str]) -> Iterator[None]:
-    """Have what is said inside be said in other words."""
-    global _spell  # other threads say it too, which inherit no context
-    before, _spell = _spell, words
-    try:
-        yield
-    finally:
-        _spell = before
+    """Print lines on stderr."""
+    write(*lines, file=sys.stderr)
 
 
 @contextmanager

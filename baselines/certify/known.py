@@ -14,7 +14,6 @@ from typing import NamedTuple
 from quadrag.data.download import RemoteFile, fault, fetch, sha256
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.paths import cache_dir
-from quadrag.progress import spell
 
 from . import sets
 from .labels import Graded, LabelSet, check_classes, find_graded, read_labels
@@ -143,7 +142,7 @@ def _plain(name: str) -> str:
 def list_sets() -> Iterator[str]:
     """Yield a head, and a line for every known set: what it grades, where it comes from, its licence."""
     width = max(map(len, sets.SETS))
-    yield f"{'LABELS':{width}}  {spell('what is graded; source, licence')}"
+    yield f"{'LABELS':{width}}  what is graded; source, licence"
     for name, about in sets.SETS.items():
         source = sources()[about.files][0]
         yield f"{name:{width}}  {', '.join(about.graded)}; {source.repository}, {source.licence}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from quadrag.records import Passage
@@ -40,6 +40,15 @@ class Corpus:
         (hits,) = self._index.search([query], k)
         found = [self._store[row]._replace(score=score) for row, score in hits]
         return [(self._documents[int(one.id.partition("#")[0])], one) for one in found]
+
+
+def without_repeats(
+    rows: Sequence[Row], question_of: Callable[[Row], str], why: str = "question asked before"
+) -> tuple[list[Row], list[tuple[Row, str]]]:
+    """Part rows into those whose questions are new and those that an earlier one asks nearly alike."""
+    differs = unlike([question_of(row) for row in rows])
+    kept = [row for row, new in zip(rows, differs, strict=True) if new]
+    return kept, [(row, why) for row, new in zip(rows, differs, strict=True) if not new]
 
 
 def unlike(questions: Sequence[str], most: float = 0.7) -> list[bool]:

@@ -179,7 +179,6 @@ class Benchmark:
         records: yields the pages of questions in the form in which such a system is handed them.
         gold: where rows hold the gold documents of a question.
         judges: the paper's, by the names that ``--judge NAME=URL`` takes.
-        beyond: why the extractive baseline is wrong throughout, by the beginning of a config's name.
     """
 
     name: str
@@ -212,7 +211,6 @@ class Benchmark:
     records: Callable[[Any, Sequence[Question]], Iterator[dict[str, Any]]] | None = None
     gold: Gold | None = None
     judges: Mapping[str, JudgePreset] = field(default_factory=dict)
-    beyond: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def default_retriever(self) -> str:

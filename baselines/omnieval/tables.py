@@ -5,11 +5,17 @@ Runs of one model stand under Table 4 where they vary the embedding too, or use 
 others stand under Table 5.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
 
 from ..core.result import Result
-from ..tables.grid import Grid, Line
-from ..tables.lines import our_lines, printed_lines
+from ..scoring.rows import ALL
+from ..tables.cells import Row, value_cell
+from ..tables.grid import Cell, Grid, Line
+from ..tables.lines import count_line, our_lines, printed_lines
 from ..tables.names import name_model
 from ..tables.notes import INTERVALS, note_directions
 from ..tables.paper import PaperTables
@@ -17,7 +23,70 @@ from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table, read_table_beside
 from ..tables.replicas import find_row, place_lines
 from ..tables.run_notes import note_ours
-from .matrix import matrix_grids
+
+IN_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
+_LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encoding="utf-8"))
+FIELDS, TOPICS, TASKS = _LABELS["fields"], _LABELS["topics"], _LABELS["tasks"]
+
+
+def matrix_grids(scores: Sequence[Row], title: str, profile: str, labels: str = "en", every: bool = True) -> list[Grid]:
+    """Make the matrix of each metric for each split; [] where there are no cells.
+
+    `scores`: rows of ``scores.json`` of one run, slices among them.
+    `labels`: ``en`` or ``zh``.
+    """
+    at = 1 if labels == "zh" else 0
+    there = {row["key"] for row in scores if "not_run" not in row}
+    keys = [key for key in IN_MATRIX if key in there]
+    grids = []
+    for split in dict.fromkeys(row["split"] for row in scores):
+        here = [row for row in scores if row["split"] == split and row["profile"] == profile]
+        for key in keys if every else keys[:1]:
+            found = {row.get("slice", ALL): row for row in here if row["key"] == key}
+            if any(name.startswith("cell=") for name in found):
+                grids.append(_grid(found, f"{title}, {split}: {key} by topic and task", profile, at))
+    return grids
+
+
+def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
+    tasks = [task for task in TASKS if f"task={task}" in found]
+    tasks = tasks if len(tasks) > 1 else []  # the only one is all of them again
+    lines: list[Line] = []
+    field = None
+    # Ours in their order, then those of a dataset of the user's own.
+    there = [name.removeprefix("topic=") for name in found if name.startswith("topic=")]
+    for topic in [*(name for name in TOPICS if name in there), *sorted(name for name in there if name not in TOPICS)]:
+        upper, _, lower = topic.partition("/")
+        label = TOPICS.get(topic, (lower, lower))
+        if upper != field:
+            field = upper
+            name = FIELDS.get(field, (field, field))[at]
+            lines.append(Line(name, [Cell("")] * (len(tasks) + 1), rule=bool(lines)))
+        cells = [found.get(f"cell={topic}/{task}") for task in tasks]
+        lines.append(Line(f" {label[at]}", [value_cell(row) for row in (*cells, found[f"topic={topic}"])]))
+    whole = [*(found.get(f"task={task}") for task in tasks), found.get(ALL)]
+    lines.append(Line(_LABELS["over"]["micro"][at], [value_cell(row) for row in whole], rule=True))
+    lines.append(count_line(whole))
+    shown = [_figure(found.get(ALL))]
+    for grouping, label in _LABELS["macro"].items():
+        row = found.get(f"macro:{grouping}")
+        if row is not None and _figure(row) not in shown:
+            shown.append(_figure(row))
+            lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
+    heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
+    notes = [
+        f"Percent, {profile} profile.",
+        INTERVALS,
+        "Topics and `all` count each question alike (micro); macro: each group that has a value, with intervals group "
+        "by group.",
+        *note_directions((row["metric"], row["key"]) for row in found.values()),
+    ]
+    return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
+
+
+def _figure(row: Row | None) -> tuple[Any, Any]:
+    return (None, None) if row is None else (row["value"], row["interval"])
+
 
 NAME = "omnieval"
 KEYS = ("map", "mrr", "f1", "rouge_l", "acc", "hal", "com", "utl", "nac")

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.printing import is_terminal, write
-from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
 from ..core.benchmark import load
@@ -17,12 +16,11 @@ from ..core.settings import NONE
 from ..runs.recipe import read_recipe
 from ..runs.used import find_used
 from ..tables.draw import strip_ends
-from ..tables.said import SOURCE, find_said, is_same
+from ..tables.said import find_said, is_same
 
 _NAMES = 20  # columns of the settings' names
 _OURS = 31  # columns of what a run uses, at least: the longest name of a config fits, with a comma behind it
 _INDENT = 4  # columns before a reason
-_HEADS = ("setting", "the paper's", "ours", "why they differ")
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 
 
@@ -33,6 +31,9 @@ class Setting(NamedTuple):
     paper: str
     ours: str
     why: str
+
+
+_HEADS = Setting("setting", "the paper's", "ours", "why they differ")
 
 
 def compare_settings(recipe: str) -> list[Setting]:
@@ -86,8 +87,8 @@ def print_settings(recipes: Sequence[str]) -> None:
     ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
     for number, (head, settings) in enumerate(_share(recipes)):
         console.print(Text(f"\n{head}", style="bold"))
-        heads = [] if number else [Setting(*map(spell, _HEADS))]
-        for why, alike in groupby([*heads, *map(_spell_setting, settings)], key=attrgetter("why")):
+        heads = [] if number else [_HEADS]
+        for why, alike in groupby([*heads, *settings], key=attrgetter("why")):
             group = list(alike)
             for setting in group:
                 table = Table.grid(padding=(0, 1, 0, 0))
@@ -95,10 +96,10 @@ def print_settings(recipes: Sequence[str]) -> None:
                     table.add_column(width=at, overflow="fold")
                 table.add_row(*map(Text, setting[:3]))
                 console.print(table)
-            names = ", ".join(setting.name for setting in group) + spell(": ") if len(group) > 1 else ""
+            names = ", ".join(setting.name for setting in group) + ": " if len(group) > 1 else ""
             for line in wrap(names + why, console.width - _INDENT) if why else []:
                 console.print(Padding(Text(line, style="dim"), (0, 0, 0, _INDENT)))
-    console.print(Text(f"\n{spell(_SOURCES)}", style="dim"))
+    console.print(Text(f"\n{_SOURCES}", style="dim"))
     write(strip_ends(canvas.getvalue()), end="")
 
 
@@ -118,21 +119,10 @@ def _share(recipes: Sequence[str]) -> Iterator[tuple[str, list[Setting]]]:
         return shared
 
     if len(by_table) > 1:
-        yield spell(f"{paper}: the same in all {len(recipes)} recipes"), take(recipes)
+        yield f"{paper}: the same in all {len(recipes)} recipes", take(recipes)
     for table, group in by_table.items():
         if len(group) > 1:
-            yield spell(f"{paper}, table {table}: the same in its {len(group)} recipes"), take(group)
+            yield f"{paper}, table {table}: the same in its {len(group)} recipes", take(group)
         for recipe in group:
             row = ", ".join(f"{key} {value}" for key, value in contents[recipe]["published"].items() if key != "table")
-            yield spell(f"{read_recipe(recipe)[0]}: {paper}, table {table}, {row}"), left[recipe]
-
-
-def _spell_setting(setting: Setting) -> Setting:
-    """Return a setting in the words that are in use; names of settings and what one types stay."""
-    name, paper, ours, why = setting
-    paper = SOURCE.sub(lambda found: found[0].replace(found[1], _spell_value(found[1]), 1), paper)
-    return Setting(name, paper, "; ".join(map(_spell_value, ours.split("; "))), spell(why))
-
-
-def _spell_value(value: str) -> str:
-    return spell(value) if any(" " in part for part in value.split(", ")) else value
+            yield f"{read_recipe(recipe)[0]}: {paper}, table {table}, {row}", left[recipe]

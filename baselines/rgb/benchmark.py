@@ -138,8 +138,4 @@ BENCHMARK = Benchmark(
         "unsupported_correct",
     ),
     supplied="own",
-    beyond={
-        "negative_rejection": "it always gives a sentence and never refuses",
-        "counterfactual_robustness": "the passages are wrong on purpose, and it repeats them",
-    },
 )

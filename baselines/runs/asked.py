@@ -22,15 +22,7 @@ def write_asked(folder: Path, asked: Mapping[Key, Asked]) -> str:
 
 
 def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
-    """Read what is kept of the questions; nothing of a folder that has none.
-
-    Args:
-        folder: the run's.
-        known: the file's sha256.
-
-    Raises:
-        QuadragError: the file is not as the run wrote it.
-    """
+    """Read what is kept of the questions; nothing of a folder that has none."""
     path = folder / QUESTIONS
     if not path.exists():
         return {}

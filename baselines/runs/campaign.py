@@ -91,9 +91,6 @@ def run_all(session: Session, request: RunRequest, runs: Runs, out: Path, fresh_
 
     Where all are asked anew, replies count from one moment on, of a sweep `fresh_since`: so what a killed command
     finished stays. Runs that need what is not given, as CRAG's graph, are left out and noted.
-
-    Raises:
-        QuadragError: options of single runs are given, or nothing could be run.
     """
     benchmark = load(request.named_benchmark())
     typed = {"config": request.config}
@@ -141,10 +138,6 @@ def run_sweep(
     """Run recipes one after the other, each in a folder of its own below `out`, until one is stopped.
 
     One whose files are lacking, or that needs a package or leave to run a model's code, is left out and noted.
-
-    Raises:
-        QuadragError: one cannot be run, or none can; what the others came to stays. Where the server does not have
-            one's model, nothing is asked.
     """
     campaign = Campaign()
     fresh_since = find_fresh(run_folders(out)) if calls.kept.fresh else None

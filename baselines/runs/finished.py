@@ -34,9 +34,6 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
     A run among several that did not finish is named on stderr and left out. What is told of them, as which metrics are
     invalid, is of the `profile`; of the one that each was made with when None. Pages that stand beside folders, as
     ``out/*`` names them too, are passed over.
-
-    Raises:
-        QuadragError: a folder holds no scores, or they are damaged.
     """
     found = []
     paths = [*map(Path, folders)]
@@ -74,11 +71,7 @@ def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
 
 
 def read_result(folder: Path, run: RunRecord | None = None) -> Result:
-    """Read a run back that has scores.
-
-    Raises:
-        QuadragError: it has none, or a file is not as the run left it.
-    """
+    """Read a run back that has scores."""
     run = run or read_run(folder)
     if run.state != "finished" and not (folder / STAGES[3]).exists():
         raise QuadragError(tell_unfinished(folder))
@@ -109,11 +102,7 @@ def tell_unfinished(folder: Path) -> str:
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
-    """Refuse a folder to be compared that holds a task twice.
-
-    Raises:
-        QuadragError: it does, as the folder of a sweep.
-    """
+    """Refuse a folder to be compared that holds a task twice."""
     seen: set[tuple[Any, ...]] = set()
     for inputs in (result.run.inputs for result in results):
         # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.

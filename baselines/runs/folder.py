@@ -46,9 +46,6 @@ class RunFolder:
             inputs: of the run.
             limited: returns the inputs that the same run has with a lower limit.
             source: where its questions come from.
-
-        Raises:
-            QuadragError: the folder holds a run with other inputs.
         """
         self.path = path
         self.run = RunRecord(inputs)
@@ -130,11 +127,7 @@ class RunFolder:
         return self.run.state == "finished" and all(self.stands(stage) for stage in STAGES)
 
     def refuse_altered(self) -> None:
-        """Refuse to write over passages, answers or items that are not as the run wrote them.
-
-        Raises:
-            QuadragError: such a file is there.
-        """
+        """Refuse to write over passages, answers or items that are not as the run wrote them."""
         for stage in STAGES[:3]:
             path = self.path / stage
             if path.is_file() and not self.stands(stage) and self.run.partial.get(stage) != sha256(path):
@@ -192,11 +185,7 @@ def is_as_written(path: Path, run: RunRecord, stage: str) -> bool:
 
 @contextlib.contextmanager
 def lock_folder(out: Path) -> Iterator[None]:
-    """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it.
-
-    Raises:
-        QuadragError: another run is at work there, or it is a file, or a folder of something else.
-    """
+    """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it."""
     from filelock import FileLock, Timeout
 
     for part in (out, *out.parents):

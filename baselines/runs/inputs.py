@@ -59,18 +59,7 @@ def make_inputs(
     corpus: Corpus | None = None,
     finder: Finder | None = None,
 ) -> Inputs:
-    """Name everything that decides the bytes of the stages' files.
-
-    Args:
-        models: those in use.
-        work: what is run.
-        questions: all of them.
-        corpus: what is searched, or None.
-        finder: what finds passages otherwise, or None.
-
-    Raises:
-        QuadragError: a setting cannot be used, a model cannot be had, or a file that a metric reads is wrong.
-    """
+    """Name everything that decides the bytes of the stages' files."""
     benchmark, task = work.benchmark, work.task
     asked = models.entity_llm if benchmark.asks_entities(task) else None
     searched: dict[str, Any] = dict(finder.inputs) if finder else {}
@@ -208,13 +197,7 @@ def is_longer(was: int | None, now: int | None) -> bool:
 
 
 def tell_difference(was: Inputs, now: Inputs, places: tuple[str, str]) -> str:
-    """Say in which input two runs differ first, and what the user may do who asks for the second in the first's folder.
-
-    Args:
-        was: of the run that the folder holds.
-        now: of the one that is asked for.
-        places: where the questions of each come from.
-    """
+    """Say in which input two runs differ first, and what a user may do who asks for the second in the first's folder."""
     way = "name another folder with --out, or remove it"
     if was.questions != now.questions and places[0] != places[1]:
         short = [place.partition(" (")[0] for place in places]  # without what is told of the files

@@ -91,9 +91,6 @@ class Session:
             task: what to run.
             out: the folder.
             alone: whether it is not one of several runs, of which another one may ask the judges.
-
-        Raises:
-            QuadragError: bad input, a dead server, or a folder of another run; finished stages stay.
         """
         work = self.system.take(load(task.benchmark), task)
         check_judges(work.benchmark, work.task, self.judges)

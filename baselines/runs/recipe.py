@@ -50,9 +50,6 @@ def plan_runs(request: RunRequest) -> tuple[RunRequest, Runs | None]:
     Returns:
         The request with what a recipe says of what the user left open: the benchmark, how the model is asked, its name
         behind ``--llm``; and the runs.
-
-    Raises:
-        QuadragError: no such recipe, it is not of the form, or its model has no address.
     """
     if request.all_configs and request.recipe is not None:
         raise QuadragError("--all and --recipe each say what to run; give one of them")
@@ -121,13 +118,7 @@ def _ask(request: RunRequest) -> dict[str, Any]:
 
 
 def note_options(task: Task, given: Mapping[str, Any], said: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the row that a recipe replicates, with the options that the user gives otherwise; files are none of them.
-
-    Args:
-        task: of one of the recipe's runs.
-        given: the user's options.
-        said: the recipe's.
-    """
+    """Return the row that a recipe replicates, with the options that the user gives otherwise; files are none."""
     if not task.row:
         return {}
     known = load(task.benchmark).options
@@ -170,22 +161,14 @@ def recipes_of_table(name: str | None) -> list[str]:
 
 
 def check_models(recipes: Sequence[str], llm: str | None) -> None:
-    """Refuse to ask one model under the names of all in a sweep over models.
-
-    Raises:
-        QuadragError: the recipes ask several models, and `llm` names one.
-    """
+    """Refuse to ask one model under the names of all in a sweep over models."""
     asked = {read_recipe(name)[1].get("model") for name in recipes}
     if len(asked) > 1 and llm and ("#" in llm or not llm.startswith("http")):
         raise QuadragError(f"the recipes ask {len(asked)} models, --llm {llm} names one; name one --recipe of them")
 
 
 def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequest]:
-    """Return the request for each recipe of a sweep, with those of the replaced settings that the recipe says.
-
-    Raises:
-        QuadragError: the recipes vary such a setting.
-    """
+    """Return the request for each recipe of a sweep, with those of the replaced settings that the recipe says."""
     said = [read_recipe(name)[1].get("retrieval", {}) for name in recipes]
     for setting in _REPLACEABLE:
         values = list(dict.fromkeys(one[setting] for one in said if setting in one))
@@ -204,11 +187,7 @@ def select_settings(request: RunRequest, recipes: Sequence[str]) -> list[RunRequ
 
 
 def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
-    """Read a recipe by its name or from the user's file, and check its form.
-
-    Raises:
-        QuadragError: there is no such recipe, or it is not of the form.
-    """
+    """Read a recipe by its name or from the user's file, and check its form."""
     if not name.strip():
         raise QuadragError("--recipe is empty; expected a name as rgb-table7-chatgpt-en, `quadrag list` shows all")
     path = Path(name)

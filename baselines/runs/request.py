@@ -87,21 +87,13 @@ class RunRequest:
         return {"top_k" if name == "sampling_top_k" else name: value for name, value in self.sampling.items()}
 
     def named_benchmark(self) -> str:
-        """Return the benchmark's name as the catalogue has it.
-
-        Raises:
-            QuadragError: none was named, or there is none of that name.
-        """
+        """Return the benchmark's name as the catalogue has it."""
         if not self.benchmark:
             raise QuadragError(f"no benchmark; expected one of {', '.join(catalogue.benchmarks())}")
         return catalogue.benchmark_name(self.benchmark)
 
     def named_config(self) -> str:
-        """Return the config's name.
-
-        Raises:
-            QuadragError: none is named.
-        """
+        """Return the config's name."""
         if not self.config:
             known = ", ".join(catalogue.configs(self.named_benchmark()))
             raise QuadragError(f"no config; expected one of {known}; --all of `quadrag run` takes all")
@@ -163,11 +155,7 @@ class CallRequest:
 
 
 def make_task(request: RunRequest) -> Task:
-    """Make the task of one run.
-
-    Raises:
-        QuadragError: benchmark, config or retriever is missing or unknown, or a setting is of no use.
-    """
+    """Make the task of one run."""
     name, config = request.named_benchmark(), request.named_config()
     catalogue.config(name, config)
     if request.limit is not None and (type(request.limit) is not int or request.limit < 1):
@@ -203,11 +191,7 @@ def _implied(request: RunRequest) -> str | None:
 
 
 def read_options(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read NAME=VALUE pairs; numbers are read as numbers.
-
-    Raises:
-        QuadragError: one is no such pair.
-    """
+    """Read NAME=VALUE pairs; numbers are read as numbers."""
     options: dict[str, Any] = {}
     for pair in pairs:
         name, mark, text = pair.partition("=")

@@ -32,9 +32,6 @@ def supplied(
         llm: the model that may be asked about questions first.
         prompts: of the benchmark.
         partial: a file where they are written one by one, so that a run that was cut short goes on from there.
-
-    Raises:
-        QuadragError: a file, a graph or a model cannot be had.
     """
     found = _so_far(partial)
     with Progress("searching", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
@@ -76,9 +73,6 @@ def retrieve(
     """Return the passages of every question, by its key, and what is to be told of how they were found.
 
     For an estimate no large corpus is indexed.
-
-    Raises:
-        QuadragError: an index cannot be built, or a model cannot be had.
     """
     if corpus is None:
         shown = task.retriever == load(task.benchmark).supplied
@@ -108,11 +102,7 @@ def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ..
 
 
 def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, ...]]:
-    """Read ``retrieved.jsonl`` back.
-
-    Raises:
-        QuadragError: a line is not of its form, or the questions are not exactly those of the file.
-    """
+    """Read ``retrieved.jsonl`` back."""
     found: dict[Key, tuple[Passage, ...]] = {}
     for number, row in read_jsonl(path):
         try:

@@ -42,9 +42,6 @@ def open_session(
         calls: the judges, and how models are called.
         budget: what may be spent on all of them together; see `open_budget`.
         system: what answers, where the request does not name it.
-
-    Raises:
-        QuadragError: a spec or a setting cannot be used.
     """
     for flag, given in (("--llm", request.llm), ("--entity-llm", request.entity_llm)):
         if given is not None and not given.strip():
@@ -107,9 +104,6 @@ def refuse_idle(request: RunRequest, calls: CallRequest, own: bool = False) -> N
         request: what answers.
         calls: the judges, and how models are called.
         own: whether a function of the user's answers, which the request does not name.
-
-    Raises:
-        QuadragError: an option would do nothing.
     """
     chat = bool(request.service) or takes_sampling(request.llm)
     asked = bool(calls.judges or request.service or request.entity_llm) or request.llm not in (None, EXTRACTIVE)
@@ -217,11 +211,7 @@ def _read_time_limit(request: RunRequest) -> float | None:
 
 
 def open_budget(calls: CallRequest) -> Budget | None:
-    """Return what a command may spend on all its models together; None where nothing bounds it.
-
-    Raises:
-        QuadragError: there are no prices to hold it against.
-    """
+    """Return what a command may spend on all its models together; None where nothing bounds it."""
     if calls.budget is None:
         return None
     if not calls.prices:

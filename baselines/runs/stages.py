@@ -38,11 +38,7 @@ class Job:
 
 
 def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
-    """Find passages, unless they were found before; return those of every question.
-
-    Raises:
-        QuadragError: they cannot be found, or a file is not of its form.
-    """
+    """Find passages, unless they were found before; return those of every question."""
     folder, finder, questions = job.folder, job.finder, job.questions
     path = folder.path / "retrieved.jsonl"
     if not folder.stands(path.name) or (finder is not None and folder.run.failed_entities):
@@ -60,11 +56,7 @@ def retrieve_stage(job: Job) -> dict[Key, tuple[Passage, ...]]:
 
 
 def generate_stage(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> tuple[Generated, str | None]:
-    """Answer the questions, unless that was done before; on a budget stop, return what there is and the reason.
-
-    Raises:
-        QuadragError: the server is dead, or a file is not of its form.
-    """
+    """Answer the questions, unless that was done before; on a budget stop, return what there is and the reason."""
     folder = job.folder
     if _is_answered(job):
         return _read_back(job), None
@@ -78,11 +70,7 @@ def generate_stage(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> tuple
 
 
 def find_and_generate_stage(job: Job) -> tuple[dict[Key, tuple[Passage, ...]], Generated]:
-    """Have a system answer that finds its passages too: one call a question makes two files.
-
-    Raises:
-        QuadragError: the service is dead, or a file is not of its form.
-    """
+    """Have a system answer that finds its passages too: one call a question makes two files."""
     retrieved = job.folder.path / "retrieved.jsonl"
     if job.folder.stands(retrieved.name) and _is_answered(job):
         return retrieve.read(retrieved, job.questions), _read_back(job)
@@ -135,11 +123,7 @@ def _write_answers(folder: RunFolder, generated: Generated, stopped: str | None 
 
 
 def read_answers(path: Path) -> list[Answer]:
-    """Read the answers that a run or `quadrag score` wrote.
-
-    Raises:
-        QuadragError: the file cannot be read, or a line is not an answer.
-    """
+    """Read the answers that a run or `quadrag score` wrote."""
     answers = []
     for number, row in read_jsonl(path):
         try:

@@ -52,9 +52,6 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
 
     Returns:
         What was written of each split; nothing of a run without passages.
-
-    Raises:
-        QuadragError: the folder holds no run, or the questions cannot be had, or are not those of the run.
     """
     run = read_run(folder)
     inputs = run.inputs

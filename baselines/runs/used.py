@@ -29,15 +29,9 @@ _SENT = ("temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "s
 def find_used(recipe: str) -> dict[str, str]:
     """Return the settings that the runs of a recipe use.
 
-    Args:
-        recipe: its name, or the user's file.
-
     Returns:
         Texts by the names of settings. Where runs differ each value names its runs, and lists are put together; a
         setting that none of them uses is not there.
-
-    Raises:
-        QuadragError: it is no recipe, or cannot be run.
     """
     request, runs = plan_runs(RunRequest(recipe=recipe, llm=_ADDRESS, entity_llm=_ADDRESS, data_dir=SAMPLE))
     tasks = [task_among(request, *run) for run in runs or ()]

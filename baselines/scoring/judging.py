@@ -245,11 +245,7 @@ def _list_metrics(measured: Sequence[tuple[Benchmark, Task]]) -> list[MetricUse]
 
 
 def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
-    """Refuse judges, a sentence embedding or a model for entities that none of these tasks asks.
-
-    Raises:
-        QuadragError: none asks them.
-    """
+    """Refuse judges, a sentence embedding or a model for entities that none of these tasks asks."""
     embedded = any(metric.embedded for metric in _list_metrics(measured))
     entities = any(benchmark.asks_entities(task) for benchmark, task in measured)
     what = f"{measured[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in measured))}"
@@ -262,11 +258,7 @@ def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, Tas
 
 
 def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:
-    """Refuse more judges than the metrics ask.
-
-    Raises:
-        QuadragError: there are more.
-    """
+    """Refuse more judges than the metrics ask."""
     asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
     most = max((metric.judge + 1 for metric in asking), default=1)
     if len(judges) > most and not any(metric.panel for metric in asking):

@@ -133,9 +133,6 @@ def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str,
         benchmark: whose verdicts they are.
         shape: ``text``, ``json`` or ``schema``.
         role: the judge's place; OmniEval's second is asked about hallucination alone, and has its schema.
-
-    Raises:
-        QuadragError: no metric of the benchmark has a schema.
     """
     if shape == "text":
         return {}

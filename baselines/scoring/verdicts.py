@@ -98,12 +98,7 @@ def find_oddities(judged: Judged) -> Oddities:
 
 
 def count_held(lines: Lines, name: str) -> tuple[int, int]:
-    """Count the judged answers that words alone find right, which check a judge, and all judged ones; 0, 0 of others.
-
-    Args:
-        lines: items of a run.
-        name: of a value, as ``truthfulness.accuracy``.
-    """
+    """Count the judged answers that words alone find right, which check a judge, and all judged; 0, 0 of others."""
     record, verdicts = _record(name), _read_lines(lines, name)
     if not record.words or _record(record.words[0]).phrase:
         return 0, 0

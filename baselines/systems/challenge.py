@@ -44,9 +44,6 @@ class ChallengeModel:
             ledger: where replies are kept.
             replay: answer from the ledger alone.
             time_limit: most seconds for each query of a batch; a reply that took longer is a failure.
-
-        Raises:
-            QuadragError: there is no such file.
         """
         path, _, self._name = spec.partition("#")
         self._path = Path(path).expanduser().resolve()
@@ -70,9 +67,6 @@ class ChallengeModel:
         Args:
             records: mappings with interaction_id, query, query_time and search_results (pages as upstream's).
             total: how many there are, for `on_progress`.
-
-        Raises:
-            QuadragError: the model cannot be loaded or fails its first three batches, or a replay finds no reply.
         """
         replies: dict[str, Reply | Failure] = {}
         for batch in self._missing(records, replies):

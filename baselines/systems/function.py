@@ -117,12 +117,7 @@ class KeptAnswers:
         return found, min(times, default=None)
 
     def add(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
-        """Write answers behind what is there.
-
-        Args:
-            found: what came of each question.
-            made: Unix time; the present one when None.
-        """
+        """Write answers behind what is there."""
         if self.path is None:
             return
         made = round(made or time.time(), 3)
@@ -160,9 +155,6 @@ class Function(System):
             batch_size: hand it lists of this many questions, for a list of as many results.
             concurrency: calls in flight of a coroutine function.
             asks_failed: ask it again about the questions of a finished run on which it failed.
-
-        Raises:
-            QuadragError: it cannot be called with one argument.
         """
         self.function = function
         self.batch_size = batch_size
@@ -205,9 +197,6 @@ class Function(System):
         """Call the function for each question that is not answered yet; see `System.answer`.
 
         What it raises is the failure of that question alone, unless nothing but failures comes of it.
-
-        Raises:
-            QuadragError: all of the first calls failed, or it returned no list of as many results as questions.
         """
         replies, self._spent["oldest"] = self.kept.read()
         asked = [question for question in questions if question.key not in replies]

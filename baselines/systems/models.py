@@ -25,11 +25,7 @@ def judge_presets() -> dict[str, JudgePreset]:
 
 
 def check_roles(named: Sequence[str]) -> None:
-    """Refuse judges that share out the metrics and do not stand at their own places.
-
-    Raises:
-        QuadragError: one does not.
-    """
+    """Refuse judges that share out the metrics and do not stand at their own places."""
     for place, text in enumerate(named):
         preset = judge_presets().get(text.partition("=")[0])
         if preset is not None and preset.role not in (None, place):
@@ -43,9 +39,6 @@ def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
 
     Returns:
         The spec with the model's name, and parameters of the preset, of which ``local:`` takes none.
-
-    Raises:
-        QuadragError: no such preset, or a model is named beside it.
     """
     name, mark, place = text.partition("=")
     if not mark or not _PRESET.fullmatch(name):
@@ -74,9 +67,6 @@ def open_completer(
         calling: how it is called.
         parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop.
         template: of a model without a chat interface, which is asked for completions; see `load_template`.
-
-    Raises:
-        QuadragError: the spec or a setting cannot be used, or the server does not serve the model.
     """
     if spec.startswith("local:"):
         _refuse_budget("local", calling)
@@ -126,9 +116,6 @@ def open_system(
         parameters: of a chat model.
         time_limit: seconds that a challenge: model may take for a query of a batch.
         template: of a chat model without a chat interface.
-
-    Raises:
-        QuadragError: the spec or a setting cannot be used.
     """
     if spec == EXTRACTIVE:
         return Extractive()
@@ -156,11 +143,7 @@ class Embedding:
     """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
 
     def __init__(self, name: str, trust: Trust) -> None:
-        """Name the model, which may run code of its own where that is trusted; `model` enters the signature.
-
-        Raises:
-            QuadragError: no model can have that name, the extra is not installed, or the weights cannot be had.
-        """
+        """Name the model, which may run code of its own where that is trusted; `model` enters the signature."""
         from ..retrieval.encoder import Encoder
 
         self.model = name

@@ -22,16 +22,7 @@ _EXPECTED = "expected an answer as a text, (answer, passages), or a dictionary w
 
 
 def check_signature(function: Any, name: str, taken: str) -> None:
-    """Refuse a function that cannot be called with one argument; one whose signature cannot be read may be.
-
-    Args:
-        function: the user's.
-        name: what messages call it.
-        taken: what it is to be called with.
-
-    Raises:
-        QuadragError: it cannot.
-    """
+    """Refuse a function that cannot be called with one argument; one whose signature cannot be read may be."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -59,11 +50,7 @@ def take_batch(given: Any, questions: int) -> list[Any]:
 
 
 def refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
-    """Refuse to go on where all that came of the first calls is failures.
-
-    Raises:
-        QuadragError: it is; the message has the first one.
-    """
+    """Refuse to go on where all that came of the first calls is failures."""
     failures = [one for one in replies if isinstance(one, Failure)]
     if len(failures) == len(replies):
         raise QuadragError(

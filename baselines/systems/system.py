@@ -107,11 +107,7 @@ class System(ABC):
         return None
 
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
-        """Take a task on.
-
-        Raises:
-            QuadragError: it is not for this system, or the prompts cannot be read.
-        """
+        """Take a task on."""
         check_retriever(benchmark, task)
         handed = task.retriever == benchmark.handed_over
         if self.wants_pages and not handed:
@@ -138,24 +134,12 @@ class System(ABC):
         """
 
     def take_kept(self, answers: int, made: float) -> None:  # noqa: B027  # what one's name or a ledger vouches for
-        """Take note that so many answers of a run that stopped stand, and that it is not asked for them again.
-
-        Args:
-            answers: how many.
-            made: Unix time.
-        """
+        """Take note that so many answers of a run that stopped stand, and that it is not asked for them again."""
 
     def recall(  # noqa: B027  # what a ledger does by itself
         self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float
     ) -> None:
-        """Take answers that stand back, so that only what failed is asked again.
-
-        Args:
-            answers: all, those that failed included.
-            passages: those that the system found, by question.
-            seconds: what each answer took, by its place.
-            made: Unix time.
-        """
+        """Take answers that stand back, so that only what failed is asked again."""
 
     def close(self) -> None:  # noqa: B027  # the extractive baseline holds nothing open
         """Let connections, processes or weights go."""
@@ -195,11 +179,7 @@ class AskedSystem(System):
 
 
 def check_retriever(benchmark: Benchmark, task: Task) -> None:
-    """Refuse a retriever that is none of the benchmark's.
-
-    Raises:
-        QuadragError: it is not.
-    """
+    """Refuse a retriever that is none of the benchmark's."""
     if task.retriever not in benchmark.retrievers:
         raise QuadragError(f"{task.benchmark} takes --retriever {' or '.join(benchmark.retrievers)}")
 

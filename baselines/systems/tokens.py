@@ -36,9 +36,6 @@ def find_counting(model: str, named: str | None = None) -> Counting:
     Args:
         model: as it is requested, a name or a folder.
         named: the tokenizer that the user names: cl100k_base, a file, a folder or a name on the Hub.
-
-    Raises:
-        QuadragError: when tokens are counted, the named tokenizer cannot be had.
     """
     if named is not None:
         return Counting(count_tokens(named), f"counted by {named}")

@@ -1,12 +1,12 @@
-"""The words of tables and messages in another language: what is English in the code is looked up where it is shown.
+"""The words of tables and notes in another language: what is English in the code is looked up where it is shown.
 
-The files of `chinese/` have a line for each text, `{0}` and `{1}` standing for what changes in it, which is
-looked up in turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is
-never several sentences, so that each is looked up by itself, unless it is `{0…}`; what stands in “{0}” are another's
-words, which are kept. A line's or a column's label is looked up with the corner of its table before it, too. A text
-without a line is shown as it is, and so are quoted texts, and names of metrics, models, configs and files. In messages
-single words are such names. A name that reads as words of ours stands between two `MARKS`, which nobody sees and no
-shown text has. Of what is left the signs between parts, and around quoted texts, become Chinese ones, but in code.
+`chinese/tables.yaml` has a line for each text, `{0}` and `{1}` standing for what changes in it, which is looked up in
+turn. Of several that fit, one that begins with a word counts, and of these the longest. What changes is never several
+sentences, so that each is looked up by itself, unless it is `{0…}`; what stands in “{0}” are another's words, which are
+kept. A line's or a column's label is looked up with the corner of its table before it, too. A text without a line is
+shown as it is, and so are quoted texts, and names of metrics, models, configs and files. A name that reads as words of
+ours stands between two `MARKS`, which nobody sees and no shown text has. Of what is left the signs between parts, and
+around quoted texts, become Chinese ones, but in code.
 """
 
 import re
@@ -14,44 +14,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from quadrag import catalogue
 from quadrag.labels import LANGUAGES
 
 from .chinese.phrases import read_phrases, read_written
-from .chinese.translate import END, JOINTS, QUOTED, find, translate
+from .chinese.translate import END, JOINTS, find, translate
 from .grid import Grid, Line
 
 ENGLISH, CHINESE = LANGUAGES
 MARKS = "\u2068\u2069"  # before and behind a name: Unicode's, for a part of a text that is no part of its sentence
 _NO_MARKS = str.maketrans("", "", MARKS)
 _BETWEEN = re.compile(r"\u2068.*?\u2069|[,:] (?![^()]*\))")  # what is between marks, or a sign between parts of a title
-_LEAD = "这一行还没有中文，原文："
-_SMALL = "an|and|are|as|be|each|for|from|has|have|is|it|its|not|of|or|that|the|their|to|which|with"
-# Words of English: three together, or one that is no name.
-_LEFT = re.compile(rf"\b[a-z]{{2,}} [a-z]{{2,}} [a-z]{{2,}}\b|(?<![\w./'\"-])(?:{_SMALL})(?![\w./'\"-])")
-_PLACES = "|".join(catalogue.benchmarks())
-# Others' words, commands, a benchmark with its config and split.
-_NOT_OURS = re.compile(rf"“.*?”|`.*?`|quadrag [\w-]+|\b(?:{_PLACES}) \w+ \w+|{QUOTED.pattern}")
 Text = TypeVar("Text", bound=str)
 
 
 def speak(text: Text, language: str) -> Text:
     """Return a text, which may be an alarm or a detail, in a language."""
     return speak_note(text, language, ())
-
-
-def speak_line(line: str, language: str, names: Sequence[str] = ()) -> str:
-    """Return a line of a message in a language: wholly or, where that has no words for a part, in English.
-
-    In one that is none of ours it is said in all of them: who mistyped the name reads one. It may be a note on runs of
-    these names.
-    """
-    if language not in LANGUAGES:
-        return " / ".join(speak_line(line, known, names) for known in LANGUAGES)
-    if language == CHINESE and not line.startswith(_LEAD):
-        ours = _speak_note(line, names)
-        line = f"{_LEAD}{line}" if _LEFT.search(_NOT_OURS.sub("", ours)) else ours
-    return line.translate(_NO_MARKS)
 
 
 def is_ours(name: str) -> bool:

@@ -10,6 +10,7 @@ import textwrap
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from types import SimpleNamespace as Options
 from typing import Any, NamedTuple
 
@@ -108,6 +109,7 @@ class Shared:
     VERSION: str  # goes up when a value may change
     OPTIONS: Mapping[str, Option]
     OPTIONAL = False  # whether references may be left out
+    WORST: Mapping[str, float] = MappingProxyType({})  # what an unscored item counts as in "corrected", where not as 0
     SETTLED: Sequence[str] = ()  # keys of values that rest on no verdict, though items without one have none of them
     filelocks: Any
     data: Any
@@ -213,7 +215,7 @@ class Shared:
         **more: str,
     ) -> dict[str, Any]:
         """Average labelled items and sign the means; see `tally.result` and `tally.fingerprint`."""
-        return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled)
+        return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled, self.WORST)
 
     def _finalize(self) -> None:
         """Keep, too, which of all items that were added have an answer."""

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a metric's Space: a table of rows in, the result out, the metric's card below.
-
-`app.py` brings what is the metric's own: its explanation, columns, examples, options, and how rows become arguments.
-"""
+"""The page of a metric's Space: a table of rows in, the result out, the metric's card below."""
 
 import csv
 import functools
@@ -32,11 +29,8 @@ _CSS = """
 @media (max-width: 640px) { th .header { font-size: 11px; white-space: nowrap } th .cell-menu-button { display: none } }
 """
 _BUTTONS = {
-    "profile": {
-        "label": "profile",
-        "info": "official: as the authors' code computes; corrected: as the paper defines, over all rows",
-    },
-    "language": {"label": "language of the answers"},
+    "profile": {"info": "official: as the authors' code computes; corrected: as the paper defines, over all rows"},
+    "language": {"info": "of the answers"},
 }
 
 
@@ -48,7 +42,7 @@ def load(name: str, config: str | None = None) -> Any:
 def buttons(metric: Any) -> list[gr.Radio]:
     """Return the buttons for those of the common options that the metric has."""
     return [
-        gr.Radio([*metric.OPTIONS[name].choices], value=metric.OPTIONS[name].default, **words)
+        gr.Radio([*metric.OPTIONS[name].choices], value=metric.OPTIONS[name].default, label=name, **words)
         for name, words in _BUTTONS.items()
         if name in metric.OPTIONS
     ]
@@ -106,7 +100,7 @@ def rows_of(table: Any, columns: list[str], required: tuple[str, ...] = ()) -> R
 def read_pasted(text: str, columns: list[str]) -> Rows:
     """Return the rows of pasted CSV, or of cells copied from a spreadsheet, without their line of headers."""
     tabs = "\t" in text.partition("\n")[0]
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     lines = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if tabs else ",", strict=True)
     rows = [row for row in lines if any(cell.strip() for cell in row)]
     if rows and [cell.strip().lower() for cell in rows[0]] == columns:

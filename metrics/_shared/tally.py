@@ -171,12 +171,13 @@ def result(
     profile: str,
     signature: str,
     ruled: Sequence[bool] = (),
+    worst: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
     """Average labelled items, which have per key a value, or as a string the reason why there is none.
 
     "official" averages over the values there are; "corrected" over all items the key applies to, an unscored one
-    counting 0, and gives the former beside it as `<key>_over_scored`. `ruled` says of each item whether the judge that
-    was given was not asked about it, by a rule.
+    counting as the `worst` value or 0, and gives the former beside it as `<key>_over_scored`. `ruled` says of each item
+    whether the judge that was given was not asked about it, by a rule.
 
     Returns:
         The averages (None where there is nothing to average), counts, `per_item` rows and the signature.
@@ -187,7 +188,8 @@ def result(
         values = [cell for cell in cells if not isinstance(cell, str)]
         means[key] = over_scored = sum(values) / len(values) if values else None
         if profile == "corrected":
-            means[key] = sum(values) / len(cells) if cells else None
+            lost = (worst or {}).get(key, 0.0) * (len(cells) - len(values))
+            means[key] = (sum(values) + lost) / len(cells) if cells else None
             means[f"{key}_over_scored"] = over_scored
     unscored: dict[str, int] = {}
     per_item: list[dict[str, Any]] = []

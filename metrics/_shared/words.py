@@ -3,9 +3,8 @@
 
 The algorithm, the dictionary and the model for unknown words are jieba's (0.42.1, MIT). The way through the dictionary
 is left to rjieba, a port to Rust with the same dictionary; what that finds no word for is cut by jieba's own model.
-Tests hold the tokens against jieba's own. Punctuation and whitespace are tokens: each character of them is one (a
-carriage return with its line feed together), and each kind a different one. Nothing is written anywhere, and what a
-program has added to the shared dictionary of jieba or rjieba is not used.
+Each character of punctuation and whitespace is a token (a carriage return with its line feed together). What a program
+has added to the shared dictionary of jieba or rjieba is not used.
 """
 
 import re

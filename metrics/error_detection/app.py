@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of this metric: a table of answers in, the result out.
-
-It asks no judge. Verdicts made elsewhere can be pasted; a row without one is unscored where others have one.
-"""
+"""The Space of this metric: rows in, the result out; verdicts made elsewhere are pasted."""
 
 from typing import Any
 

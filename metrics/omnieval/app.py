@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of this metric: a table of answers and the replies that a judge gave elsewhere in, the result out.
-
-It asks no judge. One metric at a time, since each has a reply of its own.
-"""
+"""The Space of this metric: rows in, the result out; verdicts made elsewhere are pasted."""
 
 from typing import Any
 

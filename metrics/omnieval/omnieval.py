@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """OmniEval's five judged metrics: accuracy, hallucination, completeness, utilization and numerical accuracy."""
 
+from types import MappingProxyType
 from types import SimpleNamespace as Options
 from typing import Any
 
@@ -11,7 +12,7 @@ from .lenient import official
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile, required_judge
 from .papers import OMNIEVAL
 from .prompts import fields, messages, passages, templates, turns
-from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, at_worst, keys_of, response_format, value
+from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, response_format, value
 from .slots import fill as fill
 from .tally import NOT_APPLICABLE, ask, missing, read_accepted, strings
 from .verdict_reader import CHINESE, VerdictReader
@@ -79,6 +80,7 @@ _KWARGS_DESCRIPTION = document(
 class Omnieval(Shared, evaluate.Metric):
     VERSION = "1.3.0"
     OPTIONS = OPTIONS
+    WORST = MappingProxyType({"hal": 1.0})
 
     def _info(self) -> evaluate.MetricInfo:
         keys_of(self.config_name, False)
@@ -130,5 +132,4 @@ class Omnieval(Shared, evaluate.Metric):
 
         cells = [{key: why or cell(key) for key in keys} for why in reasons]
         ruled = [why == NOT_APPLICABLE for why in reasons]
-        got = self.result(keys, cells, options, prompt, options.judge, ruled, metrics="+".join(keys))
-        return got | (at_worst(got, keys) if options.profile == "corrected" else {})
+        return self.result(keys, cells, options, prompt, options.judge, ruled, metrics="+".join(keys))

@@ -2,10 +2,10 @@
 """The five metrics: their names, the verdicts they know, and the value of each.
 
 Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018), 0 to 2 or 0 to 1. The paper prints 1 to
-3. It reads no reply and asks nobody.
+3.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .tally import NOT_APPLICABLE
@@ -24,7 +24,6 @@ RETRIEVAL = ("hal", "utl")  # judged by what was retrieved, so not in close-book
 SCALES = {"acc": (0, 1, 2), "hal": (0, 1), "com": (-1, 0, 1, 2), "utl": (0, 1, 2), "nac": (-1, 0, 1)}
 # What `corrected` reads: the paper has a -1 for hallucination, the code asks for none.
 READABLE = SCALES | {"hal": (-1, 0, 1)}
-WORST = {"acc": 0.0, "hal": 1.0, "com": 0.0, "utl": 0.0, "nac": 0.0}
 _HALVED = ("acc", "com", "utl")
 
 
@@ -65,16 +64,3 @@ def value(verdict: int | None, key: str) -> float | str:
     if verdict == -1:
         return NOT_APPLICABLE
     return verdict / 2 if key in _HALVED else float(verdict)
-
-
-def at_worst(got: Mapping[str, Any], keys: Sequence[str]) -> dict[str, float]:
-    """Return a result's means in which an unscored item counts as 0 and should count as the worst value, 1."""
-    means: dict[str, float] = {}
-    for key in keys:
-        reasons = [row["reasons"].get(key) for row in got["per_item"]]
-        counting = len(reasons) - reasons.count(NOT_APPLICABLE)
-        if counting and WORST[key]:
-            lacking = counting - reasons.count(None)
-            scored = sum(row[key] for row in got["per_item"] if row[key] is not None)
-            means[key] = (scored + WORST[key] * lacking) / counting
-    return means

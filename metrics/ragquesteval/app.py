@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of this metric: reference answers and generated answers per question in, the result out.
-
-It asks no judge: the answers that one gave elsewhere are pasted. Rows with the same item belong together, in order.
-"""
+"""The Space of this metric: rows in, the result out; verdicts made elsewhere are pasted."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the answers to one item's questions to its precision and recall.
 
-It asks nobody and reads no reply. `official` follows the evaluation code of CRUD-RAG (RAGQuestEval; Lyu et al., ACM
+`official` follows the evaluation code of CRUD-RAG (RAGQuestEval; Lyu et al., ACM
 TOIS 2025, arXiv:2401.17043), `corrected` the paper's formulas (1) and (2); where they are silent it is ours.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of this metric: a table of answers in, the result out."""
+"""The Space of this metric: rows in, the result out."""
 
 from typing import Any
 

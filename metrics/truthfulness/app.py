@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Space of this metric: a table of answers in, the result out.
-
-It asks no judge: a reply that one gave elsewhere, or a human rating, is pasted beside each answer.
-"""
+"""The Space of this metric: rows in, the result out; verdicts made elsewhere are pasted."""
 
 from typing import Any
 

@@ -2,7 +2,7 @@
 """What is decided of an answer without a judge: whether it is missing, and which accepted answers settle it.
 
 The rules follow CRAG's evaluation code as it was meant (Yang et al., NeurIPS 2024, arXiv:2406.04744; as released it
-cannot run). It asks nobody and reads no verdict.
+cannot run).
 """
 
 import re

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 
 from quadrag.printing import write
-from quadrag.progress import remark, spell
+from quadrag.progress import remark
 
 EXAMPLES = (
     "quadrag audit rgb --data-dir RGB > findings.jsonl",
@@ -45,4 +45,4 @@ def run(arguments: argparse.Namespace) -> None:
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
     remark(f"findings: {said}")
     for check in sorted(counts):
-        write(hang(f"  {check}  {spell(CHECKS[check])}", 80), file=sys.stderr)
+        write(hang(f"  {check}  {CHECKS[check]}", 80), file=sys.stderr)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_bad, tell_next
+from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
+    options.labels(parser, "tables and of what is said of the judge")
     options.calls(parser)
 
 
@@ -62,16 +63,14 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.labels import write_items
     from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
     from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.names import keep_name
 
     if arguments.injections:
         return _inject(arguments)
     if arguments.list or not arguments.people:
         write(*list_sets())
-        tell(arguments, tell_languages())
-        tell_next(arguments, "quadrag certify-judge LABELS --judge http://HOST/v1")
+        write(tell_languages())
+        write("next: quadrag certify-judge LABELS --judge http://HOST/v1")
         return 0
     _check(arguments)
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.items:
         write_items(labels, Path(arguments.items))
         if not (arguments.judge or arguments.verdicts):
-            tell(arguments, f"{arguments.items}: {len(labels.items)} items")
+            write(f"{arguments.items}: {len(labels.items)} items")
             return 0
     if arguments.out and (few := tell_few(count_groups(labels.items))):
         raise QuadragError(f"{few}, or leave out --out")
@@ -102,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     tell(arguments, describe_labels(labels))
     grids = tabulate(found)
     grids += tabulate(found[:1])[len(grids) :] if arguments.against else []
-    print_grids(speak_grids(grids, arguments.labels))
+    print_tables(arguments, grids)
     if arguments.against:
         names = [keep_name(one.verdicts.judge) for one in found]
         _tell_wrapped(arguments, say_against(compare(labels, *(one.verdicts for one in found)), *names))
@@ -127,8 +126,6 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
 def _inject(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
     from quadrag.baselines.certify.verdicts import is_known
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.run_record import MOST_FAILED
 
     others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out")
@@ -144,7 +141,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     if invalid := find_invalid(told, MOST_FAILED if arguments.max_failed is None else arguments.max_failed):
         tell_bad(f"INVALID, {invalid}")
         return 3
-    print_grids(speak_grids(tabulate(judge.model, told), arguments.labels))
+    print_tables(arguments, tabulate(judge.model, told))
     return 0
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_next
-from quadrag.labels import usual_labels
+from quadrag.commands.shared.session import print_tables
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag demo",
@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     # Before what takes seconds to load.
-    tell(
-        arguments,
+    write(
         "Four benchmarks on small made-up samples, without a model or a network. Each\n"
         "answer is the sentence most like its question, so the numbers measure nothing:\n"
         "they show that all works, and what a result looks like.",
@@ -42,8 +41,6 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.paper import tabulate_paper
     from quadrag.baselines.report.run import tabulate_matrices
     from quadrag.baselines.runs.campaign import run_demo
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.hub.card import read_card
 
     out = Path(arguments.out)
@@ -52,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
     for name in known():
         runs = run_demo(name, out)
         ours = [result for _, result in runs]
-        print_grids(speak_grids([_first_headlines(name, runs)], arguments.labels))
+        print_tables(arguments, [_first_headlines(name, runs)])
         results[:0] = ours  # the page begins with what a terminal ends with
         matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
         made = [*tabulate_paper(name, ours), *matrices]
@@ -63,25 +60,21 @@ def run(arguments: argparse.Namespace) -> None:
             for grid, title in zip(made, titles, strict=True)
         ]
     write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
-    tell(
-        arguments,
+    write(
         "\nOne metric a task, in percent, of its first set of questions; n: how many were\n"
         "scored. All tables, beside the papers' numbers:",
         f"  open {out / 'report.html'}",
         "Next, your own model, a function in Python, or a file of answers:",
+        f"  quadrag run rgb noise_robustness_{arguments.labels} --llm http://HOST:PORT/v1",
+        f'  quadrag.evaluate("rgb", "noise_robustness_{arguments.labels}", my_rag)',
+        "  quadrag score FILE",
     )
-    here, words = arguments.labels, "" if arguments.labels == usual_labels() else f', labels="{arguments.labels}"'
-    tell_next(arguments, f"quadrag run rgb noise_robustness_{here} --llm http://HOST:PORT/v1", "  ")
-    tell(arguments, f'  quadrag.evaluate("rgb", "noise_robustness_{here}", my_rag{words})')
-    tell_next(arguments, "quadrag score FILE", "  ")
 
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table with the first headline of every run."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.settings import NONE
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
-    from quadrag.baselines.systems.extractive import NO_PASSAGES
     from quadrag.baselines.tables.cells import FEW, count_items
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.names import keep_name
@@ -96,19 +89,5 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]
-    without = [
-        f"{folder.name}: {row['n_total'] - row['n_scored']} of {row['n_total']} questions has no gold answer, as some "
-        "in the authors' data, and is not scored."
-        for (folder, _), row in zip(runs, rows, strict=True)
-        if row["n_scored"] < row["n_total"]
-    ]
-    zero = [result.run.inputs for (_, result), row in zip(runs, rows, strict=True) if row["value"] == 0]
-    bare = any(one.retriever == NONE for one in zero)
-    why = {
-        begin: reason
-        for begin, reason in load(name).beyond.items()
-        if any(one.retriever != NONE and one.config.startswith(begin) for one in zero)
-    } | ({"-none": NO_PASSAGES} if bare else {})
-    told = [f"0.0 of {begin}: {reason}." for begin, reason in why.items()]
-    told += [f"No interval for fewer than {FEW} questions."] * any((count_items(row) or 0) < FEW for row in rows)
-    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *without, *told])
+    few = [f"No interval for fewer than {FEW} questions."] * any((count_items(row) or 0) < FEW for row in rows)
+    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *few])

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_request, run_request, tell, tell_bad
+from quadrag.commands.shared.session import call_request, print_tables, run_request, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import spell
 
 EXAMPLES = (
     "quadrag errors runs/a --judge http://HOST/v1",
@@ -33,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--people", metavar="FILE", help="classes that people gave: such a sheet, or lines of JSON")
     parser.add_argument("--metric", metavar="M", help="what says that an answer is wrong (default: the first headline)")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    options.labels(parser)
     options.calls(parser)
 
 
@@ -42,13 +42,10 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.rgb.benchmark import NAME
-    from quadrag.baselines.rgb.error_table import tabulate_errors
-    from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people
+    from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people, tabulate_errors
     from quadrag.baselines.runs.finished import read_result
     from quadrag.baselines.runs.session import refuse_idle
-    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.grid import Alarm
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.provenance import Provenance
     from quadrag.wrapping import wrap
@@ -71,10 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     wrong = _wrong_answers(reader, arguments.metric)
     if arguments.sheet:
         _write_sheet(Path(arguments.sheet), wrong)
-        told = f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:"
-        tell(arguments, told)
+        write(f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:")
         for name, meaning in testbed.classes.items():
-            write("  " + "\n    ".join(wrap(name + spell(": ") + spell(meaning), 76)))
+            write("  " + "\n    ".join(wrap(f"{name}: {meaning}", 76)))
         return 0
     stopped = None
     if arguments.people:
@@ -92,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
     grid.notes += [Alarm(f"PARTIAL: {stopped}.")] if stopped else []
-    print_grids(speak_grids([grid], arguments.labels))
+    print_tables(arguments, [grid])
     if arguments.judge:
         write(f"\n{folder / FILE}")
     if stopped:

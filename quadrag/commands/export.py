@@ -11,7 +11,7 @@ from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.printing import write
-from quadrag.progress import remark, spell
+from quadrag.progress import remark
 
 EXAMPLES = (
     "quadrag export hub --benchmark rgb --data-dir RGB --accept-licence",
@@ -38,14 +38,16 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.hub.export import export
 
-    def progress(what: str, rows: int) -> None:
-        if not rows:
-            remark(f"writing {what}")
-
-    done = export(Path(arguments.folder), arguments.benchmark, arguments.data_dir, arguments.accept_licence, progress)
+    done = export(
+        Path(arguments.folder),
+        arguments.benchmark,
+        arguments.data_dir,
+        arguments.accept_licence,
+        lambda label: remark(f"writing {label}"),
+    )
     for one in done:
         rows = sum(count for splits in one.rows.values() for count in splits.values())
         what = "a card with the way to the data" if one.kind == "recipe" else f"{rows:,} rows, {one.size / 1e6:,.1f} MB"
-        write(spell(f"{one.folder}: {what}{'' if one.made else ', written before'}"))
+        write(f"{one.folder}: {what}{'' if one.made else ', written before'}")
         for config, files in one.lacking.items():
-            write(spell(f"  {config}: without {', '.join(files)}"))
+            write(f"  {config}: without {', '.join(files)}")

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell
 from quadrag.printing import write
 
 EXAMPLES = (
@@ -34,7 +33,7 @@ def run(arguments: argparse.Namespace) -> None:
         from quadrag.kg.server import serve
 
         def ready(address: str) -> None:
-            tell(arguments, f"serving {arguments.graph} at {address}, until Ctrl-C")
+            write(f"serving {arguments.graph} at {address}, until Ctrl-C")
 
         serve(arguments.graph, arguments.host, arguments.port, arguments.query_time, ready)
         return
@@ -50,5 +49,5 @@ def run(arguments: argparse.Namespace) -> None:
     for name, rows in built.rows.items():
         write(f"{name}: {rows:,}")
     if built.lacking:
-        tell(arguments, f"not there, and so without its functions: {', '.join(built.lacking)}")
+        write(f"not there, and so without its functions: {', '.join(built.lacking)}")
     write(f"\n{built.path}")

@@ -2,8 +2,8 @@
 
 --out writes a CSV sheet, whose column `label` is to be filled in; --page serves
 a sheet to this machine alone, to be labelled by keys, and writes it first where
-there is none. --people reads it back, or any CSV file with `id` and `label` of a
-random draw of the run's items.
+there is none. --people reads it back, or any CSV file with `id` and `label` of
+a random draw of the run's items.
 """
 
 import argparse
@@ -13,9 +13,10 @@ from typing import Any
 
 from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_next
+from quadrag.commands.shared.session import print_tables, tell
 from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
+from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the first judged value of the run)")
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
     add_page(parser)
+    options.labels(parser, "the sheet, its page and of tables")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
 
 
@@ -41,8 +43,6 @@ def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.certify.corrected import NOTHING, correct, draw_sheet, take_back
     from quadrag.baselines.certify.tables import tabulate_corrected
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.sheet import refuse_filled, write_sheet
 
     if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
@@ -66,11 +66,11 @@ def run(arguments: argparse.Namespace) -> None:
             _serve(arguments, sheet, graded)
             return
         tell(arguments, f"Fill in the column label: {graded.spelled}.")
-        tell_next(arguments, _take_back(arguments, sheet))
+        write(f"next: {_take_back(arguments, sheet)}")
         return
     labelled = take_back(Path(arguments.people), items, graded)
     grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, labelled), labelled)
-    print_grids(speak_grids([grid], arguments.labels))
+    print_tables(arguments, [grid])
 
 
 def _serve(arguments: argparse.Namespace, sheet: Path, graded: Any) -> None:

@@ -12,10 +12,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import spell
 from quadrag.wrapping import wrap
 
 EXAMPLES = (
@@ -39,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "without a name the recipes there are",
     )
     parser.add_argument("--json", action="store_true", help="with --recipe: as one object for scripts")
-    options.labels(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -67,16 +64,16 @@ def run(arguments: argparse.Namespace) -> None:
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
     for benchmark in catalogue.benchmarks():
-        write(spell(f"{benchmark}: configs and splits (more: quadrag list {benchmark})"))
+        write(f"{benchmark}: configs and splits (more: quadrag list {benchmark})")
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
-    named = wrap(spell("metrics: " + ", ".join(catalogue.metrics())), _WIDTH)
-    write("", "\n  ".join(named), "\n  ".join([spell("recipes:"), *catalogue.recipes()]))
+    named = wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)
+    write("", "\n  ".join(named), "\n  ".join(["recipes:", *catalogue.recipes()]))
     from quadrag.baselines.systems.models import judge_presets
 
-    write(spell("judges, as --judge NAME=http://HOST/v1:"))
+    write("judges, as --judge NAME=http://HOST/v1:")
     for name, preset in judge_presets().items():
-        write(_hang(name, spell(preset.source)))
+        write(_hang(name, preset.source))
 
 
 def _refuse_recipe(named: str) -> None:
@@ -122,21 +119,21 @@ def _describe(benchmark: str) -> Iterator[str]:
 
     hub, record = hub_record(benchmark), load(benchmark)
     about = catalogue.load_script(catalogue.benchmarks()[benchmark])._DESCRIPTION
-    yield from wrap(spell(" ".join(about.split())), _WIDTH)
-    yield spell(f"Paper: {record.paper}")
+    yield from wrap(" ".join(about.split()), _WIDTH)
+    yield f"Paper: {record.paper}"
     for name, config in catalogue.configs(benchmark).items():
         yield ""
-        yield from wrap(f"{name}{spell(': ')}{spell(config.description)}", _WIDTH)
-        yield from (f"  {line}" for line in wrap(spell(hub.sentences[name]), _WIDTH - 2))
+        yield from wrap(f"{name}: {config.description}", _WIDTH)
+        yield from (f"  {line}" for line in wrap(hub.sentences[name], _WIDTH - 2))
         asked = not record.corpus or name in record.configs
         facts = {
             "rows": _list_rows(hub.rows[name]),
             "language": getattr(config, "language", None) or ", ".join(hub.languages),
-            "metrics": _list_metrics(record, name) if asked else spell("none, it holds no questions to run"),
+            "metrics": _list_metrics(record, name) if asked else "none, it holds no questions to run",
         }
         for fact, text in facts.items():
             first, *more = wrap(text, _WIDTH - 12)
-            yield f"  {set_cell_size(spell(fact), 10)}{first}"
+            yield f"  {set_cell_size(fact, 10)}{first}"
             yield from (" " * 12 + line for line in more)
 
 
@@ -147,8 +144,8 @@ def _list_rows(rows: Any) -> str:
         unknown = f"unknown ({one.source})"
         number = unknown if one.number is None else f"{'about ' if one.about else ''}{one.number:,}"
         alike.setdefault(number, []).append(split)
-    return spell("; ").join(
-        ", ".join(splits) + spell(": ") + spell(number + " each" * (len(splits) > 1 and number[0].isdigit()))
+    return "; ".join(
+        ", ".join(splits) + ": " + number + " each" * (len(splits) > 1 and number[0].isdigit())
         for number, splits in alike.items()
     )
 
@@ -164,4 +161,4 @@ def _list_metrics(benchmark: Any, config: str) -> str:
         for key in metric.keys:
             needs = "with --judge: " if key in metric.judged else "with --bertscore: " if key in metric.embedded else ""
             found.setdefault(needs, []).append(show_key(metric.module, key))
-    return spell("; ").join(spell(needs + ", ".join(keys)) for needs, keys in sorted(found.items()))
+    return "; ".join(needs + ", ".join(keys) for needs, keys in sorted(found.items()))

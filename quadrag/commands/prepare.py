@@ -10,7 +10,6 @@ import argparse
 
 from quadrag.commands.shared import options
 from quadrag.printing import write
-from quadrag.progress import spell
 
 EXAMPLES = (
     "quadrag prepare rgb",
@@ -33,19 +32,19 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.provenance import Provenance
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
-    done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(spell(f"building {name}")))
+    done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(f"building {name}"))
     for name, rows in done.built.items():
         counts = ", ".join(f"{split} {count}" for split, count in rows.items())
         loads = find_source(benchmark, name)
         made_up = loads is not None and loads.provenance is Provenance.SAMPLE
-        write(f"{name}: {counts}" + f" ({spell('the bundled sample, which is made up')})" * made_up)
+        write(f"{name}: {counts}" + " (the bundled sample, which is made up)" * made_up)
     for name, files in done.partial.items():
-        write(spell(f"{name}: built without {', '.join(files)}"))
+        write(f"{name}: built without {', '.join(files)}")
     for name, files in done.lacking.items():
-        write(spell(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}"))
+        write(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
         before = find_source(benchmark, name)
         if before:
-            write(spell(f"  its bare name still loads what was prepared before, from: {before.text}"))
-    write(spell("metrics: " + ", ".join(done.metrics)))
+            write(f"  its bare name still loads what was prepared before, from: {before.text}")
+    write("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))
-    write(spell(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")'))
+    write(f'now: load_dataset("{benchmark}", "{name}", split="{next(iter(rows))}")')

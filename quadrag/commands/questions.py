@@ -7,14 +7,13 @@ here.
 """
 
 import argparse
-import shlex
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import run_request, tell, tell_next
+from quadrag.commands.shared.session import run_request
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -48,10 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{out} is there already; name another file")
     rows = list(_list_rows(arguments))
     write_jsonl(out, rows)
-    tell(arguments, f"{out}: {len(rows)} questions; add `answer` to each line")
-    again = ["--data-dir", arguments.data_dir] if arguments.data_dir else []  # the lines say all but these
-    again += [word for option in arguments.option for word in ("--option", option)]
-    tell_next(arguments, shlex.join(["quadrag", "score", str(out), *again]))
+    write(f"{out}: {len(rows)} questions; add `answer` to each line, then: quadrag score {out}")
 
 
 def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:

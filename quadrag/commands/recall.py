@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import run_request
+from quadrag.commands.shared.session import print_tables, run_request
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -39,8 +39,6 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.task import load_rows
     from quadrag.baselines.crag import recall
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
     from quadrag.records import dumps, write_text
@@ -66,6 +64,6 @@ def run(arguments: argparse.Namespace) -> None:
         write_text(Path(arguments.out), dumps(recall.recall_file(questions, scores, where)) + "\n")
     grid = recall.recall_grid(questions, scores, cuts, where)
     grid.notes += [recall.PUBLISHED] * (source.provenance is not Provenance.OWN)
-    print_grids(speak_grids([grid], arguments.labels))
+    print_tables(arguments, [grid])
     if arguments.out:
         write(f"\n{arguments.out}")

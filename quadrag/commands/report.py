@@ -9,8 +9,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.closing import hold_systems, print_failed, print_next_of_several
-from quadrag.commands.shared.session import print_results, results_alone, shell_path, tell, tell_next
+from quadrag.commands.shared.session import print_results, print_tables, results_alone
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -29,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"
     )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
-    options.refuse(parser, "--out", "report makes no folder: --html FILE writes the page")
-    options.form(parser)
+    options.json(parser)
     options.labels(parser)
     options.certificates(parser)
     options.verbose(parser)
@@ -52,9 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.runs.finished import read_runs
-    from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.grid import Alarm
-    from quadrag.baselines.tables.language import speak_grids
 
     refuse_same(arguments.runs)
     runs = read_runs(arguments.runs, arguments.profile)
@@ -62,11 +58,11 @@ def run(arguments: argparse.Namespace) -> None:
     lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)
     profiles = options.profiles(arguments, own)
-    if arguments.format != "table":
+    if arguments.json:
         if len(runs) > 1 or arguments.without:
             told = "name one without --without; quadrag.compare in Python has differences"
-            raise QuadragError(f"--format {arguments.format} prints the scores of one RUN; {told}")
-        with results_alone(arguments.format) as stdout:
+            raise QuadragError(f"--json prints the scores of one RUN; {told}")
+        with results_alone(True) as stdout:
             print_results(arguments, stdout, Path(runs[0][0]), results, ())
         return
     page = None  # where it has more than the terminal
@@ -85,14 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
         page = tabulate_all(runs, profiles, arguments.labels)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
-    print_grids(speak_grids([*map(lift_place, grids)], arguments.labels), verbose=arguments.verbose)
+    print_tables(arguments, [*map(lift_place, grids)], verbose=arguments.verbose)
     if arguments.html:
         write(f"\n{arguments.html}")
-    print_failed(arguments, Path(runs[0][0]), results)
-    if len(runs) == 1 and hold_systems(Path(runs[0][0]), results):
-        tell(arguments, "")
-        tell_next(arguments, f"quadrag report {shell_path(runs[0][0])}/*")
-    if len(runs) > 1 and not arguments.without:
-        if not arguments.html:
-            tell(arguments, "", "All answers side by side: --html FILE")
-        print_next_of_several(arguments, [parts for _, parts in runs], profiles[0])
+    elif len(runs) > 1 and not arguments.without:
+        write("\nnext: the same with --html FILE shows all answers side by side")

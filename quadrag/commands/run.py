@@ -133,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    with results_alone(arguments.format) as stdout:
+    with results_alone(arguments.json) as stdout:
         return _run(arguments, stdout)
 
 
@@ -207,7 +207,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
     tell(arguments, *tell_reused(results))
     if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
-        tell(arguments, "No --llm: the extractive baseline answers, the sentence most like the question.")
+        write("No --llm: the extractive baseline answers, the sentence most like the question.")
     for kept in filter(None, (tell_kept(results), tell_verdicts(results))):
         tell(arguments, *f"{kept}.".splitlines())
     print_results(arguments, stdout, out, results, grids)
@@ -216,16 +216,16 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     if latency := describe_latency(results):
         tell(arguments, f"latency of an answer: {latency}")
     write(f"\n{out / 'report.html'}")
-    print_next(arguments, campaign.runs[0][0] if len(results) == 1 else out, results)
-    return report_failures(arguments, campaign.runs, grids)
+    print_next(campaign.runs[0][0], results)
+    return report_failures(arguments, results)
 
 
 def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
     """Say which runs of a campaign are not among them."""
     for recipe, why in campaign.left_out.items():
-        tell(arguments, f"{recipe}: not run, {one_line(why)}")
+        write(f"{recipe}: not run, {one_line(why)}")
     for config, files in campaign.lacking.items():
-        tell(arguments, f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
+        write(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:

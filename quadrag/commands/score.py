@@ -13,17 +13,17 @@ model on several tasks stand below each other.
 
 import argparse
 import difflib
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.answered import own_profile, request_all, tell_profiles
-from quadrag.commands.shared.closing import print_next, print_next_of_several, report_failures
+from quadrag.commands.shared.answered import own_profile, request_all
+from quadrag.commands.shared.closing import print_next, report_failures
 from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
+from quadrag.progress import remark
 
 EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
@@ -38,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--benchmark", metavar="B", help="where the lines do not say it, as those of another system")
     parser.add_argument("--config", metavar="C", help="likewise")
     parser.add_argument("--split", metavar="S", help="the split answered, where the lines do not say it")
-    options.refuse(parser, "--limit", "score takes no --limit: a file may simply hold fewer answers")
     options.data(parser)
     parser.add_argument(
         "--option",
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     foreign += [] if arguments.benchmark else [one for path in arguments.answers for one in find_foreign(Path(path))]
     if foreign:
         more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
-        tell(arguments, f"of no quadrag task and left out: {foreign[0]}{more}", to=sys.stderr)
+        remark(f"of no quadrag task and left out: {foreign[0]}{more}")
     code = _estimate(arguments, files) if arguments.estimate else _score(arguments, files)
     for line in broken:
         tell_bad(f"left out, {line}")
@@ -97,12 +96,11 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.runs.files.score import name_systems
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
-    with results_alone(arguments.format) as stdout:
+    with results_alone(arguments.json) as stdout:
         scored = _score_files(arguments, files, out, profiles[0])
         results = [result for _, result in scored]
         lay_beside(results)
-        grids, pages, compared = [], [], []
-        tell(arguments, *tell_profiles(arguments, files))
+        grids, pages = [], []
         named = [*zip(name_systems([file for file, _ in scored]), results, strict=True)]
         benchmarks = dict.fromkeys(result.run.inputs.benchmark for result in results)
         for benchmark in benchmarks:
@@ -112,7 +110,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
                 merged = [(name, merge_runs(results)) for name, results in systems]
                 shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
                 shown = [*map(lift_place, shown)]
-                compared.append([results for _, results in systems])
             else:
                 shown = show_tasks([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
                 page = tabulate_all(systems, profiles, arguments.labels)
@@ -127,16 +124,13 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
         if not arguments.judge and any(maker.graded for maker in filter(None, map(find_maker, files))):
-            tell(arguments, "The grader's verdicts in the log are not read: --judge asks again")
-        if not out and arguments.format == "table":
-            tell(arguments, "Nothing was saved: --out DIR keeps it for `quadrag show`")
+            write("The grader's verdicts in the log are not read: --judge asks again")
         if out:
             write("", *pages)
-            for sides in compared:
-                print_next_of_several(arguments, sides, profiles[0])
-            if not compared:
-                print_next(arguments, out, results)
-        return report_failures(arguments, scored, grids)
+            print_next(out, results)
+        elif not arguments.json:
+            write("Nothing was saved: --out DIR keeps it for `quadrag show`")
+        return report_failures(arguments, results)
 
 
 def _list_files(arguments: argparse.Namespace) -> list[Path]:
@@ -181,7 +175,7 @@ def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.commands.shared.estimating import print_estimate, start_estimate
 
     estimate = start_estimate(arguments)
-    with results_alone(arguments.format) as stdout:
+    with results_alone(arguments.json) as stdout:
         _score_files(arguments, files, None, estimate=estimate)
         print_estimate(arguments, estimate, stdout)
     return 0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import shell_path, tell, tell_next
+from quadrag.commands.shared.session import shell_path
 from quadrag.errors import QuadragError
 from quadrag.printing import is_terminal, write
 from quadrag.wrapping import GLANCE, fit
@@ -62,12 +62,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose", "-v", action="store_true", help="all metrics, under both profiles; texts stand whole"
     )
-    parser.add_argument(
-        "--characters",
-        metavar="N",
-        type=options.whole(1),
-        help=f"of an answer, a gold or a passage (default: {GLANCE} in a terminal, all in a pipe)",
-    )
     options.labels(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
     parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
@@ -81,8 +75,9 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.items.reader import RunReader, Which
     from quadrag.baselines.runs.finished import read_runs
     from quadrag.baselines.tables.language import speak
+    from quadrag.baselines.tables.names import is_whole
 
-    config, which = _part_metric(Which(*(getattr(arguments, name) for name in Which._fields)))
+    which = Which(*(getattr(arguments, name) for name in Which._fields))
     two = len(arguments.runs) == 2
     if two and not (which.ident or which.wrong or which.unscored):
         which = which._replace(worse=not which.better)
@@ -91,19 +86,20 @@ def run(arguments: argparse.Namespace) -> None:
             "--worse and --better compare two runs, the others show one; expected quadrag show A B --worse"
         )
     refuse_same(arguments.runs)
+    config, _, rest = (which.metric or "").rpartition(": ")  # as tables name it: noise_robustness_en: noise_0/accuracy
+    split, _, key = rest.rpartition("/")
+    named = None if not split or is_whole(split) else split
+    which = which._replace(metric=key or None, split=which.split or named)
     sides = [(Path(name), results) for name, results in read_runs(arguments.runs)]
     shown = _choose(_pair(*sides) if two else [(one,) for one in sides[0][1]], which, config)
     if len(shown) > 1 and not any(which) and not arguments.ids:
-        told = f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:"
-        tell(arguments, told)
-        for one, *_ in shown:
-            tell_next(arguments, f"quadrag show {shell_path(one.folder)}", "  ")
+        write(f"{sides[0][0]} holds {len(shown)} runs: show all with --wrong or --unscored, or one of them:")
+        write(*(f"  quadrag show {shell_path(one.folder)}" for one, *_ in shown))
         return
     few = None if arguments.ids else _FEW if len(shown) > 1 else _MOST
-    longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
     manner = Manner(
         arguments.limit or few,
-        arguments.characters or longest,
+        GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None,
         arguments.verbose,
         arguments.ledger,
         partial(speak, language=arguments.labels),
@@ -118,23 +114,8 @@ def run(arguments: argparse.Namespace) -> None:
         if arguments.ids:
             place = f"{results[0].run.inputs.config} " * (len(shown) > 1)
             write(end="".join(f"{place}{line}\n" for line in lines))
-            tell(arguments, *["There are no such questions."] * (not lines), to=sys.stderr)
         else:
             write(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
-
-
-def _part_metric(which: Any) -> tuple[str, Any]:
-    """Take a metric as tables and sentences name it, as ``noise_robustness_en: noise_0/accuracy``.
-
-    Returns:
-        The config, "" where none is named, and what is wanted, with metric and split apart.
-    """
-    from quadrag.baselines.tables.names import is_whole
-
-    config, _, rest = (which.metric or "").rpartition(": ")
-    split, _, key = rest.rpartition("/")
-    named = None if not split or is_whole(split) else split
-    return config, which._replace(metric=key or None, split=which.split or named)
 
 
 def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequence[tuple[Any, ...]]:
@@ -142,18 +123,18 @@ def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequen
     from quadrag.baselines.report.items.spelled import match_ids
     from quadrag.metric_record import is_called
 
-    found = [
-        each
-        for each in shown
-        if all(
-            config in ("", one.run.inputs.config)
-            and which.split in (None, *one.run.inputs.splits)
-            and (which.ident is None or match_ids(which.ident, (row["id"] for row in one.items)))
-            and (which.metric is None or any(is_called(which.metric, row["metric"], row["key"]) for row in one.scores))
-            for one in each
+    def has(result: Any) -> bool:
+        inputs, ids = result.run.inputs, [row["id"] for row in result.items]
+        return (
+            config in ("", inputs.config)
+            and which.split in (None, *inputs.splits)
+            and (which.ident is None or bool(match_ids(which.ident, ids)))
+            and (
+                which.metric is None or any(is_called(which.metric, one["metric"], one["key"]) for one in result.scores)
+            )
         )
-    ]
-    return found or shown[:1]  # which says what it has in their place
+
+    return [each for each in shown if all(map(has, each))] or shown[:1]  # which says what it has in their place
 
 
 def _pair(first: tuple[Path, Sequence[Any]], second: tuple[Path, Sequence[Any]]) -> list[tuple[Any, Any]]:

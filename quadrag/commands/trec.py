@@ -14,7 +14,6 @@ from pathlib import Path
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import spell
 
 EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec", "quadrag trec runs/a --passages")
 
@@ -49,11 +48,11 @@ def run(arguments: argparse.Namespace) -> None:
     ]
     for (_, folder), done in zip(found, written, strict=True):
         if not done:
-            write(spell(f"{folder}: a run without passages"))
+            write(f"{folder}: a run without passages")
         for one in done:
             empty = False
-            write(spell(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions"))
-            write(spell(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}"))
+            write(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions")
+            write(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}")
     if empty:
         raise QuadragError(f"no passages stand in {', '.join(arguments.runs)}: nothing was retrieved")
 

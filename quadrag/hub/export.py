@@ -8,7 +8,6 @@ one that leaves a column out skips it in each. Shards are called as `datasets` a
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,17 +36,10 @@ _VERSION = 3  # raised by a change of code that changes what is written
 
 
 class Exported(NamedTuple):
-    """One dataset repository.
+    """One dataset repository: rows by config and split, bytes of Parquet, and what each config that is not whole lacks.
 
-    Attributes:
-        benchmark: its name.
-        folder: where it stands.
-        kind: ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be
-            hosted anew.
-        made: whether it was written now; False where the same stood there already.
-        rows: by config and split; empty for a recipe.
-        size: of the Parquet files, in bytes.
-        lacking: for each config that is not there, or not with all its splits, what it lacks.
+    `kind` is ``data``, ``sample``, ``own`` of a dataset of the user's own, or ``recipe`` where data may not be hosted
+    anew; `made` is False where the same stood there already.
     """
 
     benchmark: str
@@ -68,17 +60,10 @@ class Config(NamedTuple):
 
 
 class ExportPlan(NamedTuple):
-    """What is to stand in a benchmark's folder.
+    """What is to stand in a benchmark's folder, `kind` and `lacking` as in `Exported`.
 
-    Attributes:
-        benchmark: its name.
-        org: whose repository it becomes, or None.
-        kind: as in `Exported`.
-        data_dir: that of a dataset of the user's own, and else None.
-        not_hosted: why the data are not hosted anew, where they are not.
-        configs: those that can be written.
-        lacking: as in `Exported`.
-        inputs: all that decides the folder's content, as one digest.
+    `org` is whose repository it becomes, or None; `data_dir` that of a dataset of the user's own, else None; `inputs`
+    are all that decides the folder's content, as one digest.
     """
 
     benchmark: str
@@ -96,7 +81,7 @@ def export(
     benchmarks: Sequence[str] = (),
     data_dir: str | None = None,
     accept_licence: bool = False,
-    progress: Callable[[str, int], None] = lambda label, rows: None,
+    progress: Callable[[str], None] = lambda label: None,
 ) -> list[Exported]:
     """Write dataset repositories that every version of `datasets` from 3.6 on loads, one folder a benchmark.
 
@@ -106,7 +91,7 @@ def export(
         data_dir: folder of upstream files, ``sample`` for the bundled samples, or None for what `quadrag prepare` has
             built, else the upstream files. A folder need not be whole.
         accept_licence: whether data of a non-commercial licence may be written; the samples are quadrag's own.
-        progress: called with ``BENCHMARK CONFIG SPLIT`` and the rows of it written so far, first with 0.
+        progress: called with ``BENCHMARK CONFIG SPLIT`` before each is written.
 
     Returns:
         What stands in each folder, in the order of the names.
@@ -167,9 +152,7 @@ def plan_export(benchmark: str, data_dir: str | None, org: str | None = None) ->
     return ExportPlan(benchmark, org, kind, data_dir if own else None, not_hosted, configs, lacking, inputs)
 
 
-def write_export(
-    folder: Path, plan: ExportPlan, progress: Callable[[str, int], None] = lambda label, rows: None
-) -> Exported:
+def write_export(folder: Path, plan: ExportPlan, progress: Callable[[str], None]) -> Exported:
     """Write one repository, unless the very same stands there.
 
     Raises:
@@ -220,17 +203,16 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
     return held if isinstance(held, dict) and {"inputs", "splits"} <= held.keys() else None
 
 
-def _write(aside: Path, plan: ExportPlan, progress: Callable[[str, int], None]) -> dict[str, dict[str, dict[str, Any]]]:
+def _write(aside: Path, plan: ExportPlan, progress: Callable[[str], None]) -> dict[str, dict[str, dict[str, Any]]]:
     """Write Parquet, manifest and card of a repository; return its splits as the manifest has them."""
     parts = {name: Part(config.builder.info.features, config.source, {}) for name, config in plan.configs.items()}
     for name, config in plan.configs.items():
         for split in config.splits:
             label = f"{plan.benchmark} {name} {split}"
-            report = partial(progress, label)
-            report(0)
+            progress(label)
             rows, schema = builders.rows(config.builder, split), config.builder.info.features.arrow_schema
             try:
-                parts[name].splits[split] = write_split(rows, schema, aside / name, split, report)
+                parts[name].splits[split] = write_split(rows, schema, aside / name, split)
             except QuadragError as error:
                 raise QuadragError(f"{label}: {error}") from None
     if plan.kind == "recipe" and plan.not_hosted:
@@ -257,7 +239,6 @@ def write_split(
     schema: Any,
     folder: Path,
     split: str,
-    report: Callable[[int], None] = lambda rows: None,
     shard_bytes: int = SHARD_BYTES,
 ) -> Written:
     """Write a split's rows into Parquet files of a folder, a row group in memory at once.
@@ -267,7 +248,6 @@ def write_split(
         schema: their ``pyarrow.Schema``; its metadata are left out, since `datasets` 3.6 cannot read those of 5.
         folder: where to; it is made.
         split: the split's name.
-        report: called with the number of rows written so far, after each row group.
         shard_bytes: size on disk at which the next shard begins.
 
     Returns:
@@ -300,7 +280,6 @@ def write_split(
                 writer.write_table(table, row_group_size=len(group))
                 count, total = count + len(group), total + table.nbytes
                 del table
-                report(count)
                 group = next(groups, [])
     shards = [folder / f"{split}-{number:05}-of-{len(parts):05}.parquet" for number in range(len(parts))]
     for part, shard in zip(parts, shards, strict=True):

@@ -31,14 +31,7 @@ _CONTENT = {
 
 
 class Repository(NamedTuple):
-    """One repository to be pushed.
-
-    Attributes:
-        kind: ``dataset`` or ``space``.
-        name: without the organisation.
-        about: what goes there, a line each.
-        plan: of a dataset.
-    """
+    """One ``dataset`` or ``space`` to be pushed, named without the organisation; what goes there, a line each."""
 
     kind: str
     name: str
@@ -176,7 +169,7 @@ def _staged(org: str, repository: Repository, progress: Callable[[str], None]) -
         folder = cache_dir() / "hub" / org / repository.name
         if holds_other(folder, repository.plan):
             shutil.rmtree(folder)
-        write_export(folder, repository.plan, lambda label, rows: None if rows else progress(f"staging {label}"))
+        write_export(folder, repository.plan, lambda label: progress(f"staging {label}"))
         yield folder
         return
     with tempfile.TemporaryDirectory(prefix="quadrag-") as place:

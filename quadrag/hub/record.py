@@ -22,13 +22,7 @@ COUNTED = "counted"  # in the upstream file whose size or sum the builder pins
 
 
 class Rows(NamedTuple):
-    """How many rows a split has.
-
-    Attributes:
-        number: of rows, or None where it is not known.
-        about: whether the number is no exact one.
-        source: ``counted``, or where the number comes from, or why there is none.
-    """
+    """How many rows a split has (None: not known); `source` is ``counted``, where it is from, or why there is none."""
 
     number: int | None
     about: bool
@@ -36,14 +30,9 @@ class Rows(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Configs that have the same columns.
+    """Configs that have the same columns, and what each holds, in the features' order; `like` names a family with them.
 
-    Attributes:
-        configs: their names.
-        example: the config and the split whose first row of the sample is shown.
-        holds: what each column holds, by name, in the features' order.
-        nullable: the columns that may be null.
-        like: the family whose columns they have too, or None.
+    `example` is the config and the split whose first row of the sample is shown.
     """
 
     configs: list[str]
@@ -56,12 +45,7 @@ class Family(NamedTuple):
 class Headline(NamedTuple):
     """The metric that stands for some tasks, since one result on the Hub has one value.
 
-    Attributes:
-        configs: a pattern of their configs' names.
-        splits: of these configs.
-        metric: the module.
-        key: of its result.
-        percent: whether the paper prints percent.
+    `configs` is a pattern of their configs' names; `percent` says whether the paper prints percent.
     """
 
     configs: str
@@ -87,18 +71,10 @@ class LargeColumns(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HubRecord:
-    """One file.
+    """One file: `sentences` say by config what is asked, `families` are tables of columns by name.
 
-    Attributes:
-        languages: of the rows.
-        sentences: by config, what is asked there.
-        rows: by config and split.
-        families: tables of columns, by name.
-        headlines: in the order in which the description names them.
-        retriever: what finds passages where nobody chose otherwise.
-        other_retrievers: whether runs with another one answer the same questions, and so have results.
-        not_hosted: None where the data may be hosted again.
-        large: None where no column is so large that a reader would leave it out.
+    `other_retrievers` says whether runs with another retriever than the usual answer the same questions, and so have
+    results; `large` is None where no column is so large that a reader would leave it out.
     """
 
     languages: list[str]

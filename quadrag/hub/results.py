@@ -42,13 +42,7 @@ _OTHER_DATA = {
 
 @dataclass(frozen=True, slots=True)
 class ResultsPlan:
-    """What is to stand in a model's repository.
-
-    Attributes:
-        model: the repository.
-        files: their texts by path.
-        left_out: what the runs hold besides that is no result of a task, a line each.
-    """
+    """What is to stand in a model's repository, texts by path; and what the runs hold besides, a line each."""
 
     model: str
     files: dict[str, str]

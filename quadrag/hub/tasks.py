@@ -22,14 +22,7 @@ FRAMEWORK = "inspect-ai"
 
 
 class HubTask(NamedTuple):
-    """A task of a dataset repository: what it is called there, and what its value is.
-
-    Attributes:
-        id: the config, and the split where several of its splits are tasks.
-        config: of the dataset.
-        split: of that config.
-        headline: the metric whose value it is.
-    """
+    """A task of a dataset repository: its id is the config, with the split where several of its splits are tasks."""
 
     id: str
     config: str

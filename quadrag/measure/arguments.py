@@ -1,66 +1,83 @@
-"""Arguments of the Python entrance: a misspelt one is refused with the name that is nearest, by one rule for all."""
+"""What the functions of the Python entrance share: misspelt arguments are refused, and errors name arguments."""
 
 import inspect
-import sysconfig
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import wraps
-from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from pathlib import Path
+from typing import ParamSpec, TypeVar
 
+from quadrag.baselines.tables.grid import Grid
+from quadrag.baselines.tables.language import MARKS, speak_grid
+from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
-from quadrag.measure.words import in_python, speaking_python
-from quadrag.progress import spelled_by
+from quadrag.measure.calls import CALLS
+from quadrag.paths import cache_setting
+from quadrag.printing import clean
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_LIBRARIES = ("<frozen ", "site-packages", "dist-packages", sysconfig.get_path("stdlib"))
+_NO_MARKS = str.maketrans("", "", MARKS)
+_SWITCHES = ("fresh", "unscored", "verbose", "wrong")
+_ARGUMENTS = {"concurrency", "data_dir", "judge", "limit", "out", "profile", "split", *CALLS, *_SWITCHES}
+_VALUE = rf"json|sample|NAME|'[^']*'|[\d.]*\d|(?:{'|'.join(RETRIED)})(?:,(?:{'|'.join(RETRIED)}))*"
+_OPTION = re.compile(rf"`quadrag [^`]*`|--([a-z]+(?:-[a-z]+)*)(?: ({_VALUE})(?!\w))?")
+
+
+def in_python(text: str) -> str:
+    """Return a message or a note with arguments of Python for the command line's options, where there are such.
+
+    As ``judge_format="json"`` for ``--judge-format json``.
+    """
+    plain = clean(text).translate(_NO_MARKS).replace("--option ", "")
+    return _OPTION.sub(_name_argument, plain)
+
+
+def _name_argument(option: re.Match[str]) -> str:
+    name, value = (option[1] or "").replace("-", "_"), option[2] or ""
+    if name not in _ARGUMENTS:  # or a command
+        return option[0]
+    if name in _SWITCHES:
+        return f"{name}=True"
+    words = [f'"{word}"' for word in value.split(",")] if value[:1].isalpha() else [value]
+    return f"{name}=" + (words[0] if len(words) == 1 else f"[{', '.join(words)}]")
+
+
+def speak_python(grid: Grid, labels: str) -> Grid:
+    """Return a table in a language, whose notes name arguments; what shows more of it is a call of `show`."""
+    spoken = speak_grid(grid, labels)
+    notes = [type(note)(in_python(note).replace("verbose=True", "show(verbose=True)")) for note in spoken.notes]
+    return replace(spoken, notes=notes)
 
 
 def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
     """Have a function of the Python entrance refuse misspelt arguments, and its errors name arguments of Python.
 
-    An error that the user can mend comes without the way that it took in here: its message says all. An interrupt has
-    the lines of the user's function that it stopped.
-    They are in the language that its argument `labels` names, else the result that it is a method of, or is given.
-    One that takes options of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
+    An error that the user can mend comes without the way that it took in here: its message says all. An `OSError` of
+    one of our files is one; what the user's function raises is a failure of its question. A function that takes options
+    of a benchmark calls `refuse_unknown` itself, since its arguments say which these are.
     """
-    taken = inspect.signature(function).parameters
-    takes_options = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    takes_options = any(one.kind is one.VAR_KEYWORD for one in inspect.signature(function).parameters.values())
 
     @wraps(function)
     def call(*given: _P.args, **named: _P.kwargs) -> _T:
-        own: Any = named.get("labels") if "labels" in taken else None
-        labels = own or next(filter(None, map(_labels_of, given)), None)
         try:
-            with speaking_python(labels), spelled_by(in_python):
-                if not takes_options:
-                    refuse_unknown(function, named)
-                return function(*given, **named)
-        except (QuadragError, UnknownScore) as error:
+            if not takes_options:
+                refuse_unknown(function, named)
+            return function(*given, **named)
+        except UnknownScore as error:
             raise error.with_traceback(None) from None
-        except KeyboardInterrupt as stop:
-            raise stop.with_traceback(_leave_out(stop.__traceback__)) from None
+        except QuadragError as error:
+            error.args = (in_python(str(error)),)
+            raise error.with_traceback(None) from None
+        except OSError as error:
+            if error.filename is None:
+                raise
+            place = cache_setting(Path(error.filename)) or "another place"
+            raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name {place}")) from error
 
     return call
-
-
-def _leave_out(trace: TracebackType | None) -> TracebackType | None:
-    """Return what a traceback has below the last line of this package, where that is the user's."""
-    below = trace
-    while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] == "quadrag":
-            below = trace.tb_next
-        trace = trace.tb_next
-    file = below.tb_frame.f_code.co_filename if below else ""
-    return None if any(part in file for part in _LIBRARIES) else below
-
-
-def _labels_of(given: Any) -> str | None:
-    """Return the language of what is given, or of the first of a list; None where it has none."""
-    labels = getattr(given, "labels", None)
-    if labels is None and isinstance(given, list | tuple) and given:
-        return _labels_of(given[0])
-    return labels if isinstance(labels, str) else None
 
 
 def check_names(*, split: object = None, **named: object) -> None:
@@ -85,33 +102,8 @@ def check_count(name: str, value: object, *, may_lack: bool = False) -> None:
         raise QuadragError(f"{name} is {value!r}; expected a whole number from 1{', or None' * may_lack}")
 
 
-def check_one(**named: bool) -> None:
-    """Refuse several arguments each of which says which questions are shown.
-
-    Raises:
-        QuadragError: more than one is True.
-    """
-    if all(named.values()):
-        raise QuadragError(f"{' and '.join(named)} each say which questions are shown; leave one out")
-
-
-def refuse_metric(metric: str | None, *ways: str) -> None:
-    """Refuse a metric where no question is shown by it.
-
-    Raises:
-        QuadragError: one is named.
-    """
-    if metric is not None:
-        raise QuadragError(f"metric={metric!r} says which questions are shown; give {' or '.join(ways)} with it")
-
-
 def refuse_unknown(function: Callable[..., object], named: Iterable[str], options: Iterable[str] = ()) -> None:
-    """Refuse arguments that a function does not take.
-
-    Args:
-        function: it says which it takes.
-        named: the names that were given.
-        options: what it takes besides.
+    """Refuse arguments that a function does not take, but for options that it takes besides.
 
     Raises:
         QuadragError: it takes no argument of such a name.

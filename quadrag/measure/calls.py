@@ -5,8 +5,6 @@ from itertools import zip_longest
 from typing import Any
 
 from quadrag.baselines.certify.certificate import Certificate
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.runs.request import CallRequest, Kept
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.reply import RETRIED
@@ -24,8 +22,6 @@ _SEVERAL = ("allow_redirect", "retry", *_ALIAS)
 
 
 def take_calls(
-    benchmark: str,
-    config: str,
     judge: str | Sequence[str] | None,
     concurrency: int,
     options: dict[str, Any],
@@ -45,9 +41,12 @@ def take_calls(
     def fields(names: dict[str, str]) -> dict[str, Any]:
         return {field: given[name] for name, field in names.items() if name in given}
 
+    judges = [] if judge is None else [judge] if not isinstance(judge, Sequence) else _list(judge)
+    if strange := [one for one in judges if not isinstance(one, str)]:
+        raise QuadragError(f"judge is {strange[0]!r}; expected the address of a model, as {_ADDRESS}, or several")
     aliases = zip_longest(*(given.get(name, ()) for name in _ALIAS))
     return CallRequest(
-        judges=_read_judges(judge, benchmark, config),
+        judges=judges,
         certificates=[one.row for one in certificates],
         calling=Calling(concurrency=concurrency, **fields(_CALLING)),
         kept=Kept(**fields(_KEPT)),
@@ -71,25 +70,6 @@ def _check(given: dict[str, Any]) -> None:
     share = given.get("max_failed", 0)
     if not isinstance(share, (int, float)) or not 0 <= share <= 1:
         raise QuadragError(f"max_failed is {share!r}; expected a share from 0 to 1")
-
-
-def _read_judges(judge: str | Sequence[str] | None, benchmark: str, config: str) -> list[str]:
-    """Return the addresses of judges; None is none of them."""
-    judges = [] if judge is None else [judge] if not isinstance(judge, Sequence) else _list(judge)
-    if strange := [one for one in judges if not isinstance(one, str)]:
-        shown, way = repr(strange[0]), ""
-        if callable(strange[0]):
-            shown, way = f"a {type(strange[0]).__name__}", _tell_taker(benchmark, config)
-        raise QuadragError(f"judge is {shown}; expected the address of a model, as {_ADDRESS}, or several{way}")
-    return judges
-
-
-def _tell_taker(benchmark: str, config: str) -> str:
-    """Say which metric of a config takes a function as its judge; "" where none asks a judge."""
-    record = load(benchmark)
-    uses = record.metrics(config, Conditions("", top_k=1)) if config in record.configs else []
-    taker = next((use.module for use in uses if use.judged), None)
-    return f'; evaluate.load("{taker}") takes a function' if taker else ""
 
 
 def _list(given: str | Sequence[str]) -> list[str]:

@@ -1,8 +1,7 @@
 """One's own system measured on a benchmark: `evaluate`."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +16,13 @@ from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
-from quadrag.baselines.scoring.faults import shorten_list
 from quadrag.baselines.systems.function import Function, KeptAnswers
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
+from quadrag.labels import choose_labels
 from quadrag.measure.arguments import check_count, check_names, entrance, refuse_unknown
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
-from quadrag.measure.words import in_python, labels_in_use
 from quadrag.progress import say
 from quadrag.run_record import NAME, RunRecord, read_run
 
@@ -69,8 +67,8 @@ def evaluate(
             When None, a folder below ``runs`` that no finished run is in, unless it was judged in vain, or `retry` or a
             greater `max_failed` is of it.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
-        labels: ``en`` or ``zh``, the language of the result, of its page and of messages; that of QUADRAG_LABELS, or
-            English, when None.
+        labels: ``en`` or ``zh``, the language of the result and of its page; that of QUADRAG_LABELS, or English, when
+            None.
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
@@ -91,7 +89,8 @@ def evaluate(
     certificates = read_certificates([str(one) for one in named])
     check_names(benchmark=benchmark, config=config, split=split, **({} if name is None else {"name": name}))
     check_profile(profile)
-    taken = take_calls(benchmark, config, judge, concurrency, options, certificates)
+    shown_in = choose_labels(labels)
+    taken = take_calls(judge, concurrency, options, certificates)
     calls = replace(taken, profile=profile)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_count("batch_size", batch_size, may_lack=True)
@@ -128,11 +127,10 @@ def evaluate(
         none = "no question failed; " * (FAILED in calls.kept.retry and found.reused)
         say(f"{none}the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found])
-    measured = Evaluation(found, folder, profile, labels_in_use())
+    measured = Evaluation(found, folder, profile, shown_in)
     measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
-    with _one_line_each():
-        for line in _tell_invalid(measured):
-            warnings.warn(in_python(f"INVALID, {line}"), stacklevel=3)  # of the caller, beyond the decorator
+    for line in measured.invalid:
+        warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured
 
 
@@ -141,31 +139,6 @@ def _name_function(system: Any) -> str | None:
     if isinstance(system, partial):
         return _name_function(system.func) or getattr(system.func, "__name__", type(system.func).__name__)
     return "lambda" if getattr(system, "__name__", None) == "<lambda>" else None
-
-
-@contextmanager
-def _one_line_each() -> Iterator[None]:
-    """Have warnings be shown without the caller's source line, which may be a long one."""
-    usual = warnings.formatwarning
-    warnings.formatwarning = lambda message, category, filename, lineno, line=None: usual(
-        message, category, filename, lineno, ""
-    )
-    try:
-        yield
-    finally:
-        warnings.formatwarning = usual
-
-
-def _tell_invalid(measured: Evaluation) -> list[str]:
-    """Say in a few words which scores are not valid, and why; the table says the rest."""
-    found: dict[str, list[str]] = {}
-    for name in dict.fromkeys([*measured.headlines.values(), *measured.scores]):
-        if not (one := measured.scores[name]).valid:
-            found.setdefault(one.reason, []).append(name)
-    told = []
-    for why, names in found.items():
-        told.append(f"{shorten_list(names)}: {why}; result.invalid says more")
-    return told or measured.invalid
 
 
 def _find_folder(wanted: str, calls: CallRequest, limit: int | None) -> Path:

@@ -1,8 +1,7 @@
 """Means with their intervals, and tests of two runs over the same questions.
 
-`items` says what a value is, `summaries` and `means` are what a run is scored by, `intervals` how an interval is found,
-`resampling` draws units anew, `paired` compares two runs, by the `tests`; `power` says how many items that takes, and
-`rankings` whether two orders agree.
+`items` says what a value is, `means` are what a run is scored by, `intervals` how an interval is found, `resampling`
+draws units anew, `paired` compares two runs, by the `tests`; `power` says how many items that takes.
 """
 
 from .intervals import bca, logit_interval, percentile, share_difference, wilson
@@ -10,7 +9,6 @@ from .items import LEVEL, NOT_APPLICABLE, Interval, Item
 from .means import Mean, Summary, macro, spread, summarise, summarise_all
 from .paired import Pair, paired_difference, paired_macro
 from .power import detectable, items_needed, power_of
-from .rankings import Agreement, rank_agreement
 from .resampling import SEED, Draws
 from .tests import McNemar, holm, mcnemar, sign_flips
 
@@ -18,7 +16,6 @@ __all__ = [
     "LEVEL",
     "NOT_APPLICABLE",
     "SEED",
-    "Agreement",
     "Draws",
     "Interval",
     "Item",
@@ -37,7 +34,6 @@ __all__ = [
     "paired_macro",
     "percentile",
     "power_of",
-    "rank_agreement",
     "share_difference",
     "sign_flips",
     "spread",

@@ -17,7 +17,7 @@ from ...systems.extractive import sentences
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..held import fault_of, find_verbatim, is_grounded, stands_in
 from ..recipe import Given, Recipe
-from ..search import Corpus, unlike
+from ..search import Corpus, without_repeats
 from ..steps import Drop, Each, Row, Step, Whole, Work
 
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -231,7 +231,12 @@ def steps(given: Given) -> Sequence[Step]:
         Each("related", lambda row: _related(row, whole)),
         Each("made", lambda row: MAKERS[row["task"]](row), asks=6),
         Each("held", held),
-        Whole("duplicates", _without_duplicates),
+        Whole(
+            "duplicates",
+            lambda rows: without_repeats(
+                rows, lambda row: row.get("question") or row.get("event") or row["sentence"], "asked before"
+            ),
+        ),
     ]
 
 
@@ -279,12 +284,6 @@ def held(row: Row) -> list[Row]:
         ):
             raise Drop("one document answers alone")
     return [row]
-
-
-def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    differs = unlike([row.get("question") or row.get("event") or row["sentence"] for row in rows])
-    kept = [row for row, new in zip(rows, differs, strict=True) if new]
-    return kept, [(row, "asked before") for row, new in zip(rows, differs, strict=True) if not new]
 
 
 RECIPE = Recipe(languages=("zh",), least=200, most=20_000, steps=steps, write=write)

@@ -23,7 +23,7 @@ from quadrag.records import write_jsonl, write_text
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
-from ..search import Corpus, unlike
+from ..search import Corpus, without_repeats
 from ..steps import Drop, Each, Row, Step, Whole, Work
 
 SHOWN = 40  # documents that a model sees when it lays out topics
@@ -121,7 +121,7 @@ def steps(given: Given) -> Sequence[Step]:
         Each("held", held),
         Each("inspect", _inspect, asks=2),
         Each("held-again", held),
-        Whole("duplicates", _without_duplicates),
+        Whole("duplicates", lambda rows: without_repeats(rows, lambda row: row["made"][0]["question"])),
         Whole("balance", lambda rows: _balance(rows, given)),
     ]
 
@@ -278,12 +278,6 @@ def _inspect(row: Row) -> Work:
     if verdict == 0:
         raise Drop("inspection: not usable")
     return [{**row, "made": mended or row["made"], "evaluation": verdict}]
-
-
-def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    differs = unlike([row["made"][0]["question"] for row in rows])
-    kept = [row for row, new in zip(rows, differs, strict=True) if new]
-    return kept, [(row, "question asked before") for row, new in zip(rows, differs, strict=True) if not new]
 
 
 def _balance(rows: list[Row], given: Given) -> tuple[list[Row], list[tuple[Row, str]]]:

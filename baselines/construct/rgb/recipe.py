@@ -18,7 +18,7 @@ from quadrag.records import write_jsonl
 from ..asking import ask, load_prompts, text_of, texts_of
 from ..held import fault_of, find_verbatim, stands_in
 from ..recipe import Given, Recipe
-from ..search import Corpus, unlike
+from ..search import Corpus, without_repeats
 from ..steps import Drop, Each, Row, Step, Whole, Work
 
 CHUNK = 300  # characters
@@ -34,7 +34,7 @@ def steps(given: Given) -> Sequence[Step]:
     return [
         Each("question", _question, asks=2),
         Each("passages", lambda row: _passages(row, corpus)),
-        Whole("duplicates", _without_duplicates),
+        Whole("duplicates", lambda rows: without_repeats(rows, lambda row: row["question"])),
         Each("integration", _integration, asks=2, makes=2),
         Each("integration-passages", lambda row: _second_passages(row, corpus)),
         Each("counterfactual", _counterfactual, asks=4),
@@ -114,12 +114,6 @@ def _parted(question: str, answers: Sequence[str], corpus: Corpus) -> tuple[list
     texts = dict.fromkeys(" ".join(passage.text.split()) for _, passage in corpus.find(question, FOUND))
     holds = {text: any(stands_in(answer, text) for answer in answers) for text in texts}
     return [text for text in texts if holds[text]], [text for text in texts if not holds[text]]
-
-
-def _without_duplicates(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
-    differs = unlike([row["question"] for row in rows])
-    kept = [row for row, new in zip(rows, differs, strict=True) if new]
-    return kept, [(row, "question asked before") for row, new in zip(rows, differs, strict=True) if not new]
 
 
 def _integration(row: Row) -> Work:

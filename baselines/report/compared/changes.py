@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from quadrag.metric_record import show_key
 from quadrag.records import Key
 
-from ...core.result import PROFILES, Result, own_profile
+from ...core.result import PROFILES, own_profile
 from ...tables.failed import note_invalid
 from ..items.chosen import find_metric, list_others, tell_others
 from ..items.lines import Manner, write_ids, write_item
@@ -16,19 +16,6 @@ from ..pooled import name_question
 from .names import name_columns
 from .pairs import count_failed, list_differences, note_judges_apart
 from .said import tell_failed, tell_missing
-
-
-def offer_changes(first: Result, second: Result, profile: str) -> tuple[str, int]:
-    """Return the option that shows questions on which a second run is worse or, where it is so on none, better.
-
-    With it is how many there are; "" and 0 where there are none.
-    """
-    before, after = ScoredItems(first), ScoredItems(second)
-    metric = find_metric([[before], [after]], None)[0]
-    splits = dict.fromkeys((row["config"], row["split"]) for row in after.items)
-    gained = _list_gains(before, after, metric, splits, profile).values()
-    counts = {"--worse": sum(one < 0 for one in gained), "--better": sum(one > 0 for one in gained)}
-    return next(((which, count) for which, count in counts.items() if count), ("", 0))
 
 
 def _list_gains(

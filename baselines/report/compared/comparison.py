@@ -387,7 +387,7 @@ def _line_up(runs: Runs, profile: str) -> list[Grid]:
     lines = []
     for at in order:
         side = found[lead][at]
-        cells = [side.shown, *difference_cells(lead, side.pair)]
+        cells = [side.shown, *(Cell(one.text) for one in difference_cells(lead, side.pair))]
         if side.row is None or side.row["value"] is None:
             cells[-1] = Cell(INVALID if side.shown.text == INVALID else "not compared")
         lines.append(Line(columns[at], cells))

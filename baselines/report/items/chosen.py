@@ -89,13 +89,6 @@ def find_metric(runs: Sequence[Run], wanted: str | None) -> tuple[str, int, floa
     raise unknown_name("metric", str(wanted), dict.fromkeys([*called.values(), *keys]))
 
 
-def has_wrong(reader: Reader, profile: str) -> bool:
-    """Whether an item of a run has not the best value of the metric that says which answers are wrong."""
-    name, _, best = find_metric([[reader]], None)
-    values = ((row.get(name) or {}).get(profile) for row in reader.items)
-    return any(value is not None and value != best for value in values)
-
-
 def list_others(runs: Sequence[Run], chosen: str) -> list[str]:
     """List the other headlines with a better end that every run has and that tell which answers are better."""
     unfit = find_unfit(runs)

@@ -63,9 +63,6 @@ def read(
         defaults: ``config`` and ``split`` of lines that do not say them.
         partial: whether it may answer a part of them.
         sample: whether the questions are those of the bundled sample.
-
-    Raises:
-        QuadragError: a line is not an answer, or ids are unknown, missing or given twice.
     """
     places = _Places(path, questions, defaults, sample)
     passages: dict[Key, tuple[Passage, ...]] = {}
@@ -239,11 +236,7 @@ def _place(key: Key) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield number and object of every line of a file of answers; of a JSON list, and of CRUD-RAG's, every entry.
-
-    Raises:
-        QuadragError: the file cannot be read, or is not of one of the forms.
-    """
+    """Yield number and object of every line of a file of answers; of a JSON list, and of CRUD-RAG's, every entry."""
     if (read_log := logs.reader_of(path)) is not None:
         yield from enumerate(read_log(path), 1)
         return
@@ -274,11 +267,7 @@ def lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_conditions(path: Path) -> tuple[str, dict[str, Any]] | None:
-    """Return the retriever and the options that the answers of a harness's log were made with; None of other files.
-
-    Raises:
-        QuadragError: the log says something else there.
-    """
+    """Return the retriever and the options that the answers of a harness's log were made with; None of other files."""
     said = next((row.get("conditions") for _, row in lines(path)), None)
     if not isinstance(said, str):
         return None

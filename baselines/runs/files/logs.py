@@ -49,10 +49,6 @@ def is_sample(row: Mapping[str, Any]) -> bool:
 def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """Turn one sample of lm-eval into a line of answers.
 
-    Args:
-        where: the line, as an error names it.
-        row: the sample.
-
     Returns:
         `benchmark`, `id`, `config`, `split`, `conditions` and `answer`, None where the reply is known to have had no
         content.
@@ -84,9 +80,6 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
     Yields:
         `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `reasoning`,
         `state` and `finish_reason`.
-
-    Raises:
-        QuadragError: Inspect is not installed, the file cannot be read, or it is a log of something else.
     """
     log = open_inspect_log(path, resolve_attachments="core")
     if not log.samples:
@@ -105,11 +98,7 @@ def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def open_inspect_log(path: Path, **how: Any) -> Any:
-    """Return a log of Inspect, read as `how` says.
-
-    Raises:
-        QuadragError: Inspect is not installed, or the file cannot be read.
-    """
+    """Return a log of Inspect, read as `how` says."""
     try:
         from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
     except ImportError:
@@ -177,11 +166,7 @@ class Maker(NamedTuple):
 
 
 def list_logs(folder: Path) -> list[Path]:
-    """Return the logs that lie in a folder, or below it.
-
-    Raises:
-        QuadragError: there are none.
-    """
+    """Return the logs that lie in a folder, or below it."""
     if found := find_logs(folder):
         return found
     raise _without_logs(folder)

@@ -50,9 +50,6 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
 
     Lines with `passages` are measured as a RAG service's are. A file that answers a part of the questions is scored on
     that part.
-
-    Raises:
-        QuadragError: a name is unknown, the file is not one of answers, or ids are unknown or given twice.
     """
     one = make_task(request)
     benchmark = load(one.benchmark)
@@ -178,11 +175,7 @@ def _read_maker(path: Path) -> RunRecord | None:
 
 
 def _check_asked(path: Path, made: RunRecord | None, questions: Sequence[Question]) -> None:
-    """Refuse a run's answers to questions that have its ids, and none of its texts and gold.
-
-    Raises:
-        QuadragError: no question is the same.
-    """
+    """Refuse a run's answers to questions that have its ids, and none of its texts and gold."""
     before, now = read_asked(path.parent, made.asked) if made and made.asked else {}, digest_each(questions)
     shared = before.keys() & now.keys()
     if made and shared and all(before[key].sha256 != now[key] for key in shared):
@@ -243,9 +236,6 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
     Not where scoring has stopped there, as where the judge was dead, nor where the same command made them: it may have
     been cut short before its page was there, or now have the judge asked again. Where no judge was asked, or in vain,
     it may name one, or another.
-
-    Raises:
-        QuadragError: something else is in it.
     """
     made = read_run(out) if (out / NAME).exists() else None
     if made and made.command[:2] == _COMMAND:
@@ -276,9 +266,6 @@ def _check_conditions(path: Path, one: Task) -> str | None:
 
     Returns:
         The retriever that the log says; None where the file is no such log.
-
-    Raises:
-        QuadragError: the log says others.
     """
     logged = read_conditions(path)
     if logged is None:
@@ -299,9 +286,6 @@ def sift_logs(files: Sequence[Path]) -> tuple[list[Path], list[Path], list[str]]
 
     Returns:
         The files that can be scored, the logs of other tasks, and of each log that cannot be read whole, why.
-
-    Raises:
-        QuadragError: none can be scored; it says why the first cannot.
     """
     refused: dict[Path, QuadragError] = {}
     for path in filter(is_log, files):

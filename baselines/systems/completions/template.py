@@ -34,9 +34,6 @@ def load_template(name: str) -> Template:
 
     Args:
         name: one of `template_names`, a Jinja file, or a tokenizer: a folder or a Hub name.
-
-    Raises:
-        QuadragError: it cannot be had, is no Jinja, or the tokenizer has none.
     """
     ours = _read_ours()
     if name in ours:

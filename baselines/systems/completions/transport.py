@@ -29,11 +29,7 @@ class CompletionsTransport(Transport):
         self.parameters = {"api": "completions", "template": template}
 
     def compose(self, messages: Messages) -> list[dict[str, Any]]:
-        """Make the prompt; see `Transport.compose`.
-
-        Raises:
-            QuadragError: the template refuses the messages.
-        """
+        """Make the prompt; see `Transport.compose`."""
         return [{"role": "prompt", "content": self._render(messages)}]
 
     async def attempt(self, session: Any, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:

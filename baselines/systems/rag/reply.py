@@ -43,10 +43,6 @@ class Served(Reply):
 def read_reply(contract: str, reply: Any) -> dict[str, Any]:
     """Read a reply.
 
-    Args:
-        contract: ``json`` or ``openai``.
-        reply: the JSON that arrived.
-
     Returns:
         ``text``, ``reasoning``, ``finish_reason``, ``usage``, ``passages`` and ``unread``.
 

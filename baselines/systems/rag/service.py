@@ -37,13 +37,7 @@ _CHAT = ("messages", "model", "stream", "n")
 
 
 def asked_text(question: Question, words: Prompts, how: str) -> str:
-    """Return the text of a question as a service is sent it.
-
-    Args:
-        question: any benchmark's.
-        words: as `load_service_prompts` reads them.
-        how: ``bare`` or ``protocol``.
-    """
+    """Return the text of a question as a service is sent it."""
     names = (question.config, question.language, "default")
     template = next(words[name] for name in names if name in words)[how]
     slots = {"query": question.query, **question.slots}
@@ -78,9 +72,6 @@ class RagService(ChatClient):
             parameters: temperature, top_p, max_tokens and seed, of a chat completion alone; None is not sent.
             body: a file of JSON with further fields of every request.
             options: fields of `Calling`, where they are to be other than in `calling`.
-
-        Raises:
-            QuadragError: an argument cannot be used, or there is a budget.
         """
         calling = replace(calling or Calling(), prices=None, **options)
         if calling.budget is not None:
@@ -115,27 +106,15 @@ class RagService(ChatClient):
 
     @property
     def model(self) -> str:
-        """The service's name, as `run.json`, tables and the ledger have it.
-
-        Raises:
-            QuadragError: its model is not named, and there is not exactly one to take.
-        """
+        """The service's name, as `run.json`, tables and the ledger have it."""
         return f"rag:{self._name or self._served_model() or self._shown}"
 
     def ask(self, questions: Sequence[Question], words: Prompts, how: str) -> list[Reply | Failure]:
         """Ask questions.
 
-        Args:
-            questions: n of them.
-            words: as `load_service_prompts` reads them.
-            how: ``bare`` or ``protocol``.
-
         Returns:
             n replies in order, each a `Served`, or failures: ``unparsable`` where a reply was not of its form, which
             is not kept and may be asked for again, ``truncated``, or ``api_error``.
-
-        Raises:
-            QuadragError: the service is dead or refuses the client, or a replay finds no reply at all.
         """
         bodies = [self._body(question, asked_text(question, words, how)) for question in questions]
         return self.complete([[body, {"service": self._place}] for body in bodies])
@@ -165,11 +144,7 @@ class RagService(ChatClient):
 
 
 def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:
-    """Read further fields of every request.
-
-    Raises:
-        QuadragError: the file cannot be read, is no JSON object, or has a field that is the client's own.
-    """
+    """Read further fields of every request."""
     try:
         found = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
         dumps(found)  # neither NaN nor half a surrogate can be sent

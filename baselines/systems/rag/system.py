@@ -104,16 +104,7 @@ def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) ->
 def take_served(
     benchmark: Benchmark, task: Task, instead: str = "a RAG service has its own; leave it out"
 ) -> Assignment:
-    """Take a task on for what finds its own passages.
-
-    Args:
-        benchmark: the task's.
-        task: what to answer.
-        instead: what holds of an option of the corpus.
-
-    Raises:
-        QuadragError: the task says what such a system decides itself.
-    """
+    """Take a task on for what finds its own passages."""
     if task.samples > 1:
         raise QuadragError("a RAG service is sent no seed to vary; leave out --samples")
     if task.prompts:

@@ -1,4 +1,4 @@
-"""The files of phrases: a line for each English text, with slots for what changes in it, and its Chinese."""
+"""The phrases: a line for each English text, with slots for what changes in it, and its Chinese."""
 
 import re
 from functools import cache
@@ -10,17 +10,15 @@ import yaml
 SLOT = re.compile(r"(\{\d…?\})")
 _BRACKET = re.compile(r"[^(]*\)")  # that a slot stands in, whose end is its own
 _AMID = re.compile(r" \w")  # what follows a slot within words
-# Whether words in the slots of a file's phrases are names.
-FILES = {"tables.yaml": False, "settings.yaml": False, "errors.yaml": True, "help.yaml": True}
+FILE = Path(__file__).with_name("tables.yaml")
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 
 
 class Phrase(NamedTuple):
-    """A text with slots: what finds it, what stands for it, and whether words in its slots, or lists, are names."""
+    """A text with slots: what finds it, and what stands for it."""
 
     english: re.Pattern[str]
     chinese: str
-    names: bool
 
 
 class Phrases(NamedTuple):
@@ -32,14 +30,11 @@ class Phrases(NamedTuple):
 
 @cache
 def read_phrases() -> Phrases:
-    """Read the files: of those with slots such as begin with a word stand first, and of these the longest."""
-    whole, changing = {}, {}
-    for file, names in FILES.items():
-        text = Path(__file__).with_name(file).read_text(encoding="utf-8")
-        for english, chinese in yaml.load(text, Loader).items():
-            whole[english] = chinese
-            if SLOT.search(english):
-                changing[english] = Phrase(match(english, chinese), chinese, names)
+    """Read the phrases: of those with slots such as begin with a word stand first, and of these the longest."""
+    whole = yaml.load(FILE.read_text(encoding="utf-8"), Loader)
+    changing = {
+        english: Phrase(match(english, chinese), chinese) for english, chinese in whole.items() if SLOT.search(english)
+    }
     order = sorted(changing, key=lambda english: (english.startswith("{"), -len(SLOT.sub("", english))))
     return Phrases(whole, [changing[english] for english in order])
 
@@ -67,6 +62,5 @@ def match(english: str, chinese: str) -> re.Pattern[str]:
 
 @cache
 def read_written() -> str:
-    """Return the files of phrases as they stand, without quotes and capitals."""
-    texts = (Path(__file__).with_name(file).read_text(encoding="utf-8") for file in FILES)
-    return re.sub("""(?m)^["']|["'](?=: )""", "", "\n".join(["", *texts])).lower()
+    """Return the phrases as they stand in the file, without quotes and capitals."""
+    return re.sub("""(?m)^["']|["'](?=: )""", "", f"\n{FILE.read_text(encoding='utf-8')}").lower()

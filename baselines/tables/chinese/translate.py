@@ -18,7 +18,6 @@ _ALONE = "all"  # is ours where it stands alone; among other words it is what a 
 _COUNT = re.compile(r"(\d+) of (\d+)")
 _SUM = re.compile(r"(\d+ \+ \d+) of (\d+)")
 END = re.compile(r"(?<!\.)\.$")
-_NAMES = re.compile(r"\S+(?:, \S+)*|quadrag [\w-]+")  # or a command
 _EITHER = re.compile(r"\S+(?:(?:,| or) \S+)* or \S+")  # of names
 _BOTH = re.compile(r"(\S+) and (\S+)")  # names
 _LISTED = re.compile(r"(?:all \d+ splits/)?[^\s()]+(?: \([^()]*\)| and \d+ more)?")  # a name, as a list has it
@@ -133,8 +132,7 @@ def _fill(phrase: Phrase, found: re.Match[str]) -> str:
             ours = meet(ours, piece)
             continue
         value = found[f"s{piece[1]}"]
-        name = ours.endswith("“") or (phrase.names and _NAMES.fullmatch(value))
-        ours = meet(ours, value if name else _say(value))
+        ours = meet(ours, value if ours.endswith("“") else _say(value))
     return ours
 
 

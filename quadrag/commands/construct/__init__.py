@@ -14,7 +14,7 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell, tell_bad, tell_next
+from quadrag.commands.shared.session import tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -63,7 +63,6 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.construct import Request, construct
     from quadrag.baselines.construct.recipe import load
     from quadrag.baselines.construct.steps import Maker
-    from quadrag.baselines.tables.language import speak
     from quadrag.chat.prices import Prices
     from quadrag.wrapping import wrap
 
@@ -90,12 +89,12 @@ def run(arguments: argparse.Namespace) -> int:
     with _session(arguments) as session:
         made = construct(request, Maker(session.system.completer) if session else Maker())
         spent = session.system.spent if session else None
-    write(*tell_steps(made.stages, arguments.labels), "", *tell_splits(made.splits, arguments.labels), "")
+    write(*tell_steps(made.stages), "", *tell_splits(made.splits), "")
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
-    write(*wrap(speak(tell_calls(spent, currency, recipe.by_rule), arguments.labels), 80), "")
-    tell(arguments, f"{arguments.out}: see its README.md; what was dropped stands in its stages")
+    write(*wrap(tell_calls(spent, currency, recipe.by_rule), 80), "")
+    write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
     config = next(iter(made.splits)).partition("/")[0]
-    tell_next(arguments, f"quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
+    write(f"next: quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
     if made.stopped:
         tell_bad(made.stopped)
         return 2
@@ -121,13 +120,12 @@ def _estimate(arguments: argparse.Namespace, request: Any) -> None:
     from quadrag.baselines.construct.construct import estimate
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.grid import Cell, Grid, Line
-    from quadrag.baselines.tables.language import speak_grids
 
     stages, begin, requests = estimate(request)
-    write(*tell_steps(stages, arguments.labels), "")
-    tell(arguments, f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
+    write(*tell_steps(stages), "")
+    write(f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
     if requests:
         lines = [Line(name, [Cell(f"{n:,}")]) for name, n in requests.items()]
         lines.append(Line("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
         grid = Grid("Requests at most; no model was asked", "step", ["requests"], lines)
-        print_grids(speak_grids([grid], arguments.labels))
+        print_grids([grid])

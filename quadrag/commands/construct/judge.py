@@ -34,9 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.certify.known import open_labels
     from quadrag.baselines.certify.tables import describe_labels, tabulate
-    from quadrag.baselines.construct.judge.printed import tabulate_printed
-    from quadrag.baselines.construct.judge.train import Settings
-    from quadrag.baselines.construct.judge.training import CERTIFICATE, make_judge
+    from quadrag.baselines.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.chat.ledger import Ledger
 

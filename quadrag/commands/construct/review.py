@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     does.add_argument("--human", action="store_true", help="write what was passed as the human split")
     parser.add_argument("--annotator", metavar="NAME", help="who filled in the file of --take (default: as it says)")
     add_page(parser)
-    options.labels(parser, "of the page, of what is to be asked, and of what is printed")
+    options.labels(parser, "the page, of what is to be asked, and of the summary")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -38,11 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     review, items = load(dataset, arguments.labels)
     drawn = sample(items, arguments.sample, arguments.seed)
     if arguments.sheet:
-        from quadrag.baselines.construct.review.sheets import write_items
+        from quadrag.baselines.construct.review.outcome import write_items
 
         write_items(arguments.sheet, drawn, review)
         write(arguments.sheet)
-        tell(arguments, f"{len(drawn)} of {len(items)} questions")
+        write(f"{len(drawn)} of {len(items)} questions")
     elif arguments.take:
         return _take(arguments, review, items)
     elif arguments.summary or arguments.human:
@@ -61,10 +61,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _take(arguments: argparse.Namespace, review: Any, items: Any) -> int:
-    from quadrag.baselines.construct.review.sheets import take_items
+    from quadrag.baselines.construct.review.outcome import take_items
 
     taken, faults = take_items(arguments.take, arguments.dataset, review, items, arguments.annotator)
-    tell(arguments, f"{taken} grades taken")
+    write(f"{taken} grades taken")
     for fault in faults:
         tell_bad(fault)
     return 2 if faults else 0
@@ -82,7 +82,7 @@ def _conclude(arguments: argparse.Namespace, review: Any, items: Any) -> None:
         return
     out, splits = write_human(arguments.dataset, review, grades, outcome)
     for name, n in splits.items():
-        tell(arguments, f"{name}: {n} questions")
+        write(f"{name}: {n} questions")
     write(f"\n{out}")
 
 
@@ -100,10 +100,10 @@ def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> Non
 
     with open_server(page, arguments.port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"
-        tell(arguments, f"{what} at {address}, until Ctrl-C; every grade is kept at once")
+        write(f"{what} at {address}, until Ctrl-C; every grade is kept at once")
         if not arguments.no_browser:
             webbrowser.open(address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:
-            tell(arguments, "", then)
+            write("", then)

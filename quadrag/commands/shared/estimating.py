@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from quadrag.commands.shared.session import print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -53,18 +54,15 @@ def shadow_folders() -> Iterator[Callable[[Path], Path]]:
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
     """Print what was noted."""
     from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak, speak_grids
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps
 
     prices = Prices.load(arguments.prices) if arguments.prices else None
-    if arguments.format == "json":
+    if arguments.json:
         write(dumps(describe_estimate(estimate)), file=stdout)
     elif not estimate.stages:
-        told = "Nothing is asked: all that this needs is there already, or no model is named."
-        write(speak(told, arguments.labels), file=stdout)
+        write("Nothing is asked: all that this needs is there already, or no model is named.", file=stdout)
     else:
         currency = prices.currency if prices else None
         grid = tabulate_estimate(estimate, currency, arguments.budget)
-        print_grids(speak_grids([grid], arguments.labels), file=stdout)
+        print_tables(arguments, [grid], file=stdout)

@@ -7,7 +7,7 @@ at once.
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from quadrag.labels import LANGUAGES, VARIABLE, usual_labels
 
@@ -26,16 +26,6 @@ class Once(argparse._StoreAction):
             parser.error(f"{option} is given twice, as {self.given} and {values}")
         self.given = values
         super().__call__(parser, namespace, values, option)
-
-
-def refuse(parser: Any, option: str, why: str) -> None:
-    """Refuse an option that other commands have, and say why or what is meant in its place."""
-
-    class Refusal(argparse.Action):
-        def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-            parser.error(why)
-
-    parser.add_argument(option, action=Refusal, help=argparse.SUPPRESS)
 
 
 def data(parser: Any) -> None:
@@ -185,38 +175,25 @@ def certificates(parser: Any) -> None:
     )
 
 
-def form(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the form in which results are printed."""
-    parser.add_argument(
-        "--format",
-        choices=("table", "json"),
-        default="table",
-        help="line: for logs, a line a metric with value, interval, n and signature, alike in all languages "
-        "(default: table)",
-    )
-    parser.add_argument(
-        "--json",
-        action="store_const",
-        const="json",
-        dest="format",
-        help="one object for scripts and nothing else on stdout; the same as --format json",
-    )
+def json(parser: argparse.ArgumentParser) -> None:
+    """Say whether results are printed for a program."""
+    parser.add_argument("--json", action="store_true", help="one object for scripts, and nothing else on stdout")
 
 
 def output(parser: argparse.ArgumentParser, what: str) -> None:
     """Say what is shown, and where files go; `what` is the help of --out."""
     parser.add_argument("--profile", choices=(*_PROFILES, "both"), default="both", help="(default: both)")
-    form(parser)
+    json(parser)
     labels(parser)
     certificates(parser)
     verbose(parser)
     parser.add_argument("--out", metavar="DIR", help=what)
 
 
-def labels(parser: argparse.ArgumentParser, what: str = "of tables, their notes, messages and the page") -> None:
-    """Say in which language labels are, or what else is."""
+def labels(parser: argparse.ArgumentParser, what: str = "tables, their notes and the page") -> None:
+    """Say in which language results are shown."""
     default = f"default: {VARIABLE}, or {LANGUAGES[0]}"
-    parser.add_argument("--labels", choices=LANGUAGES, default=usual_labels(), help=f"language {what} ({default})")
+    parser.add_argument("--labels", choices=LANGUAGES, default=usual_labels(), help=f"language of {what} ({default})")
 
 
 def verbose(parser: argparse.ArgumentParser) -> None:

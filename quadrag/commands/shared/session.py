@@ -13,11 +13,8 @@ from typing import IO, Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import one_line
-from quadrag.labels import usual_labels
 from quadrag.printing import write
-from quadrag.progress import spell
 
-_WIDTH = 80  # columns of a usual terminal
 _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
 
@@ -96,47 +93,47 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
 
 
 @contextlib.contextmanager
-def results_alone(form: str) -> Iterator[IO[str]]:
+def results_alone(json: bool) -> Iterator[IO[str]]:
     """Yield stdout; where the results are for a program, what else is printed meanwhile goes to stderr."""
     stdout = sys.stdout
-    with contextlib.nullcontext() if form == "table" else contextlib.redirect_stdout(sys.stderr):
+    with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
         yield stdout
 
 
 def print_results(
     arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
 ) -> None:
-    """Print what runs came to in the form that was asked for; as JSON those of several benchmarks are a list."""
+    """Print what runs came to as tables or as JSON, where those of several benchmarks are a list."""
     from quadrag.baselines.report.plain import describe_results
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
     from quadrag.records import dumps
 
-    profiles = options.profiles(arguments)
-    if arguments.format == "table":
-        print_grids(speak_grids(grids, arguments.labels), verbose=arguments.verbose)
-    else:
-        groups = [
-            [result for result in results if result.run.inputs.benchmark == name]
-            for name in dict.fromkeys(result.run.inputs.benchmark for result in results)
-        ]
-        described = [describe_results(group, profiles, folder) for group in groups]
-        write(dumps(described if len(described) > 1 else described[0]), file=stdout)
+    if not arguments.json:
+        print_tables(arguments, grids, verbose=arguments.verbose)
+        return
+    groups = [
+        [result for result in results if result.run.inputs.benchmark == name]
+        for name in dict.fromkeys(result.run.inputs.benchmark for result in results)
+    ]
+    described = [describe_results(group, options.profiles(arguments), folder) for group in groups]
+    write(dumps(described if len(described) > 1 else described[0]), file=stdout)
 
 
-def tell(arguments: argparse.Namespace, *lines: str, to: IO[str] | None = None) -> None:
-    """Print lines in the language of the labels, on stdout if no other stream is named."""
+def print_tables(
+    arguments: argparse.Namespace, grids: Sequence[Any], verbose: bool = False, file: IO[str] | None = None
+) -> None:
+    """Print tables in the language of the labels."""
+    from quadrag.baselines.tables.draw import print_grids
+    from quadrag.baselines.tables.language import speak_grids
+
+    print_grids(speak_grids(grids, arguments.labels), verbose=verbose, file=file)
+
+
+def tell(arguments: argparse.Namespace, *lines: str) -> None:
+    """Print what is said of results, in the language of the labels."""
     from quadrag.baselines.tables.language import speak
 
     for line in lines:
-        write(speak(line, arguments.labels), file=to)
-
-
-def tell_next(arguments: argparse.Namespace, command: str, head: str = "next: ") -> None:
-    """Print a command that may follow, which speaks the language of this one; a long one has a line of its own."""
-    labels = "" if arguments.labels == usual_labels() else f" --labels {arguments.labels}"
-    line = f"{head}{command}{labels}"
-    tell(arguments, *([line] if len(line) <= _WIDTH or not head.strip() else [head.rstrip(), f"  {command}{labels}"]))
+        write(speak(line, arguments.labels))
 
 
 def shell_path(folder: object) -> str:
@@ -146,15 +143,13 @@ def shell_path(folder: object) -> str:
 
 def tell_bad(line: str) -> None:
     """Print what is wrong as one line on stderr."""
-    write(f"quadrag: {spell(one_line(line))}", file=sys.stderr)
+    write(f"quadrag: {one_line(line)}", file=sys.stderr)
 
 
 def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
     from quadrag.baselines.report.facts import describe_kept, tell_calls
     from quadrag.baselines.report.spent import describe_cost, tabulate_cost
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
 
     asked = [result for result in results if not result.reused] or results
     if told := tell_calls(results):
@@ -164,7 +159,8 @@ def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     if cost := describe_cost(asked):
         before = " of the run" if len(results) == 1 else " of the runs finished before"
         tell(arguments, f"tokens{before if asked[0].reused else ''}: {cost}")
-        print_grids(speak_grids([tabulate_cost(asked)] if arguments.verbose else [], arguments.labels))
+        if arguments.verbose:
+            print_tables(arguments, [tabulate_cost(asked)])
 
 
 def _without_secrets(typed: Sequence[str]) -> list[str]:

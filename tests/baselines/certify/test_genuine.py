@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from quadrag.baselines.certify.figures import compare, measure
-from quadrag.baselines.certify.known import open_labels, sources
-from quadrag.baselines.certify.sets import SETS
+from quadrag.baselines.certify.known import open_labels
 from quadrag.baselines.certify.verdicts import known_verdicts
-from quadrag.baselines.scoring.verdicts import APART
 from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
 from quadrag.stats.ppi import Rates, ppi_mean, rogan_gladen
@@ -130,27 +128,3 @@ def test_alce_is_ranked(real):
     found = measure(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items}))
     assert found.agreement is None
     assert found.correlation.interval.low < found.correlation.spearman < found.correlation.interval.high
-
-
-def test_every_set_names_its_files_and_licence(real):
-    for name, about in SETS.items():
-        labels = real(name)
-        source = sources()[about.files][0]
-        assert f"{source.repository} at {source.commit[:8]}, {source.licence}" in labels.source
-        assert all(len(total) == 64 for total in labels.files.values())
-    assert "(the authors' own files)" in real("alce").source
-    assert "NQ.json: not the authors' own file; without TQ.json" in real("evouna").source
-
-
-def test_words_and_people_are_nowhere_so_far_apart_as_marks_a_judge(real):
-    gaps = {}
-    for name in ("openqa-eval", "evouna"):
-        labels = real(name)
-        words = known_verdicts(labels, "rule:bounded").given
-        apart = {}
-        for item in labels.items:
-            both = labels.grades[item.label] - labels.grades[words[item.id]]
-            apart.setdefault(item.slices.get("system", name), []).append(both)
-        gaps |= {system: round(abs(np.mean(each)), 2) for system, each in apart.items()}
-    assert gaps == {"openqa-eval": 0.23, "fid": 0.11, "gpt35": 0.16, "chatgpt": 0.16, "gpt4": 0.18, "newbing": 0.2}
-    assert max(gaps.values()) < APART / 2

@@ -15,10 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.baselines.certify.corrected import share_out
-from quadrag.baselines.certify.labels import graded_keys
 from quadrag.baselines.report.items.spelled import write_gold
-from quadrag.baselines.tables.language import speak
-from quadrag.metric_record import metric_record
 from quadrag.records import read_jsonl
 
 
@@ -112,20 +109,6 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(cli, form, shape):
     ]
 
 
-def test_a_sheet_of_a_run_comes_back_however_it_is_saved(judged):
-    judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
-    said = set()
-    for encoding, sign, end in FORMS.values():
-        rows = [row | {"label": "对"} for row in rows_of("sheet.csv")]
-        with Path("back.csv").open("w", encoding=encoding, newline="") as text:
-            out = csv.writer(text, delimiter=sign, lineterminator=end, quoting=csv.QUOTE_ALL)
-            out.writerows([rows[0], *(row.values() for row in rows)])
-        back = judged("label", "runs/a", "--people", "back.csv")
-        assert back.code == 0, (encoding, sign, back.err)
-        said.add(back.out)
-    assert len(said) == 1
-
-
 @pytest.mark.parametrize(
     ("text", "encoding", "answer"),
     [
@@ -181,13 +164,6 @@ def test_no_cell_is_carried_out_and_every_text_comes_back(cli):
     assert [cell[cell != text :] for text, cell in zip(HOSTILE, cells, strict=True)] == HOSTILE
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
     assert Path("a.csv").read_bytes().startswith(codecs.BOM_UTF8)
-
-
-def test_what_a_label_may_be_is_said_in_chinese(judged):
-    judged("label", "runs/a", "--n", 8, "--out", "sheet.csv")
-    back = judged("label", "runs/a", "--people", fill("sheet.csv", lambda row: "也许"), "--labels", "zh")
-    assert back.code == 2
-    assert back.err == "quadrag: filled.csv:2 的 label 为“也许”；应为 right 或 wrong（对或错），或留空\n"
 
 
 def test_labels_of_a_random_draw(judged):
@@ -279,10 +255,3 @@ def test_shares_are_whole_and_no_stratum_is_left_out(sizes, n):
 )
 def test_gold_is_written_as_people_read_it_and_labels_take_it(references, cell):
     assert write_gold(references) == cell
-
-
-def test_every_graded_value_has_a_question_in_both_languages():
-    for name in graded_keys():
-        module, _, key = name.partition(".")
-        asks = metric_record(module).key(key).asks
-        assert "?" in asks and "？" in speak(asks, "zh"), name

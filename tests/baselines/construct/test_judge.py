@@ -10,8 +10,7 @@ import pytest
 
 from quadrag import cli
 from quadrag.baselines.certify.labels import Item, find_graded, read_labels
-from quadrag.baselines.construct.judge.material import make_lessons, split_by_case
-from quadrag.baselines.construct.judge.printed import tabulate_printed
+from quadrag.baselines.construct.judge.training import make_lessons, split_by_case, tabulate_printed
 from quadrag.errors import QuadragError
 
 

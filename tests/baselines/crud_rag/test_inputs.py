@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from altered_runs import alter
-from exported import copy_as_authors
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
@@ -72,34 +71,6 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
         assert server.requests == requests and not Path("b").exists(), "said before anything is done"
 
 
-def test_answers_made_elsewhere_are_not_said_to_be_found_by_bm25(cli, monkeypatch):
-    rows = [json.dumps({"id": question.id, "answer": question.references}) for question in questions("qa_1doc")]
-    Path("mine.jsonl").write_text("\n".join(rows), encoding="utf-8")
-    base = ("score", "mine.jsonl", "--benchmark", "crud_rag", "--config", "qa_1doc")
-    base = (*base, "--data-dir", copy_as_authors("crud_rag", Path("CRUD_RAG"), monkeypatch))
-    code, out, err = cli(*base, "--out", "s")
-    assert (code, err) == (0, "")
-    assert "none stands beside" not in out, "those under the paper's usual settings do"
-    assert "Published" in out and _inputs("s")["retriever"] == "unknown"
-    assert "retriever unknown" in cli("report", "s", "-v").out
-    assert "Published" not in cli(*base, "--retriever", "dense").out
-
-
-def test_two_retrievers_are_compared_with_what_they_are_and_length_in_characters(cli):
-    base = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample")
-    assert cli(*base, "--out", "a")[0] == cli(*base, "--retriever", "none", "--out", "b")[0] == 0
-    assert cli(*base, "--chunk-size", "40", "--out", "c")[0] == 0
-    code, out, _ = cli("report", "a", "c")
-    words = " ".join(out.split())
-    assert code == 0 and "chunk_size 128" in words and "chunk_size 40" in words and "length in characters" in words
-    values = {}
-    for folder in "ac":
-        rows = json.loads(Path(folder, "scores.json").read_text(encoding="utf-8"))
-        values[folder] = next(row["value"] for row in rows if row["key"] == "length")
-    (line,) = [line for line in out.splitlines() if line.startswith("length ")]
-    assert line.split()[-2:] == [f"{values['c'] - values['a']:+.1f}", "–"], "of lengths neither end is better"
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -113,13 +84,6 @@ def test_what_cannot_be_is_said_before_anything_is_done(cli, arguments, words):
     code, _, err = cli("run", "crud_rag", "summary", "--data-dir", "sample", *arguments, "--out", "a")
     assert code == 2 and words in err and err.count("\n") == 1, err
     assert not Path("a").exists()
-
-
-def test_a_cache_folder_that_cannot_be_is_named_with_its_remedy(cli, monkeypatch):
-    Path("file").write_text("")
-    monkeypatch.setenv("QUADRAG_CACHE", str(Path("file").resolve()))
-    code, _, err = cli("run", "crud_rag", "summary", "--data-dir", "sample", "--out", "a")
-    assert code == 2 and "name another with QUADRAG_CACHE" in err and err.count("\n") == 1
 
 
 def test_an_index_address_is_kept_without_its_password():

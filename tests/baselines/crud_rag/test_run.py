@@ -50,30 +50,6 @@ def test_a_run_goes_from_the_files_to_the_table(cli, config):
     assert "Settings: retriever bm25; tokenizer unigram; chunk_size 128" in " ".join(out.split())
 
 
-def test_without_gold_the_corpus_is_upstreams_and_ranks_are_not_measured(cli):
-    assert cli("run", "crud_rag", "summary", "--data-dir", "sample", "--out", "a")[0] == 0
-    assert "retrieval_ranking" not in Path("a/scores.json").read_text()
-    gold = {document for question in questions("summary") for document in question.relevant}
-    for _, row in read_jsonl(Path("a/retrieved.jsonl")):
-        assert not gold & {document_id(Passage(p["id"], "", "")) for p in row["passages"]}
-
-
-def test_two_runs_are_equal_to_the_byte_and_the_second_reads_the_index_of_the_first(cli, stages, monkeypatch):
-    from quadrag.baselines.retrieval import bm25, passages
-
-    arguments = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--tokenizer", "rjieba", "--top-k", "3")
-    assert cli(*arguments, "--out", "a")[0] == 0
-
-    def forbidden(*given, **named):
-        raise AssertionError("built again")
-
-    monkeypatch.setattr(bm25.Bm25Index, "build", forbidden)
-    monkeypatch.setattr(passages.PassageStore, "build", forbidden)
-    assert cli(*arguments, "--out", "b")[0] == 0
-    assert stages(Path("a")) == stages(Path("b"))
-    monkeypatch.undo()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
@@ -144,21 +120,6 @@ def test_a_result_file_of_another_form_is_one_line(cli):
     Path("theirs.json").write_text('{\n"results": [{"id": "x"}]}', encoding="utf-8")
     code, _, err = cli("score", "theirs.json", "--benchmark", "crud_rag", "--config", "qa_1doc", "--data-dir", "sample")
     assert code == 2 and "result 1 has no id or no log.generated_text" in err and err.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_real_events_are_answered_from_the_real_corpus(cli, real_data):
-    folder = real_data("CRUD_RAG")
-    arguments = ("--data-dir", folder, "--retriever", "bm25", "--limit", "20", "--out", "r")
-    code, out, err = cli("run", "crud_rag", "summary", *arguments)
-    assert code == 0, err
-    (rouge,) = [
-        row
-        for row in json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
-        if (row["key"], row["profile"]) == ("rouge_l", "official")
-    ]
-    assert rouge["n_scored"] == 20 and 0.1 < rouge["value"] < 0.4
-    assert "36 of 48 files" in " ".join(out.split()) and "33.77" in out
 
 
 def test_a_judge_is_asked_once_for_both_profiles_with_the_shipped_questions(cli):

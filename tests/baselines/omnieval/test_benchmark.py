@@ -55,20 +55,6 @@ def test_every_question_of_the_sample_stands_in_a_topic_a_task_and_their_cell(ta
     assert len({question.slices["cell"] for question in by_form["turns"].values()}) == 80
 
 
-def test_only_conversations_depend_on_the_form(by_form):
-    for ident, question in by_form["turns"].items():
-        talk = question.slices["task"] == "conversational_qa"
-        for how in ("text", "repr"):
-            other = by_form[how][ident]
-            assert (other == question) is not talk
-            assert (other.references, other.relevant, other.history) == (
-                question.references,
-                question.relevant,
-                question.history,
-            )
-            assert other.slots["asked"] == question.slots["asked"], "what a judge is shown is the question itself"
-
-
 def test_the_protocols_form_holds_the_questions_before_numbered_from_0_and_no_answers(by_form):
     one, two, three = (by_form["text"][f"{TALK}.{number}"] for number in (1, 2, 3))
     first, second, third = (question.slots["asked"] for question in (one, two, three))
@@ -199,18 +185,8 @@ def test_a_judge_is_given_the_question_and_its_history_whatever_the_form(by_form
                 }
 
 
-def test_quirk_the_rounds_of_a_conversation_share_one_id_upstream_and_have_their_own_here(by_form):
-    rounds = [ident for ident in by_form["turns"] if ident.startswith(f"{TALK}.")]
-    assert rounds == [f"{TALK}.{number}" for number in range(1, len(rounds) + 1)] and len(rounds) > 1
-
-
 @pytest.mark.parametrize(("split", "count"), [("human", 19), ("train", 18)])
 def test_other_splits_have_questions_with_their_nodes(split, count):
     found = questions(split)
     assert len(found) == count and all(ident.startswith(f"{split}/") for ident in found)
     assert all(question.references and question.relevant for question in found.values())
-
-
-@pytest.mark.parametrize("task", omnieval.BENCHMARK.parts)
-def test_the_tasks_as_the_baseline_names_them_are_those_of_the_rows(table, task):
-    assert sum(row["task"] == task for row in table.values()) == (80 if task == "conversational_qa" else 32)

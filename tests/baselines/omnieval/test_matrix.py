@@ -7,7 +7,7 @@ import re
 import pytest
 from omnieval_runs import SAMPLE, narrow
 
-from quadrag.baselines.omnieval.matrix import TASKS, TOPICS
+from quadrag.baselines.omnieval.tables import TASKS, TOPICS
 
 
 @pytest.mark.parametrize("labels", ["en", "zh"])
@@ -28,24 +28,6 @@ def test_the_matrix_fits_into_80_columns_and_holds_every_topic_and_task(house, j
         values = [found[place, "acc", "official"]["value"] for place in places]
         shown = ["–" if value is None else "100.0" if value == 1 else f"{value * 100:.1f}" for value in values]
         assert line.removeprefix(f" {label[at]} ").split() == shown
-
-
-def test_the_page_has_a_matrix_for_every_metric_with_either_labels(house, judged):
-    page = (house.folder / "judged" / "report.html").read_text(encoding="utf-8")
-    titles = re.findall(r"<h2(?: id=\"t\d+\")?>[^<]*?: (\w+) by topic and task</h2>", page)
-    assert titles == ["acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr"]
-    # In the table of each, and in its chart, wide and narrow.
-    assert page.count("invest. bank") == 30 and "投资银行" not in page
-    assert "Of hal lower is better." in page
-    code, _, _ = house.run("report", "judged", "--labels", "zh", "--html", "zh.html")
-    assert code == 0
-    page = (house.folder / "zh.html").read_text(encoding="utf-8")
-    assert page.count("反洗钱（AML）") == 30 and "宏平均（单元）" in page and "invest. bank" not in page
-
-
-def test_one_profile_alone_is_shown_in_the_matrix_too(house, judged):
-    code, out, _ = house.run("report", "judged", "--profile", "corrected", "-v")
-    assert code == 0 and "Percent, corrected profile" in out and "official profile" not in out
 
 
 @pytest.mark.parametrize(("split", "count"), [("human", 19), ("train", 18)])

@@ -66,14 +66,6 @@ def test_a_prompt_holds_the_protocols_reference_lines(house, judged, table):
             assert f"Doc {number}(Title: {title}) " + "\n".join(rest) + "\n" in system
 
 
-@pytest.mark.slow
-def test_two_runs_are_equal_to_the_byte(house, stages):
-    run = (*AUTO, "--limit", "25")
-    for name in ("one", "two"):
-        assert len(house.asked(*run, *house.models(ledger=name), "--out", name)) == 25 * 6
-    assert stages(house.folder / "one") == stages(house.folder / "two")
-
-
 def test_answers_of_unknown_passages_are_judged_by_what_needs_none_and_that_is_said(house, judged, table):
     mine = house.folder / "mine.jsonl"
     kept = list(house.lines("judged", "answers.jsonl").values())
@@ -91,12 +83,3 @@ def test_answers_of_unknown_passages_are_judged_by_what_needs_none_and_that_is_s
     told = " ".join(out.split())
     assert "Not run: hal, utl (the passages shown are not known)." in told
     assert "Settings: retriever unknown; judge" in told
-
-
-def test_answers_said_to_come_from_a_retriever_have_no_known_passages_either(house, judged):
-    score = ("score", "judged/answers.jsonl", "--benchmark", "omnieval", "--config", "all", "--split", "auto", *SAMPLE)
-    judge = ("--judge", f"{house.server.url}#j", *FAIL, "--ledger", "ledger-L")
-    code, out, err = house.run(*score, "--retriever", "bm25", *judge)
-    assert (code, err) == (0, "") and "hal, utl (the passages shown are not known)" in " ".join(out.split())
-    code, out, err = house.run(*score, "--retriever", "none", *judge)
-    assert (code, err) == (0, "") and "not known" not in out and "hal" not in out

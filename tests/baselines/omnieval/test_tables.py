@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
-from rich.cells import cell_len
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import Result
-from quadrag.baselines.omnieval.matrix import FIELDS, TASKS, TOPICS, matrix_grids
-from quadrag.baselines.omnieval.tables import KEYS, tabulate
-from quadrag.baselines.tables.draw import print_grids
+from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
@@ -32,13 +28,6 @@ def whole(key: str = "acc", value: float | None = 0.5, **more: Any) -> list[dict
     places += [f"cell={topic}/{task}" for topic in TOPICS for task in TASKS]
     places += [f"macro:{grouping}" for grouping in ("topic", "task", "cell")]
     return [score(place, value, key, **more) for place in places]
-
-
-def printed(grids: Any, monkeypatch: Any) -> str:
-    monkeypatch.setenv("COLUMNS", "80")
-    file = io.StringIO()
-    print_grids(grids, file)
-    return file.getvalue()
 
 
 def test_labels_are_those_of_the_dataset_rows():
@@ -73,28 +62,6 @@ def test_every_cell_stands_in_its_row_and_column():
     ]
 
 
-@pytest.mark.parametrize("labels", ["en", "zh"])
-@pytest.mark.parametrize("value", [0.5, 1.0, 1.25, 0.0, None])
-def test_any_values_fit_into_80_columns_and_no_label_is_folded(monkeypatch, labels, value):
-    grids = matrix_grids(whole(value=value), "a-model", "official", labels)
-    out = printed(grids, monkeypatch)
-    assert max(map(cell_len, out.splitlines())) <= 80
-    at = ("en", "zh").index(labels)
-    lines = out.splitlines()
-    assert all(sum(line.startswith(f" {label[at]} ") for line in lines) == 1 for label in TOPICS.values())
-
-
-def test_what_lies_under_a_value_are_the_items_that_count():
-    """Numbers are judged of few answers; the sizes of the groups would say more than was measured."""
-    (grid,) = matrix_grids(whole(key="nac"), "run", "official")
-    (line,) = [line for line in grid.lines if line.label == "  n"]
-    assert {cell.text for cell in line.cells} == {"6"}
-    rows = [row | {"profile": "corrected", "unscored": {"unparsable": 1}, "n_scored": 5} for row in whole(key="nac")]
-    (grid,) = matrix_grids(rows, "run", "corrected")
-    (line,) = [line for line in grid.lines if line.label == "  n"]
-    assert {cell.text for cell in line.cells} == {"6"}, "without a verdict it counts, as the worst value"
-
-
 def test_only_what_a_split_holds_is_shown_and_no_matrix_of_what_has_no_cells():
     places = ("all", "topic=fintech/ai", "cell=fintech/ai/contrast_qa", "task=contrast_qa", "task=multi_hop_qa")
     scores = [*(score(place) for place in places), score("macro:cell", 0.25)]
@@ -105,17 +72,6 @@ def test_only_what_a_split_holds_is_shown_and_no_matrix_of_what_has_no_cells():
     assert grid.columns == ["all"] and "macro, cells" not in [line.label for line in grid.lines], "said once"
     assert matrix_grids([score("all"), score("topic=fintech/ai")], "run", "official") == []
     assert matrix_grids([score(place) for place in places], "run", "corrected") == []
-
-
-def test_of_hallucination_is_said_that_lower_is_better():
-    (hal,) = matrix_grids(whole("hal"), "run", "official")
-    (acc,) = matrix_grids(whole(), "run", "official")
-    assert "Of hal lower is better." in hal.notes and "Of hal lower is better." not in acc.notes
-
-
-def test_each_split_has_a_matrix_of_its_own():
-    grids = matrix_grids([*whole(), *[row | {"split": "human"} for row in whole()]], "run", "official")
-    assert [grid.title for grid in grids] == ["run, auto: acc by topic and task", "run, human: acc by topic and task"]
 
 
 # --- tables 4 and 5 --------------------------------------------------------------------------------------------------
@@ -170,16 +126,6 @@ def test_a_run_of_a_recipe_stands_right_under_its_row(recipe, named, row):
     at = [line.label for line in lines].index(row)
     assert lines[at + 1].label == " Qwen2.5-72B-Instruct gte-qwen2-1.5b (ours)"
     assert lines[-1].label.endswith("bm25 (ours)") and lines[-1].rule
-
-
-def test_ours_come_with_bounds_counts_and_the_other_profile(monkeypatch):
-    both = run()
-    both.scores += [row | {"profile": "corrected", "value": 0.2} for row in run().scores]
-    (grid,) = tabulate([both], ["official", "corrected"])
-    at = [line.label for line in grid.lines].index("Qwen2.5-72B-Instruct gte-qwen2-1.5b (ours)")
-    shown = {line.label: {cell.text for cell in line.cells} for line in grid.lines[at:]}
-    assert list(shown.values()) == [{"25.0"}, {"15.0"}, {"35.0"}, {"6"}, {"20.0"}]
-    assert max(map(cell_len, printed([grid], monkeypatch).splitlines())) <= 80
 
 
 def test_a_split_that_the_paper_does_not_print_is_told_so():

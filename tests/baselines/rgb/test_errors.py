@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from chat_server import ChatServer, Rule
 
-from quadrag.baselines.rgb.errors import WrongAnswer, find_testbed, messages, read, read_classes
+from quadrag.baselines.rgb.errors import WrongAnswer, find_testbed, messages, read
 from quadrag.records import read_jsonl
 from quadrag.sheet import Place
 
@@ -103,15 +103,6 @@ def test_a_verdict_is_read_or_it_is_none(reply: str, classes: tuple[str, ...] | 
     assert read(reply, INTEGRATION) == classes
 
 
-def test_only_classes_of_the_testbed_can_be_given() -> None:
-    assert read('{"classes": ["merging"]}', find_testbed("noise_robustness_en_original")) is None
-    assert read_classes("Concept confusion；other", find_testbed("negative_rejection_en").classes) == (
-        "concept_confusion",
-        "other",
-    )
-    assert [find_testbed(f"{name}_en").number for name in ("noise_robustness", "negative_rejection")] == [2, 4]
-
-
 def test_failed_verdicts_are_left_out_and_too_many_are_invalid(integrated: Any) -> None:
     with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
         server.rules.append(Rule("reply", times=1, message={"content": "I will not say."}))
@@ -184,14 +175,6 @@ def test_people_fill_in_a_sheet(integrated: Any) -> None:
     assert cells(out, "merging")[0] == "66.7" and cells(out, "other")[0] == "33.3"
     assert cells(out, "as under noise", "of all classes given") == ["25.0", "–", "–", "38"]
     assert not Path("R/errors.jsonl").exists(), "what people say stands in their own file"
-
-
-def test_what_a_judge_said_can_be_corrected(integrated: Any) -> None:
-    with ChatServer(models=["j"], text='{"classes": ["ignoring"]}') as server:
-        integrated("--judge", f"{server.url}#j", "--ledger", "L")
-    rows = [{**row, "classes": ["merging"]} if row["split"] == "noise_0" else row for row in lines()]
-    Path("mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    assert cells(integrated("--people", "mine.jsonl").out, "merging") == ["100.0", "0.0", "0.0"]
 
 
 def test_a_sheet_holds_no_formula_no_key_and_nothing_that_a_terminal_obeys(cli: Any, monkeypatch: Any) -> None:

@@ -68,15 +68,6 @@ def test_nothing_in_documents_or_queries_is_taken_for_a_slot(text):
     assert user == f"Document:\na\nb \n\nQuestion:\n{text}"
 
 
-def test_a_users_own_prompts_may_have_the_query_first(tmp_path):
-    mine = {name: dict(parts) for name, parts in load_prompts("rgb").items()}
-    mine["en"]["user"] = "{query} < {documents} >"
-    path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(mine, allow_unicode=True), encoding="utf-8")
-    user = rgb.messages(question("en"), shown("{query}"), load_prompts("rgb", str(path)), "own")[1]["content"]
-    assert user == "Q? < {query} >"
-
-
 def test_the_papers_own_slots_are_filled(tmp_path):
     mine = {name: {"system": "Be careful.", "user": "D {DOCS} Q {QUERY}"} for name in ("en", "zh")}
     path = tmp_path / "mine.yaml"

@@ -58,11 +58,6 @@ def test_id_and_answer_are_enough_in_any_order(read):
     assert found[0].key == ("noise_robustness_en", "test", "0") and found[0].benchmark == "rgb"
 
 
-def test_ids_may_be_strings_or_numbers(read):
-    rows = [{"id": "0", "answer": "a"}, {"id": 1, "answer": "b"}, {"id": "2", "answer": "c"}]
-    assert [one.answer for one in read(rows)] == ["a", "b", "c"]
-
-
 def test_what_is_lacking_is_said_for_answers_and_for_logs_of_a_part(refused):
     said = refused(plain(2))
     assert "does not answer 1 of 3 questions (test 2)" in said
@@ -72,13 +67,6 @@ def test_what_is_lacking_is_said_for_answers_and_for_logs_of_a_part(refused):
 def test_what_was_asked_may_hold_the_question_or_be_a_part_of_it(read):
     rows = [{"id": 0, "answer": "a", "query": "Tell me: q"}, {"id": 1, "answer": "b", "question": ""}]
     assert len(read([*rows, {"id": 2, "answer": "c", "query": None, "question": ["another"]}])) == 3
-
-
-def test_blank_lines_and_a_byte_order_mark_do_no_harm(read, tmp_path):
-    assert len(read(["", *plain(), " "])) == 3
-    path = tmp_path / "bom.jsonl"
-    path.write_text("".join(json.dumps(row) + "\r\n" for row in plain()), encoding="utf-8-sig", newline="")
-    assert len(answers.read(path, asked(), {}).answers) == 3
 
 
 def test_our_own_file_comes_back_as_it_was(read):

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from exported import copy_as_authors, copy_sample
 
-import quadrag
 from quadrag import catalogue
 from quadrag.baselines.core.authors import pack_authors
 from quadrag.baselines.core.benchmark import load
@@ -51,43 +50,30 @@ def others(rows, **changes):
     return [{**row, **{name: change(row) for name, change in changes.items()}} for row in rows]
 
 
-# What becomes of genuine rows, whose they then are, how many of how many there are, and whether a published number
-# stands beside, with which mark.
+# What becomes of genuine rows, whose they then are, and how many of how many there are.
 CASES = {
-    "as they are": (lambda rows: rows, "partial", "200 of all 300", "87.67 chatgpt, on all"),
-    "a few of them": (lambda rows: rows[40:47], "partial", "7 of all 300", "87.67 chatgpt, on all"),
-    "in another order": (lambda rows: rows[::-1], "partial", "200 of all 300", "87.67 chatgpt, on all"),
-    "nobody here has held": (
-        lambda rows: others(rows[:100], id=lambda row: row["id"] + 200),
-        "unverified",
-        "",
-        "87.67 chatgpt, unverified",
-    ),
+    "as they are": (lambda rows: rows, "partial", ["200 of 300"]),
+    "a few of them": (lambda rows: rows[40:47], "partial", ["7 of 300"]),
+    "in another order": (lambda rows: rows[::-1], "partial", ["200 of 300"]),
+    "nobody here has held": (lambda rows: others(rows[:100], id=lambda row: row["id"] + 200), "unverified", []),
     "with some that nobody has held": (
         lambda rows: [*rows[:50], *others(rows[50:100], id=lambda row: row["id"] + 200)],
         "unverified",
-        "",
-        "87.67 chatgpt, unverified",
+        [],
     ),
-    "with another answer": (lambda rows: [*rows[1:], *others(rows[:1], answer=lambda row: ["别的"])], "own", "", ""),
-    "with another question": (lambda rows: others(rows, query=lambda row: row["query"] + "请"), "own", "", ""),
-    "their ids alone": (lambda rows: OWN, "own", "", ""),
-    "ids of one's own": (lambda rows: others(OWN, id=lambda row: row["id"] + 1000), "own", "", ""),
-    "more than there are": (lambda rows: [{**OWN[0], "id": 1000 + at} for at in range(320)], "own", "", ""),
+    "with another answer": (lambda rows: [*rows[1:], *others(rows[:1], answer=lambda row: ["别的"])], "own", []),
+    "with another question": (lambda rows: others(rows, query=lambda row: row["query"] + "请"), "own", []),
+    "their ids alone": (lambda rows: OWN, "own", []),
+    "ids of one's own": (lambda rows: others(OWN, id=lambda row: row["id"] + 1000), "own", []),
+    "more than there are": (lambda rows: [{**OWN[0], "id": 1000 + at} for at in range(320)], "own", []),
 }
 
 
-@pytest.mark.parametrize(("change", "whose", "held", "beside"), CASES.values(), ids=CASES)
-def test_rows_tell_whose_they_are_where_the_file_is_not_the_authors(
-    cli, tmp_path, real_data, change, whose, held, beside
-):
+@pytest.mark.parametrize(("change", "whose", "held"), CASES.values(), ids=CASES)
+def test_rows_tell_whose_they_are_where_the_file_is_not_the_authors(cli, tmp_path, real_data, change, whose, held):
     found, shown = run(cli, put(tmp_path / "data", change(genuine(real_data))))
-    assert found == whose
-    assert ("of all 300" in shown) == bool(held) and held in shown
-    assert ("chatgpt" in shown) == bool(beside) and beside in shown
-    assert ("unverified: " in shown) == (whose == "unverified")
-    page = Path("r/report.html").read_text(encoding="utf-8")
-    assert ("87.67" in page) == bool(beside)
+    assert (found, json.loads(Path("r/run.json").read_text("utf-8"))["held"]) == (whose, held)
+    assert ("87.67 chatgpt" in shown) == (whose != "own")
 
 
 @pytest.mark.parametrize(
@@ -165,38 +151,6 @@ def test_what_is_prepared_keeps_whose_it_is(cli, tmp_path, monkeypatch, real_dat
         assert cli("prepare", "rgb", "--config", NOISE[1], "--data-dir", folder).code == 0
         assert cli("run", *NOISE[:2], "--split", NOISE[2], "--out", f"of-{whose}").code == 0
         assert json.loads(Path(f"of-{whose}", "run.json").read_text("utf-8"))["provenance"] == whose
-
-
-def test_every_door_asks_the_same_value(cli, tmp_path, real_data):
-    own = put(tmp_path / "own", OWN)
-    result = quadrag.evaluate(*NOISE[:2], lambda one: "答1", split=NOISE[2], data_dir=str(own), out="python")
-    assert "chatgpt" not in repr(result) + result._repr_html_() and "of 300" not in repr(result)
-    found = json.loads(cli("report", "python", "--json").out)
-    assert found["provenance"] == "own" and found["not_replicated"] == []
-    Path("mine.jsonl").write_text("".join(f'{{"id": {at}, "answer": "答"}}\n' for at in range(8)), "utf-8")
-    scored = ("score", "mine.jsonl", "--benchmark", NOISE[0], "--config", NOISE[1], "--split", NOISE[2])
-    assert "chatgpt" not in cli(*scored, "--data-dir", own, "-v").out
-    all_of_it = cli("run", "rgb", "--all", "--data-dir", own, "--out", "all").out
-    assert "vicuna" not in all_of_it and "No published value stands beside." in all_of_it
-    part = put(tmp_path / "part", genuine(real_data))
-    assert "vicuna" in cli("run", "rgb", "--all", "--data-dir", part, "--limit", "2", "--out", "part-all").out
-
-
-def test_beside_own_data_of_one_config_none_of_its_numbers_stands(cli, tmp_path, real_data):
-    both = put(tmp_path / "both", OWN, "en_refine.json")
-    put(both, genuine(real_data))
-    table = cli("run", "rgb", "--all", "--data-dir", both, "--limit", "2", "--out", "r").out.partition("Table 3.")[0]
-    assert "87.67" in table and "96.33" not in table and "90.00" not in table
-
-
-def test_a_recipe_on_other_data_says_so(cli, tmp_path, server):
-    own = put(tmp_path / "own", OWN, "zh.json")
-    put(own, OWN, "en.json")
-    asked = ("--data-dir", own, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
-    ran = cli("run", "--recipe", "rgb-table1-chatgpt", *asked)
-    shown = " ".join(ran.out.split())
-    assert ran.code == 0, ran.err
-    assert "own data" in shown.partition("Not replicated")[2] and "of 3,000 questions" not in shown
 
 
 def test_a_result_of_other_data_goes_to_no_model_page(cli, tmp_path, server):

@@ -49,20 +49,6 @@ def test_a_sweep_leaves_rows_without_files_out_and_asks_the_others(cli, tmp_path
     assert done.code == 2 and "en_fact.json" in done.err and done.err.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_a_folder_with_other_runs_is_named_as_the_user_knows_it(run):
-    assert run("--recipe", ROW, "--data-dir", "sample").code == 0
-    Path("D").mkdir()
-    lines = (sample_dir("rgb") / "zh_fact.json").read_text(encoding="utf-8").splitlines(keepends=True)
-    (Path("D") / "zh_fact.json").write_text("".join(lines[:5]), encoding="utf-8")
-    code, _, err = run("--recipe", ROW, "--data-dir", "D")
-    there = f"runs/{ROW}"
-    way = f"name another folder with --out, or remove it; type for example --out {there}-2"
-    assert (code, err) == (2, f"quadrag: {there} holds runs on the bundled sample; this one is on D: {way}\n")
-    assert run("--recipe", ROW, "--data-dir", "D", "--out", f"{there}-2").code == 0
-    assert f"--out {there}-3" in run("--recipe", ROW, "--data-dir", "D").err
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
@@ -40,15 +39,3 @@ def test_a_terminated_run_says_so_and_goes_on(tmp_path, environment):
         server.state.latency = 0
         assert start(*asked).wait() == 0
         assert len({json.dumps(body) for body in server.bodies}) == 12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["report", "show"])
-def test_a_run_that_is_not_judged_yet_has_all_its_answers(cli, server, command):
-    asked = (*ONE, "--llm", f"{server.url}#m", "--ledger", "L", "--out", "r", "--judge", "http://127.0.0.1:9/v1#j")
-    assert cli(*asked).code == 2 and Path("r/answers.jsonl").exists()
-    told = cli(command, "r")
-    assert told.code == 0
-    assert ("not judged: rejection_rate_judged; the judge" if command == "report" else "12 items") in " ".join(
-        told.out.split()
-    )

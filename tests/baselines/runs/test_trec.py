@@ -184,24 +184,6 @@ def test_several_runs_each_get_a_folder(retrieved: Path, trec: Any, tmp_path: Pa
     assert err.startswith("quadrag: two runs would be written to ")
 
 
-def test_every_name_is_of_a_run_and_files_stay_in_their_folder(
-    retrieved: Path, trec: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, _, err = trec(retrieved, tmp_path / "typo", "--out", tmp_path / "out")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "typo holds no run.json; expected" in err
-    assert not (tmp_path / "out").exists()
-    inside = tmp_path / "runs" / "gold" / "inside"
-    shutil.copytree(retrieved, inside.parent, ignore=shutil.ignore_patterns("trec"))
-    inside.mkdir()
-    monkeypatch.chdir(inside)
-    assert trec("..", "--out", "out")[0] == 0
-    assert [str(path.relative_to(inside)) for path in tmp_path.rglob("*.run")] == ["out/gold/qa_2doc-test.run"]
-    monkeypatch.chdir(inside.parent)
-    assert trec(".", "--out", "out")[0] == 0
-    assert (inside.parent / "out" / "gold" / "qa_2doc-test.run").is_file()
-
-
 def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path: Path) -> None:
     from quadrag.cli import main
 

@@ -40,18 +40,9 @@ def test_the_most_similar_sentence_of_all_passages_is_the_answer():
     assert best_sentence("北京人口", passages("北京很大。人口多。", "天气好。"), "zh") == "人口多。"
 
 
-def test_words_are_counted_not_listed():
-    # As sets, "a a a b" would be the query itself.
-    assert best_sentence("a b", passages("a a a b", "a b c"), "en") == "a b c"
-
-
 def test_the_first_of_equals_wins():
     assert best_sentence("red fox", passages("A red fox.", "Red fox a!"), "en") == "A red fox."
     assert best_sentence("red fox", passages("Nothing here. Nor there.", "Nor here."), "en") == "Nothing here."
-
-
-def test_case_does_not_matter_in_english():
-    assert best_sentence("WHO WON", passages("it rained. who won"), "en") == "who won"
 
 
 @pytest.mark.parametrize(
@@ -68,12 +59,6 @@ def test_case_does_not_matter_in_english():
 )
 def test_sentences(text, parts):
     assert sentences(text) == parts
-
-
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_without_passages_the_answer_is_empty(language):
-    assert best_sentence("Who?", [], language) == ""
-    assert best_sentence("Who?", passages("", " \n"), language) == ""
 
 
 @given(

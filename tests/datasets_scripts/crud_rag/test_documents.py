@@ -57,19 +57,6 @@ def test_the_identity_is_the_specification_s(body: str) -> None:
     assert script.document_id(bare) == script.document_id(body)
 
 
-@given(st.text(min_size=1, max_size=20), st.lists(st.tuples(st.integers(0, 20), st.sampled_from(SPACES)), max_size=6))
-def test_white_space_anywhere_changes_nothing(body: str, inserted: list[tuple[int, str]]) -> None:
-    spaced = body
-    for at, space in inserted:
-        spaced = spaced[:at] + space + spaced[at:]
-    assert script.document_id(spaced) == script.document_id(body)
-
-
-@given(st.text(alphabet="甲乙", max_size=4), st.text(alphabet="甲乙", max_size=4))
-def test_other_bodies_have_other_identities(one: str, other: str) -> None:
-    assert (script.document_id(one) == script.document_id(other)) == (one == other)
-
-
 line_texts = st.text(alphabet="甲乙 \ufeff\u00a0，", max_size=3) | st.just("7-28，正文：甲")
 lines = st.lists(line_texts, min_size=1, max_size=8)
 

@@ -96,20 +96,3 @@ def test_gold_documents_are_not_in_the_corpus_but_by_the_option(
     assert [row["line"] for row in whole[len(corpus) :]] == list(range(1, 901))
     assert {row["file"] for row in whole[len(corpus) :]} == {"split_merged.json:event_summary"}
     assert [row["gold"] for row in whole] == [False] * len(corpus) + [True] * 900
-
-
-@pytest.mark.parametrize(
-    ("split", "name", "empty", "unlike"),
-    [("qa_1doc", "QuestAnswer1Doc", 33, 0.88), ("qa_2doc", "QuestAnswer2Docs", 13, 0.97)],
-)
-def test_question_files_hold_what_is_known_of_them(
-    root: Path, split: str, name: str, empty: int, unlike: float
-) -> None:
-    if not (root / QUESTIONS.format(name)).is_file():
-        pytest.skip(f"no {name}_quest_gt_save.json in {root}")
-    builder, _ = builders.open_builder("crud_rag", "ragquesteval", str(root), split=split)
-    found = list(builders.rows(builder, split))
-    assert len(found) == len({row["id"] for row in found}) == 800
-    assert (found[0]["id"], found[0]["task"]) == ("64fa9b27b82641eb8ecbe14d", split)
-    assert sum(not row["answers"] for row in found) == empty
-    assert round(sum(len(row["key_info"]) != len(row["questions"]) for row in found) / 800, 2) == unlike

@@ -151,56 +151,6 @@ def test_documents_are_the_questions_own_and_none_twice(case: dict[str, Any]) ->
     assert set(documents) <= {*flat(positive), *negative, *(wrong or [])}
 
 
-@given(PLAIN)
-def test_a_short_side_is_filled_up_by_the_other_except_at_noise_one(case: dict[str, Any]) -> None:
-    positive, negative, _ = inputs(case)
-    n, noise = case["passage_num"], math.ceil(case["passage_num"] * case["noise_ratio"])
-    documents = composed(case)
-    positives, negatives = (sum(name.startswith(letter) for name in documents) for letter in "PN")
-    if case["noise_ratio"] == 1:
-        assert (positives, negatives) == (0, min(n, len(negative)))
-    else:
-        assert len(documents) == min(n, len(positive) + len(negative))
-        assert negatives >= min(noise, len(negative))
-        assert positives >= min(n - noise, len(positive))
-    assert set(documents) == {*positive[:positives], *negative[:negatives]}, "both are cut to prefixes"
-
-
-@given(PLAIN.filter(lambda case: case["positive"] >= case["passage_num"] and case["negative"] >= case["passage_num"]))
-def test_noise_is_rounded_up(case: dict[str, Any]) -> None:
-    documents = composed(case)
-    assert len(documents) == case["passage_num"]
-    assert sum(name.startswith("N") for name in documents) == math.ceil(case["passage_num"] * case["noise_ratio"])
-
-
-@given(ASPECTS.filter(lambda case: case["passage_num"] > 0))
-def test_no_aspect_is_ever_dropped_and_noise_is_a_ceiling(case: dict[str, Any]) -> None:
-    n, sizes = case["passage_num"], case["positive"]
-    documents = composed(case)
-    shown = [sum(name.startswith(f"A{a}_") for name in documents) for a in range(len(sizes))]
-    assert all(shown)
-    # Even sweeps: no aspect is shown twice more often than another that still has documents.
-    deepest = max(shown)
-    assert all(count >= min(size, deepest - 1) for count, size in zip(shown, sizes, strict=True))
-    noise = math.ceil(n * case["noise_ratio"])
-    relevant = min(sum(sizes), max(len(sizes), n - noise))
-    assert sum(shown) == relevant
-    assert len(documents) == relevant + min(case["negative"], max(0, n - relevant))
-
-
-@given(COUNTERFACTUAL)
-def test_counterfactual_lists_stay_short_and_show_no_document_in_both_forms(case: dict[str, Any]) -> None:
-    n = case["passage_num"]
-    documents = composed(case)
-    noise, true = math.ceil(n * case["noise_ratio"]), math.ceil(n * case["correct_ratio"])
-    by_letter = {letter: {name[1:] for name in documents if name[0] == letter} for letter in "WPN"}
-    wrong = min(case["positive"], n - noise - true)
-    assert len(by_letter["W"]) == wrong
-    assert len(by_letter["P"]) == min(case["positive"] - wrong, true)
-    assert len(by_letter["N"]) == min(case["negative"], noise)
-    assert not by_letter["W"] & by_letter["P"]
-
-
 @given(ANY)
 def test_pure(case: dict[str, Any]) -> None:
     given_lists = inputs(case)
@@ -226,10 +176,3 @@ def test_seeds_by_question_do_not_share_one_order() -> None:
     places = {order.index("P0") for order in orders}
     assert len(orders) > 80, "120 orders are possible"
     assert places == {0, 1, 2, 3, 4}, "the one positive is not always last"
-
-
-@given(ANY.filter(lambda case: case["passage_num"] > 0))
-def test_at_noise_one_plain_questions_show_negatives_only(case: dict[str, Any]) -> None:
-    case = {**case, "noise_ratio": 1.0, "correct_ratio": 0.0}
-    shown = {name[0] for name in composed(case)}
-    assert shown <= ({"A", "N"} if case["kind"] == "aspects" else {"N"})

@@ -13,6 +13,7 @@ from chat_server import Rule, chats
 
 from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure, Prices, Reply
+from quadrag.chat.ledger import Reuse
 from quadrag.errors import QuadragError
 
 NOWHERE = "http://127.0.0.1:9/v1#m"
@@ -130,6 +131,29 @@ def test_a_reply_is_of_one_service(server, ledger):
         with ChatClient(spec, ledger=ledger, alias=Alias(service)) as client:
             client(chats(1))
         assert server.requests == requests
+
+
+def test_kept_replies_that_were_cut_or_are_empty_or_old_are_asked_again_and_replaced(server, ledger):
+    server.rules += [
+        Rule("reply", match="question 0", times=1, reply={"finish_reason": "length"}),
+        Rule("reply", match="question 1", times=1, message={"content": " "}),
+    ]
+
+    def ask(reuse):
+        with ChatClient(server.url + "#m", ledger=ledger, reuse=reuse, parameters={"max_tokens": 5}) as client:
+            for _ in range(2):
+                client.complete(chats(3))
+            return [client.spent[name] for name in ("calls", "cached", "earlier")]
+
+    assert ask(None) == [3, 3, 0]
+    assert ask(Reuse(frozenset())) == [0, 6, 6]
+    assert ask(Reuse(frozenset({"empty"}))) == [1, 5, 4]
+    assert ask(Reuse(frozenset({"cut", "empty"}))) == [1, 5, 4]
+    assert ask(Reuse(frozenset({"cut", "empty"}))) == [0, 6, 6] and server.requests == 5
+    reuse = Reuse()
+    with reuse.renewing():
+        assert ask(reuse) == [3, 3, 0]
+    assert ask(reuse) == [0, 6, 0] and len(ledger) == 3
 
 
 def test_replay_uses_no_network(server, ledger, monkeypatch):

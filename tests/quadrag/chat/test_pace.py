@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule, chats
 
+from quadrag.chat.calls import backoff
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.cli import main
 from quadrag.errors import QuadragError
@@ -26,6 +27,12 @@ def test_a_server_that_serves_few_at_a_time_is_not_asked_for_more_than_it_bears(
     ):
         assert all(isinstance(reply, str) for reply in client(chats(calls)))
     assert client.spent["timed_out"] <= calls // 2 and client.spent["failed"] == 0
+
+
+@pytest.mark.parametrize(("attempt", "most"), [(0, 0.5), (1, 1), (3, 4), (5, 16), (6, 20), (30, 20)])
+def test_the_wait_between_two_tries_is_doubled_up_to_a_limit(attempt, most):
+    waits = [backoff(attempt) for _ in range(300)]
+    assert most / 2 <= min(waits) < 0.6 * most and 0.9 * most < max(waits) <= most
 
 
 def test_a_server_that_bears_all_soon_has_all():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import subprocess
 from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
@@ -170,23 +169,6 @@ def test_a_mirror_answers_under_the_same_path(
     monkeypatch.setenv("QUADRAG_MIRROR", "mirror-without-a-scheme")
     with pytest.raises(QuadragError, match="cannot fetch mirror-without-a-scheme/x"):
         fetch([RemoteFile("b", "https://host.invalid/x", blob=BLOB)], tmp_path)
-
-
-def test_every_file_of_every_script_can_be_verified() -> None:
-    for name in catalogue.benchmarks():
-        builder = catalogue.builder_class(name)
-        if hasattr(builder, "search"):
-            assert builder.FILES == {}, "gated upstream, so that nobody can pin what is there"
-            continue
-        used = {file for config in catalogue.configs(name).values() for file in config.files}
-        # Other releases and stand-ins are not among the files of the configs as they are without options.
-        assert used
-        assert used <= set(builder.FILES)
-        for size, sha256, blob in builder.FILES.values():
-            assert sha256 or blob
-            assert size is None or size > 0
-            assert sha256 is None or re.fullmatch("[0-9a-f]{64}", sha256)
-            assert blob is None or re.fullmatch("[0-9a-f]{40}", blob)
 
 
 # The command line on a script whose facts are those of the files at hand, which may be a part of upstream's.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +21,6 @@ from small_servers import Quiet, serving
 
 from quadrag import catalogue
 from quadrag.data import builders
-from quadrag.data.files import sample_dir
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
 
@@ -179,17 +177,6 @@ def test_every_config_loads_by_name(
     assert loaded["said"] == ["The rows are the bundled sample of quadrag, which is made up."]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("benchmark", sorted(catalogue.benchmarks()))
-def test_read_and_prepared_rows_are_the_same(own_cache: Path, tmp_path: Path, benchmark: str) -> None:
-    shutil.copytree(sample_dir(benchmark), tmp_path / "files")
-    for name in catalogue.configs(benchmark):
-        prepare(benchmark, name, str(tmp_path / "files"))
-        builder, _ = builders.open_builder(benchmark, name)
-        for split in released(benchmark, name):
-            assert list(builders.rows(builder, split)) == sample(name, split, benchmark)
-
-
 @pytest.mark.parametrize("direction", ["written here", "read here"])
 @pytest.mark.parametrize("benchmark", ["rgb", "crud_rag"])
 def test_versions_of_datasets_read_each_others_caches(
@@ -294,24 +281,3 @@ def test_what_is_not_there_is_one_line_with_the_setting(
     assert done.returncode == 2 and setting in done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("quadrag: ")]) == 1
     assert "Traceback" not in done.stderr
-
-
-@pytest.mark.slow
-def test_real_files_build(
-    quadrag: Process, python: Process, environment: Environment, real_data: Callable[[str], Path]
-) -> None:
-    root = real_data("RGB")
-    done = quadrag("prepare", "rgb", "--data-dir", root, env=environment())
-    assert done.returncode == 0, done.stderr
-    for name, config in catalogue.configs("rgb").items():
-        path = root / "data" / config.files[0]
-        if path.is_file():
-            count = sum(1 for _ in path.open(encoding="utf-8"))
-            assert f"{name}: " + ", ".join(f"{split} {count}" for split in config.splits) in done.stdout.splitlines()
-    root = real_data("CRUD_RAG")
-    if (root / "data/crud/merged.zip").exists() or not (root / "data/80000_docs").is_dir():
-        pytest.skip("not the files of the real-data pack")
-    done = quadrag("prepare", "crud_rag", "--data-dir", root, env=environment())
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert {"summary: test 900", "corpus: corpus 68126", "ragquesteval: qa_1doc 800, qa_2doc 800"} <= {*lines}

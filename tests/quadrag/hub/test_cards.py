@@ -9,11 +9,9 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import datasets
 import pytest
 from huggingface_hub import DatasetCard
 
@@ -25,31 +23,12 @@ from quadrag.data import builders, files
 from quadrag.data.download import RemoteFile, fault
 from quadrag.hub.card import split_card
 from quadrag.hub.cards import main
-from quadrag.hub.record import COUNTED, features, hub_record
+from quadrag.hub.record import hub_record
 
 Process = Callable[..., "subprocess.CompletedProcess[str]"]
 CARDS = Path(__file__).parents[3] / "hub_cards"
 BENCHMARKS = sorted(catalogue.benchmarks())
 ALL = pytest.mark.parametrize("benchmark", BENCHMARKS)
-# What `datasets` makes of a header: features in Arrow's words, and splits; and the configs of data files.
-READ = """
-import json, sys
-from datasets.info import DatasetInfosDict
-from datasets.utils.metadata import MetadataConfigs
-from huggingface_hub import DatasetCard
-read = {}
-for path in sys.argv[1:]:
-    header = DatasetCard.load(path).data
-    assert not MetadataConfigs.from_dataset_card_data(header)
-    read[path] = {
-        name: [
-            str(info.features.arrow_schema.remove_metadata()),
-            {split: one.num_examples for split, one in (info.splits or {}).items()},
-        ]
-        for name, info in DatasetInfosDict.from_dataset_card_data(header).items()
-    }
-print(json.dumps(read))
-"""
 
 
 def text_of(benchmark: str) -> str:
@@ -131,19 +110,6 @@ def test_what_disagrees_with_the_builder_is_one_line(
 
 
 @ALL
-def test_every_config_split_and_column_is_in_the_card_and_no_other(benchmark: str) -> None:
-    named: dict[str, list[str]] = {}
-    for config, _, splits, _, _ in table(region(benchmark, "configs")):
-        named.setdefault(config.strip("`"), []).extend(re.findall(r"`(\w+)`", splits))
-    assert named == {name: list(config.splits) for name, config in catalogue.configs(benchmark).items()}
-    for name, family in hub_record(benchmark).families.items():
-        lines = table(region(benchmark, f"columns-{name}"))
-        assert all(holds for _, _, holds in lines)
-        for config in family.configs:
-            assert [column.strip("`") for column, _, _ in lines] == list(features(benchmark, config))
-
-
-@ALL
 def test_the_client_of_the_hub_reads_the_card(benchmark: str) -> None:
     card = DatasetCard.load(CARDS / f"{benchmark}.md")
     assert "configs" not in card.data.to_dict(), "there are no data files"
@@ -156,28 +122,6 @@ def test_the_client_of_the_hub_reads_the_card(benchmark: str) -> None:
     assert info.homepage in card.content
     assert {"rag", "retrieval-augmented-generation"} <= set(card.data.tags)
     assert card.data.task_categories
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("other", [False, True], ids=["this datasets", "another"])
-def test_datasets_reads_the_header_as_the_builder_has_it(
-    forked_python: Process, environment: Callable[..., dict[str, str]], request: pytest.FixtureRequest, other: bool
-) -> None:
-    executable = request.getfixturevalue("other_python") if other else sys.executable
-    done = forked_python(READ, *(CARDS / f"{name}.md" for name in BENCHMARKS), env=environment(), executable=executable)
-    assert done.returncode == 0, done.stderr
-    read = json.loads(done.stdout)
-    for benchmark in BENCHMARKS:
-        rows = hub_record(benchmark).rows
-        assert read[str(CARDS / f"{benchmark}.md")] == {
-            name: [
-                str(datasets.Features(features(benchmark, name)).arrow_schema.remove_metadata()),
-                {split: one.number for split, one in rows[name].items()}
-                if all(one.source == COUNTED for one in rows[name].values())
-                else {},
-            ]
-            for name in catalogue.configs(benchmark)
-        }
 
 
 def test_an_example_is_a_row_of_the_sample_cut_short() -> None:
@@ -219,20 +163,6 @@ def test_commands_code_and_options_of_the_card_hold(benchmark: str) -> None:
     used = {metric.module for config in campaign for metric in load(benchmark).metrics(config, conditions)}
     section = body.split("## Metrics and baselines\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(\w+)`", section)) == used
-
-
-@ALL
-def test_the_upstream_files_are_those_of_the_builder(benchmark: str) -> None:
-    cls = catalogue.builder_class(benchmark)
-    lines = table(region(benchmark, "files"))
-    counts = [int(found[1]) if (found := re.search(r", (\d+) files$", line[0])) else 1 for line in lines]
-    repositories = {name for config in catalogue.configs(benchmark).values() for name in config.files}
-    assert sum(counts) == len(cls.FILES or repositories)
-    for (name, size, verified, _), count in zip(lines, counts, strict=True):
-        pinned = cls.FILES.get(name.split("`")[1])
-        if pinned and count == 1:
-            assert (size == "not known") == (pinned[0] is None)
-            assert verified == ("sha256" if pinned[1] else "git blob id")
 
 
 @ALL

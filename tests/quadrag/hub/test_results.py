@@ -161,7 +161,6 @@ def test_a_model_is_known_by_its_name_alone(asked, same):
         (change(state="stopped", stopped="the budget is spent"), "the budget is spent"),
         (change(state="running"), "running"),
         (change(provenance="sample"), "sample"),
-        (change(given=["answers.jsonl"]), "answers.jsonl"),
         (change(inputs=3), "run.json"),
         (change(files={"retrieved.jsonl": "0" * 64}), "scores.json"),
         (change_inputs(benchmark="rgp"), "rgp"),

@@ -1,109 +1,131 @@
 """Arguments that cannot be, or are misspelt, are refused in one line before anything is asked."""
 
-import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from chat_server import ChatServer
 from own_system import SUMMARY, measure, slowly
 
 import quadrag
-from quadrag.errors import QuadragError
+from quadrag.measure.arguments import in_python
+
+CRAG = ("crag", "task_1_2")
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "found"),
     [
-        ({"profile": "oficial"}, "official"),
+        ({"profile": "oficial"}, "oficial'; known: official, corrected|oficial'; nearest: official"),
+        ({"labels": "fr"}, "'fr'; known: en, zh"),
         ({"batch_size": 0}, "batch_size is 0"),
-        (
-            {"gold": "test"},
-            "option gold is of the corpus, and the function searches that itself; give it to quadrag.corpus",
-        ),
         ({"concurrency": 0}, "concurrency is 0"),
+        ({"gold": "test"}, "option gold"),
         ({"noise": 1}, "noise"),
         ({"split": "tset"}, "test"),
+        ({"split": ["test"]}, r"split is \['test'\]"),
+        ({"out": 7}, "out is 7"),
         ({"judge": "gpt"}, "expected"),
+        ({"judge": 5}, "judge is 5"),
+        ({"judge": ["http://127.0.0.1:9/v1#m", 5]}, "judge is 5"),
+        ({"judge": len}, "judge is <built-in function len>"),
+        ({"timeout": 2}, "timeout"),
+        ({"judge_format": "yaml"}, "'yaml'; known: text, json, schema"),
+        ({"judge_format": "json"}, "^judge_format="),
+        ({"judge_max_tokens": 0}, "judge_max_tokens is 0"),
+        ({"max_failed": 2}, "max_failed is 2"),
+        ({"retry": "emty"}, "'emty'; nearest: empty"),
+        ({"retry": "failed"}, "no run to retry"),
+        ({"judge_large": "j"}, "judge_large is gone"),
+        ({"judge_formt": "json"}, "'judge_formt'; nearest: judge_format"),
+        ({"profil": "official"}, "'profil'; nearest: profile"),
+        ({"bertscore": "m"}, "'m'"),
+        ({"api_key": "sk-1"}, "QUADRAG_API_KEY"),
     ],
 )
-def test_a_wrong_argument_is_one_line(changes, message):
+def test_a_wrong_argument_of_evaluate_is_one_line_about_arguments(changes, found):
     asked = []
-    with pytest.raises(quadrag.QuadragError, match=message) as told:
+    with pytest.raises(quadrag.QuadragError, match=found) as told:
         measure(asked.append, **changes)
-    assert "\n" not in str(told.value) and not asked
-    with pytest.raises(quadrag.QuadragError, match="expected a function"):
-        measure("text")
+    assert "\n" not in str(told.value) and "--" not in str(told.value) and not asked
+    assert not list(Path().rglob("run.json"))
 
 
 def test_a_misspelt_argument_is_refused_with_the_right_name():
     found = measure(slowly, out="mine")
-    shutil.copytree("mine", "copied")
-    both = quadrag.compare(found, "copied")
-    for use, misspelt, meant in (
-        (quadrag.evaluate, "profil", "profile"),
-        (quadrag.evaluate, "data_dirs", "data_dir"),
-        (quadrag.evaluate, "querry", "query"),
-        (quadrag.questions, "datadir", "data_dir"),
-        (quadrag.corpus, "datadir", "data_dir"),
-        (quadrag.compare, "aftr", "after"),
-        (quadrag.result, "profil", "profile"),
-        (found.to_pandas, "text", "texts"),
-        (found.show, "wrose", "verbose, wrong"),
-        (found.report, "paht", "path"),
-        (both.to_pandas, "text", "texts"),
-        (both.show, "wrose", "worse, verbose"),
-        (both.report, "paht", "path"),
+    both = quadrag.compare(found, measure(lambda question: "x", out="other"))
+    for use, place, misspelt, meant in (
+        (quadrag.evaluate, (*SUMMARY, str), "data_dirs", "data_dir"),
+        (quadrag.questions, SUMMARY, "datadir", "data_dir"),
+        (quadrag.corpus, ("crud_rag",), "datadir", "data_dir"),
+        (quadrag.compare, (), "aftr", "after"),
+        (quadrag.result, (), "profil", "profile"),
+        (found.to_pandas, (), "text", "texts"),
+        (found.show, (), "wrose", "verbose, wrong"),
+        (found.report, (), "paht", "path"),
+        (both.to_pandas, (), "text", "texts"),
+        (both.show, (), "wrose", "worse, verbose"),
+        (both.report, (), "paht", "path"),
     ):
-        places = {quadrag.evaluate: (*SUMMARY, str), quadrag.questions: SUMMARY, quadrag.corpus: ("crud_rag",)}
-        with pytest.raises(QuadragError) as told:
-            use(*places.get(use, ()), **{misspelt: "sample"})
-        wanted = f"unknown argument of {use.__name__} '{misspelt}'; nearest: {meant}"
-        assert str(told.value) == wanted or str(told.value).startswith(f"{wanted}, ")
+        with pytest.raises(quadrag.QuadragError, match=f"of {use.__name__} '{misspelt}'; nearest: {meant}"):
+            use(*place, **{misspelt: "sample"})
     for frame in (found, both):
-        with pytest.raises(QuadragError, match="unknown value of by 'metrics'; nearest: metric"):
+        with pytest.raises(quadrag.QuadragError, match="'metrics'; nearest: metric"):
             frame.to_pandas(by="metrics")
-    # What is near to an argument, and an option: `data_dir` and OmniEval's `auto_dir`.
-    with pytest.raises(QuadragError, match="no_folder"):
-        quadrag.questions("omnieval", "extractive_qa", auto_dir="no_folder")
+    with pytest.raises(quadrag.QuadragError, match="config is"):
+        quadrag.questions("rgb", ["a"])
+    with pytest.raises(quadrag.QuadragError, match="has no corpus"):
+        quadrag.corpus("rgb")
+    with pytest.raises(quadrag.QuadragError, match="a str"):
+        measure("text")
 
 
-@pytest.mark.parametrize("judge", [5, ["http://127.0.0.1:9/v1#m", 5]])
-def test_a_judge_is_an_address_or_none(tmp_path, monkeypatch, judge):
-    monkeypatch.chdir(tmp_path)
-    asked = ("rgb", "negative_rejection_en", lambda question: "I do not know.")
-    assert quadrag.evaluate(*asked, data_dir="sample", limit=2, judge=None).result.run.inputs.judge is None
-    with pytest.raises(quadrag.QuadragError, match="judge is 5; expected the address of a model"):
-        quadrag.evaluate(*asked, data_dir="sample", judge=judge)
+def test_an_error_of_the_user_comes_without_the_way_in_here():
+    with pytest.raises(quadrag.QuadragError) as told:
+        quadrag.questions("rgb", "nothing")
+    assert len(told.traceback) == 2 and told.value.__suppress_context__
 
 
-def judging(chats):
-    return ["no"] * len(chats)
+def test_every_judging_argument_reaches_the_judge(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    values = {"judge_format": "json", "judge_max_tokens": 64, "judge_service": "here", "judge_served_as": "j"}
+    values |= {"max_failed": 1.0, "timeout": 9.5, "max_reply_bytes": 10_000, "allow_redirect": "example.com"}
+    values |= {"ledger": "L", "retry": "empty", "fresh": True}
+    with ChatServer(models=["j"], any_model=True) as server:
+        found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#other", out="mine", limit=3, **values)
+        (body, *_) = server.bodies
+    inputs = found.result.run.inputs
+    assert body["response_format"] == {"type": "json_object"} and body["max_tokens"] == 64 and Path("L").exists()
+    assert (found.valid, inputs.services, inputs.served_as) == (True, {"judge": "here"}, {"judge": "j"})
+
+
+def test_data_that_cannot_be_fetched_are_named_by_argument(monkeypatch):
+    monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")
+    for use in (lambda: quadrag.evaluate(*CRAG, str), lambda: quadrag.questions(*CRAG)):
+        with pytest.raises(quadrag.QuadragError, match=r"cannot fetch .* data_dir="):
+            use()
 
 
 @pytest.mark.parametrize(
-    ("place", "way"),
-    [(("crag", "task_1_2"), '; evaluate.load("truthfulness") takes a function'), (("rgb", "noise_robustness_en"), "")],
+    ("command", "python"),
+    [
+        ("--judge-format json, or --retry unreadable", 'judge_format="json", or retry="unreadable"'),
+        ("leave out --judge-format", "leave out judge_format="),
+        ("3 items, see --unscored", "3 items, see unscored=True"),
+        ("--retry cut,empty asks again", 'retry=["cut", "empty"] asks again'),
+        ("--max-failed 1 asks on", "max_failed=1 asks on"),
+        ("(3; --judge-service 'http://a:1/v1')", "(3; judge_service='http://a:1/v1')"),
+        ("has them with --option gold=full", "has them with gold=full"),
+        ("one of `quadrag certify-judge --out`", "one of `quadrag certify-judge --out`"),
+        ("leave out --samples, a -- and --judges", "leave out --samples, a -- and --judges"),
+    ],
 )
-def test_a_function_as_a_judge_is_told_which_metric_takes_one(place, way):
-    with pytest.raises(quadrag.QuadragError, match=r"^judge is a function; expected the address of a model") as told:
-        quadrag.evaluate(*place, str, data_dir="sample", judge=judging)
-    assert str(told.value).endswith(f", or several{way}") and "0x" not in str(told.value)
+def test_an_option_of_the_command_is_named_as_the_argument_that_it_is(command, python):
+    assert in_python(command) == python
 
 
-def test_a_run_that_is_not_there_is_not_retried():
-    asked = []
-    for named, folder in (({"out": "typo"}, "typo"), ({"name": "typo"}, "runs/crud_rag-summary-typo")):
-        with pytest.raises(quadrag.QuadragError, match=f"^{folder} holds no run to retry; name the run's folder"):
-            measure(asked.append, retry="failed", **named)
-    assert not asked and not list(Path().iterdir())
-
-
-def test_a_question_shows_itself_in_a_short_line():
-    every = quadrag.questions("rgb", "noise_robustness_en", split="noise_60", data_dir="sample")
-    head, first, *_, last = repr(every).splitlines()
-    assert head == "12 questions of rgb noise_robustness_en (noise_60 12):" and last == "  ... and 2 more"
-    assert first.strip() == repr(every[0])
-    chinese = quadrag.questions("rgb", "noise_robustness_en", split="noise_60", data_dir="sample", labels="zh")
-    assert repr(chinese).splitlines()[::11] == ["rgb noise_robustness_en：12 题（noise_60 12）：", "  ……另有 2 题"]
-    for one in every:
-        assert repr(one).startswith(f"OpenQuestion('{one.id}', '{one.query[:40]}") and "\n" not in repr(one)
-        assert repr(one).endswith(f", passages={len(one.passages)})") and len(repr(one)) < 100
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, quadrag; print({'datasets', 'numpy', 'pydantic', 'yaml'} & set(sys.modules), dir(quadrag))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    assert done.returncode == 0 and done.stdout.startswith("set() ") and "'evaluate'" in done.stdout, done.stderr

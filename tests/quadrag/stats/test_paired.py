@@ -23,7 +23,6 @@ from quadrag.stats import (
     paired_difference,
     paired_macro,
     power_of,
-    rank_agreement,
     share_difference,
     sign_flips,
     summarise,
@@ -204,18 +203,6 @@ def test_power_needs_a_spread_and_items() -> None:
     for call in (lambda: power_of(0.1, 0, 10), lambda: detectable(1, 0), lambda: items_needed(0.1, float("nan"))):
         with pytest.raises(ValueError, match="expected a number above 0"):
             call()
-
-
-def test_rankings_worked_by_hand() -> None:
-    first = {"a": 0.9, "b": 0.5, "c": 0.5, "d": 0.1, "e": 0.3}
-    second = {"a": 0.8, "b": 0.7, "c": 0.9, "d": 0.2}
-    found = rank_agreement(first, second)
-    # Ranks 4, 2.5, 2.5, 1 and 3, 2, 4, 1; of six pairs four agree, one does not, one is tied.
-    assert found.spearman == pytest.approx(np.corrcoef([4, 2.5, 2.5, 1], [3, 2, 4, 1])[0, 1])
-    assert found.kendall == pytest.approx((4 - 1) / (5 * 6) ** 0.5)
-    assert found.n == 4
-    assert rank_agreement(first, {"a": 1.0}) == (None, None, 1)
-    assert rank_agreement(first, {"b": 1.0, "c": 2.0}) == (None, None, 2), "all alike in one"
 
 
 def test_samples_that_repeat_each_other_change_no_verdict() -> None:

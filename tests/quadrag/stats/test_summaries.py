@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -25,7 +24,6 @@ from quadrag.stats import (
     Summary,
     bca,
     macro,
-    resampling,
     summarise,
     summarise_all,
     wilson,
@@ -79,11 +77,6 @@ def test_no_items_no_values() -> None:
     off = [Item(0, None, NOT_APPLICABLE)]
     assert summarise(off, profile="corrected") == summarise(off) == Summary(None, None, None, None, 1, 0, 1, {})
     assert summarise([Item(0, None)]).unscored == {"api_error": 1}, "without a reason it is a failed call"
-
-
-def test_an_unknown_profile_is_refused() -> None:
-    with pytest.raises(ValueError, match="profile is 'both'; expected 'official' or 'corrected'"):
-        summarise([], profile="both")
 
 
 def in_order(items: Sequence[Item], profile: str, worst: float) -> list[Any]:
@@ -169,21 +162,6 @@ def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
     elif found.value is not None:
         counting = found.n_total - found.n_not_applicable
         assert found.value == pytest.approx((found.over_scored or 0) * found.n_scored / counting)
-
-
-@given(ITEMS, PROFILES, st.randoms(use_true_random=False))
-def test_order_of_items_does_not_change_the_value(items: list[Item], profile: str, rng: random.Random) -> None:
-    shuffled = rng.sample(items, len(items))
-    first, second = summarise(items, profile=profile, **FEW), summarise(shuffled, profile=profile, **FEW)
-    assert first.value == pytest.approx(second.value)
-    assert first.interval == pytest.approx(second.interval) and first.method == second.method
-    assert first.over_scored == pytest.approx(second.over_scored)
-    assert (first.n_scored, first.unscored) == (second.n_scored, second.unscored)
-
-
-@given(ITEMS, PROFILES)
-def test_same_items_same_bytes(items: list[Item], profile: str) -> None:
-    assert summarise(items, profile=profile, **FEW) == summarise(list(items), profile=profile, **FEW)
 
 
 @given(st.integers(1, 40), VALUES.filter(lambda value: value not in (0, 1)))
@@ -279,14 +257,6 @@ def test_metrics_summarised_together_are_as_each_by_itself(table: Any, profile: 
     columns = columns_of(table)
     together = summarise_all(columns, profile=profile, worst=worst, **FEW)
     assert together == [summarise(items, profile=profile, worst=worst, **FEW) for items in columns]
-
-
-def test_nothing_is_summarised_of_nothing() -> None:
-    empty = Summary(None, None, None, None, 0, 0, 0, {})
-    assert summarise_all([]) == [] and summarise_all([[], []]) == [empty, empty]
-    for call in (lambda: summarise_all([], profile="both"), lambda: macro([], profile="both")):
-        with pytest.raises(ValueError, match="profile is 'both'"):
-            call()
 
 
 def macro_brute_force(
@@ -386,20 +356,3 @@ def test_shares_of_groups_are_surer_than_of_all_where_groups_differ() -> None:
     assert (mean.method, pooled.method) == ("wilson", "wilson") and width(mean) < 0.85 * width(pooled)
     (same,) = macro([[group] for group in groups[:1]])
     assert same.interval == pytest.approx(wilson(2, 40)), "of one group it is Wilson's own"
-
-
-@pytest.mark.parametrize("n", [254, 255, 256, 257])
-def test_draws_are_the_same_whether_they_are_kept_or_not(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of up to 255 questions they are kept, in a byte each, since none is drawn more often."""
-    items = [Item(i, float((i * 7) % 5)) for i in range(n)]
-    sums = resampling.sort_units(make_group(items, number_units(items), None).sums)
-    usual = resampling.resample_means(sums[None], 50, SEED)
-    assert usual[0] == pytest.approx(drawn_means(items, "official", 0.0, 50), abs=1e-12)
-    monkeypatch.setattr(resampling, "_KEPT", 0 if n <= 255 else 255)
-    assert (resampling.resample_means(sums[None], 50, SEED) == usual).all()
-
-
-def test_a_question_drawn_as_often_as_can_be_fits_into_a_byte() -> None:
-    assert np.iinfo(resampling._draws(1, 5, SEED).dtype).max >= resampling._KEPT
-    assert resampling._draws(1, 5, SEED).tolist() == [[1] * 5]
-    assert resampling._draws(255, 50, SEED).sum(axis=0).tolist() == [255] * 50

@@ -14,7 +14,7 @@ from rag_runs import QA, lines, ranking, values
 from rag_server import Rule
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.errors import QuadragError
 
 
@@ -53,24 +53,6 @@ def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server
     with pytest.raises(QuadragError, match="answered 404"):
         run(server.url)
     assert stages(Path("r")) == before and json.loads(Path("r/run.json").read_text())["state"] == "finished"
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"samples": 2}, "leave out --samples"),
-        ({"prompts": "mine.yaml"}, "leave out --prompts"),
-        ({"options": {"gold": "test"}}, "a RAG service has its own"),
-        ({"options": {"rag_prompt": "barr"}}, "nearest: bare"),
-        ({"options": {"rag_promt": "bare"}}, "nearest: rag_prompt"),
-        ({"config": "corpus"}, "holds no questions"),
-    ],
-)
-def test_what_a_service_decides_itself_is_refused(run, server, changes, words):
-    task = Task(**{"benchmark": "crud_rag", "config": "qa_2doc", "data_dir": "sample", **changes})
-    with pytest.raises(QuadragError, match=words) as caught:
-        run(server.url, task)
-    assert "\n" not in str(caught.value) and server.requests == 0
 
 
 KILLED = """

@@ -1,0 +1,337 @@
+"""Scores and differences as users take them: by name, as numbers, as rows of pandas; of one run, of two, of more."""
+
+import copy
+import json
+import pickle
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+import quadrag
+from quadrag.cli import main
+from quadrag.run_files import sha256
+from quadrag.run_record import read_run
+
+RGB = ("rgb", "noise_robustness_en")
+pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
+
+
+def measure(system, name, *place, **more):
+    given = {"data_dir": "sample", "name": name, "split": "noise_60"} | ({"split": None} if place else {})
+    return quadrag.evaluate(*(place or RGB), system, **given | more)
+
+
+def first(question):
+    return question.passages[0].text
+
+
+def every(question):
+    return " ".join(one.text for one in question.passages)
+
+
+def odd(question):
+    return every(question) if int(question.id) % 2 else "I do not know"
+
+
+def failing(question):
+    if question.id == "3":
+        raise ValueError("no luck")
+    return every(question)
+
+
+# Names.
+
+
+def test_a_score_is_found_with_and_without_metric_and_split():
+    found, other = (measure(one, one.__name__) for one in (first, every))
+    for result in (found, quadrag.compare(found, other)):
+        wanted = result["accuracy"]
+        for name in ("rgb_accuracy.accuracy", "noise_60/accuracy", "noise_60/rgb_accuracy.accuracy"):
+            assert result[name] is wanted and name in result
+        assert list(result) == ["accuracy", "accuracy_bounded"] and len(result) == 2
+        for name in ("noise_20/accuracy", "acuracy"):
+            with pytest.raises(KeyError, match=f"{name}'; nearest: accuracy"):
+                result[name]
+            assert name not in result and result.get(name) is None
+    assert pickle.loads(pickle.dumps(found)).scores == copy.deepcopy(found).scores == found.scores
+
+
+def test_a_score_of_several_splits_says_which_there_are():
+    lost = iter(range(10))
+    bad, other = (
+        measure(one, name, split=None, limit=2)
+        for one, name in (
+            (lambda q: None if q.split == "noise_0" and next(lost) < 2 else every(q), "bad"),
+            (every, "other"),
+        )
+    )
+    both = quadrag.compare(bad, other)
+    for result, splits in ((bad, (0, 20, 40, 60, 80)), (both, (20, 40, 60, 80))):
+        uses = ", ".join(f"result['noise_{part}/accuracy']" for part in splits)
+        with pytest.raises(KeyError, match=re.escape(f"accuracy stands for several splits: use {uses}")):
+            result["accuracy"]
+    with pytest.raises(KeyError, match="INVALID in bad"):
+        both["all 5 splits/accuracy"]
+
+
+# Numbers.
+
+
+def test_scores_and_differences_are_computed_with_and_taken_by_numpy():
+    before, after = measure(first, "first"), measure(every, "every")
+    mine, other, gain = before["accuracy"], after["accuracy"], quadrag.compare(before, after)["accuracy"]
+    assert (mine.value, other.value, gain.difference, float(mine), round(mine, 1)) == (0.75, 1, 0.25, 0.75, 0.8)
+    assert (mine * 100, 100 * mine, mine + other, other - mine, 1 - mine) == (75, 75, 1.75, 0.25, 0.25)
+    assert (mine / other, 3 / mine, -gain, abs(gain), sum([mine, other])) == (0.75, 4, -0.25, 0.25, 1.75)
+    assert (f"{mine:.3f}", f"{mine}") == ("0.750", str(mine))
+    assert 0.1 < mine < other > 0.5 and mine <= mine >= 0.75
+    assert np.mean([mine, other]) == 0.875 and np.array([mine, gain]).dtype == float
+    assert list(mine * np.array([1, 2])) == list(np.array([1, 2]) * mine) == [0.75, 1.5]
+    assert mine == 0.75 == gain + 0.5 and np.float64(0.75) == mine != other and gain == 0.25
+    assert mine == copy.deepcopy(mine) != replace(mine, n=3) and mine != "mine" and replace(mine, value=None) != 0.75
+    assert pandas.Series([mine.value, replace(mine, value=None).value]).mean() == 0.75
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(mine)
+
+
+def test_a_score_without_a_value_says_why_where_a_number_is_expected():
+    score = measure(first, "one")["accuracy"]
+    for lacking, why in (({"reason": "no judge"}, "no judge"), ({}, "none of its 12 questions was scored")):
+        nothing = replace(score, value=None, **lacking)
+        for use in (float, round, abs, lambda one: one > 0.5, lambda one: f"{one:.2f}", lambda one: 1 - one, np.mean):
+            with pytest.raises(quadrag.QuadragError, match=f"^accuracy has no value: {why}$"):
+                use(nothing)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({}, "accuracy 75.0% (95% 46.8–91.1), n 12/12"),
+        ({"interval": None, "n": 3}, "accuracy 75.0%, n 3/12"),
+        ({"reason": "why"}, "accuracy 75.0%! (95% 46.8–91.1), n 12/12; ! why"),
+        (
+            {"metric": "crud_overlap", "key": "length", "value": 52.6, "interval": (49.0, 55.2)},
+            "length 52.6 characters (95% 49–55), n 12/12",
+        ),
+        (
+            {"metric": "truthfulness", "key": "truthfulness", "value": -0.25, "interval": (-0.5, 0.1)},
+            "truthfulness -25.0% (95% -50.0 to 10.0), n 12/12",
+        ),
+    ],
+)
+def test_a_score_is_printed_as_tables_write_it(change, line):
+    score = replace(measure(first, "one")["accuracy"], **change)
+    assert str(score) == repr(score) == line
+
+
+# One run.
+
+
+def test_of_several_splits_there_is_a_score_over_all_of_them():
+    before, after = (measure(one, one.__name__, split=None) for one in (first, every))
+    name = "all 5 splits/accuracy"
+    score = before[name]
+    assert before["accuracy"] is before["rgb_accuracy.accuracy"] is score and next(iter(before)) == name
+    assert str(score) == "accuracy 60.0% (95% 33.3–80.0), n 12/12" and before["noise_40/accuracy"].n_total == 12
+    both = quadrag.compare(before, after)
+    pair = both["accuracy"]
+    assert pair is both[name] and next(iter(both)) == name and (pair.difference, pair.n) == (pytest.approx(0.4), 12)
+    (row, *_) = both.to_pandas(by="metric").to_dict("records")
+    assert (row["before"], row["after"], row["difference"]) == pytest.approx((0.6, 1.0, 0.4))
+    gained = both.to_pandas(texts=False).groupby("id")["accuracy_difference"].mean()
+    assert [row["better"], row["worse"], row["equal"]] == [(gained > 0).sum(), (gained < 0).sum(), (gained == 0).sum()]
+
+
+def test_a_row_holds_a_metric_of_a_run():
+    before = measure(first, "v1")
+    row, _ = before.to_pandas(by="metric").to_dict("records")
+    low, high = before["accuracy"].interval
+    assert row == {
+        **{"score": "accuracy", "value": 0.75, "low": low, "high": high, "n": 12, "n_total": 12, "valid": True},
+        **{"reason": "", "split": "noise_60", "pooled": False, "metric": "accuracy", "config": "noise_robustness_en"},
+        **{"system": "v1", "folder": str(before.folder)},
+    }
+    assert (low, high) == pytest.approx((0.468, 0.911), abs=5e-4)
+    lacking = measure(first, "c", "crag", "task_1_2", limit=2)
+    rows = lacking.to_pandas(by="metric").set_index("score")
+    assert set(rows.loc["truthfulness":"hallucination", "reason"]) == {"no judge"}
+
+
+def test_a_row_holds_a_question_of_a_run():
+    found = measure(lambda question: question.query, "q", "crud_rag", "summary")
+    frame = found.to_pandas()
+    assert list(frame)[:8] == ["id", "split", "query", "answer", "gold", "rouge_l", "bleu", "length"]
+    assert list(frame)[-3:] == ["unscored", "sample", "config"] and len(frame) == 8
+    assert frame["rouge_l"].mean() == pytest.approx(found["rouge_l"].value)
+    assert list(found.to_pandas(texts=False)) == [name for name in frame if name not in ("query", "answer", "gold")]
+
+
+def test_columns_have_one_order_and_one_type_whatever_failed():
+    asked = iter(range(12))
+    fine, broken = measure(first, "fine"), measure(lambda question: None if next(asked) else "x", "broken")
+    for by in ("question", "metric"):
+        one, other = fine.to_pandas(by=by), broken.to_pandas(by=by)
+        assert list(one) == list(other)
+        numbers = [name for name in one if name.startswith("accuracy") or name in ("value", "low", "high")]
+        assert {str(frame[name].dtype) for frame in (one, other) for name in numbers} == {"float64"}
+    assert fine.to_pandas()["unscored"].tolist() == [None] * 12
+
+
+def test_a_run_is_read_back():
+    mine = measure(first, "mine", out="runs/mine")
+    again = quadrag.result("runs/mine")
+    assert again.scores == mine.scores and again.folder == mine.folder and again.headlines == mine.headlines
+    assert quadrag.result("runs/mine", profile="corrected").profile == "corrected"
+    measure(every, "other", out="runs/other")
+    for folder, profile, found in (("nowhere", None, "run.json"), ("runs", None, "2 runs"), ("runs/mine", "x", "'x'")):
+        with pytest.raises(quadrag.QuadragError, match=found):
+            quadrag.result(folder, profile)
+
+
+# Two runs.
+
+
+def test_a_row_holds_a_question_that_both_have_with_the_difference():
+    before, after = measure(first, "v1"), measure(failing, "v2", limit=8)
+    both = quadrag.compare(before, after)
+    frame = both.to_pandas()
+    assert list(frame)[:6] == ["id", "split", "query", "gold", "answer_before", "answer_after"]
+    sides = [one.to_pandas().set_index("id") for one in (before, after)]
+    assert list(frame["id"]) == list(sides[1].index)
+    for row in frame.to_dict("records"):
+        mine, theirs = (side.loc[row["id"]] for side in sides)
+        assert (row["query"], row["gold"], row["answer_before"]) == (mine["query"], mine["gold"], mine["answer"])
+        if row["id"] != "3":
+            assert (row["answer_after"], row["accuracy_after"]) == (theirs["answer"], theirs["accuracy"])
+    failed = frame[frame["id"] == "3"].iloc[0]
+    assert failed["unscored_after"].startswith("raised: ValueError: no luck (failing, test_scores.py:")
+    assert np.isnan(failed["accuracy_difference"])
+    values = [row["rgb_accuracy.accuracy"]["official"] for row in before.result.items if row["id"] in "0124567"]
+    assert both["accuracy"].n == 7
+    assert both["accuracy"].difference == pytest.approx(1 - sum(values) / 7)
+    assert both["accuracy"].difference == pytest.approx(frame["accuracy_difference"].mean())
+
+
+def test_a_row_holds_a_metric_of_both():
+    before, after = measure(first, "v1"), measure(failing, "v2")
+    both = quadrag.compare(before, after)
+    row, _ = both.to_pandas(by="metric").to_dict("records")
+    found = both["accuracy"]
+    assert (row["before"], row["after"]) == (before["accuracy"].value, after["accuracy"].value)
+    assert (row["difference"], row["n"], row["p"], row["verdict"]) == (3 / 11, 11, 0.125, "not decided")
+    assert (row["low"], row["high"]) == tuple(found.interval)
+    assert (row["better"], row["worse"], row["equal"]) == (3, 0, 8) == tuple(both.counts["accuracy"])
+    assert (row["system_before"], row["system_after"], row["folder_after"]) == ("v1", "v2", str(after.folder))
+
+
+def test_a_question_whose_gold_changed_is_no_row():
+    before, after = measure(first, "v1"), measure(every, "v2")
+    asked = Path(after.folder, "questions.jsonl")
+    one, *others = asked.read_text().splitlines()
+    asked.write_text("\n".join([json.dumps(json.loads(one) | {"sha256": "other"}), *others, ""]))
+    run = read_run(asked.parent)
+    run.asked = sha256(asked)
+    run.write(asked.parent)
+    frame = quadrag.compare(before, quadrag.result(after.folder)).to_pandas(texts=False)
+    assert list(frame["id"]) == list(before.to_pandas(texts=False)["id"])[1:]
+
+
+def test_the_samples_of_a_question_are_one_row_with_their_means():
+    lines = []
+    for number, one in enumerate(quadrag.questions(*RGB, split="noise_60", data_dir="sample")):
+        place = {"benchmark": "rgb", "config": one.config, "split": one.split, "id": one.id}
+        lines += [place | {"sample": at, "answer": every(one) if at <= number % 3 else ""} for at in range(3)]
+    Path("three.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert main(["score", "three.jsonl", "--data-dir", "sample", "--out", "three"]) == 0
+    both = quadrag.compare(measure(first, "v1"), "three")
+    frame = both.to_pandas(texts=False)
+    assert len(frame) == 12 and list(frame["accuracy_after"][:3]) == pytest.approx([1 / 3, 2 / 3, 1])
+    assert frame["accuracy_difference"].mean() == pytest.approx(both["accuracy"].difference)
+
+
+def test_what_is_not_compared_is_a_row_with_the_reason():
+    both = quadrag.compare(measure(first, "v1", split=None), measure(every, "v3", split="noise_0"))
+    rows = both.to_pandas(by="metric").set_index("score")
+    assert set(rows["difference"].dropna().index) == set(both)
+    assert tuple(rows.loc["noise_20/accuracy", ["reason", "n", "before"]]) == ("only v1 has it", 0, 0.75)
+    with pytest.raises(KeyError, match="only v1 has it"):
+        both["all 5 splits/accuracy"]
+
+
+# Three runs and more.
+
+
+@pytest.fixture
+def three():
+    return [measure(one, one.__name__, split="noise_80", out=one.__name__) for one in (first, odd, every)]
+
+
+def test_each_run_is_compared_with_the_first(three):
+    both = quadrag.compare(*three)
+    frame = both.to_pandas(by="metric")
+    rows = {(row["system"], row["score"]): row for row in frame.to_dict("records")}
+    assert list(rows) == [(one.name, name) for name in ("accuracy", "accuracy_bounded") for one in three]
+    assert list(frame["headline"]) == [True] * 3 + [False] * 3
+    for one in three[1:]:
+        row, pair = rows[one.name, "accuracy"], quadrag.compare(three[0], one)["accuracy"]
+        assert (row["value"], row["low"], row["high"]) == (one["accuracy"].value, *one["accuracy"].interval)
+        assert (row["difference"], row["difference_low"], row["difference_high"]) == (pair.difference, *pair.interval)
+        assert (row["difference_n"], row["p"], row["verdict"], row["n"]) == (12, pair.p, "better", 12)
+    ps = [rows[name, "accuracy"]["p"] for name in ("odd", "every")]
+    assert ps == [0.015625, 0.000244140625]
+    found = both["accuracy"]
+    assert [*found] == ["odd", "every"] and [one.difference for one in found.values()] == [0.5, 1.0]
+    assert [one.p_holm for one in found.values()] == [ps[0], 2 * ps[1]], "the two are adjusted together"
+    assert frame["difference"].isna().tolist() == [True, False, False] * 2
+    assert {str(frame[name].dtype) for name in ("n", "difference_n")} == {"Int64"}, "whole, also where one is lacking"
+    questions = both.to_pandas(texts=False)
+    for one in three:
+        own = questions[questions["system"] == one.name].drop(columns="system").reset_index(drop=True)
+        assert own.equals(one.to_pandas(texts=False))
+
+
+def test_a_run_without_a_value_has_the_reason(three):
+    broken = measure(lambda one: every(one) if one.id == "1" else None, "broken", split=None)
+    runs = [measure(first, "one", split=None), measure(every, "two", split=None), broken]
+    frame = quadrag.compare(*runs, three[1]).to_pandas(by="metric").set_index(["score", "system"])
+    for name in ("all 5 splits/accuracy", "noise_0/accuracy_bounded"):
+        row = frame.loc[name, "broken"]
+        assert row["reason"] == "11 of 12 items failed (11 unparsable)" and not row["valid"]
+    assert list(frame.loc["noise_0/accuracy", "reason"])[::3] == ["", "not run"]
+    assert frame.loc[("noise_80/accuracy", "odd"), "value"] == 0.5
+    for some in (runs, runs[::-1], [three[1], three[0], broken]):
+        assert re.search(r"(?m)^broken +INVALID", repr(quadrag.compare(*some)))
+
+
+def test_runs_of_one_name_are_told_apart(three):
+    again = measure(odd, "odd", split="noise_80", out="again")
+    assert set(quadrag.compare(*three, again).to_pandas(by="metric")["system"]) == {"first", "odd", "every", "again"}
+    runs = [measure(one, "rag", split="noise_80") for one in (first, odd, every)]
+    assert list(quadrag.compare(*runs).to_pandas(by="metric")["system"])[:3] == ["rag", "rag-2", "rag-3"]
+
+
+def test_what_cannot_be_compared_is_refused(three):
+    other = measure(first, "other", "rgb", "negative_rejection_en", out="other")
+    crag = [measure(first, name, "crag", "task_1_2", out=name) for name in "xy"]
+    for runs, said in (
+        ([*three[:2], "official"], "profile='official'"),
+        ([*three, "./first"], "first is named twice"),
+        ([three[0], "odd/../first/"], "first and odd/../first are the same"),
+        ([*three[:2], "none"], "none holds no run"),
+        ([*three[:2], quadrag.result("every", "corrected")], "corrected"),
+        ([other, *crag], "other is rgb negative_rejection_en .*; x is crag"),
+        ([three[0], other], "config noise_robustness_en, the other of negative_rejection_en"),
+        ([three], "a list of them"),
+        ([three[0]], "here is one"),
+    ):
+        with pytest.raises(quadrag.QuadragError, match=said) as told:
+            quadrag.compare(*runs)
+        assert "\n" not in str(told.value)
+    assert quadrag.compare(*three, profile="corrected").profile == "corrected"
+    bad = measure(lambda one: "x" if one.id == "1" else None, "bad", split="noise_80")
+    with pytest.raises(quadrag.QuadragError, match=r"bad is INVALID, .* 11 of 12"):
+        quadrag.compare(three[0], bad)
