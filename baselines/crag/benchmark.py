@@ -27,14 +27,12 @@ _NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
-    """Identify a graph by the upstream files that went into it."""
     from .finder import identify
 
     return identify(str(path))
 
 
 def _tokenizer(name: Any) -> str:
-    """Identify a tokenizer by its content."""
     import hashlib
 
     from ..retrieval.chunk import load_tokenizer
