@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from chat_server import Rule
 
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import read_jsonl
@@ -43,12 +44,14 @@ def test_the_sentences_most_like_the_question_fill_the_window(cli):
     assert code == 0 and "Settings: retriever pages" in " ".join(out.split())
 
 
-def test_pages_and_facts_have_half_the_window_each(cli):
+def test_pages_and_facts_have_half_the_window_each(cli, server):
     pytest.importorskip("sentence_transformers")
+    server.rules.append(Rule("reply", model="k", message={"content": '{"companies": ["Quillmark Systems"]}'}))
+    entity = ("--entity-llm", f"{server.url}#k", "--ledger", "L")
     arguments = ("run", "crag", "task_1_2", "--retriever", "pages-kg", "--split", "public", "--data-dir", "sample")
-    assert cli(*arguments, "--limit", "3", "--out", "a")[0] == 0
+    assert cli(*arguments, *entity, "--limit", "3", "--out", "a")[0] == 0
     for _, row in read_jsonl(Path("a/retrieved.jsonl")):
         sizes = {"kg": 0, "web": 0}
         for passage in row["passages"]:
             sizes[passage["id"].partition("/")[0]] += len(passage["text"])
-        assert 0 < sizes["web"] <= 2000 and sizes["kg"] <= 2000
+        assert 0 < sizes["web"] <= 2000 and 0 < sizes["kg"] <= 2000
