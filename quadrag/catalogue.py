@@ -40,20 +40,12 @@ def recipes() -> Mapping[str, Path]:
 
 
 def benchmark_name(text: str) -> str:
-    """Return the name of the benchmark that is meant: ``CRUD_RAG``, ``crud-rag`` and ``crudrag`` are ``crud_rag``.
-
-    Raises:
-        QuadragError: no benchmark has this name.
-    """
+    """Return the name of the benchmark that is meant: ``CRUD_RAG``, ``crud-rag`` and ``crudrag`` are ``crud_rag``."""
     return _find_name("benchmark", text, benchmarks())
 
 
 def metric_name(text: str) -> str:
-    """Return the name of the metric that is meant, as `benchmark_name` does.
-
-    Raises:
-        QuadragError: no metric has this name.
-    """
+    """Return the name of the metric that is meant, as `benchmark_name` does."""
     return _find_name("metric", text, metrics())
 
 
@@ -75,11 +67,7 @@ def _letters(name: str) -> str:
 
 
 def metric_folder(name: str) -> Path:
-    """Return the folder of a metric, which ``evaluate.load`` takes.
-
-    Raises:
-        QuadragError: no metric has this name.
-    """
+    """Return the folder of a metric, which ``evaluate.load`` takes."""
     return metrics()[metric_name(name)].parent
 
 
@@ -100,11 +88,7 @@ def load_script(path: Path) -> ModuleType:
 
 
 def builder_class(benchmark: str) -> Any:
-    """Return the ``datasets.GeneratorBasedBuilder`` subclass of a benchmark.
-
-    Raises:
-        QuadragError: no benchmark has this name.
-    """
+    """Return the ``datasets.GeneratorBasedBuilder`` subclass of a benchmark."""
     script = benchmarks()[benchmark_name(benchmark)]
     import datasets
 
@@ -121,11 +105,7 @@ def configs(benchmark: str) -> dict[str, Any]:
 
 
 def config(benchmark: str, name: str) -> Any:
-    """Return one config of a benchmark.
-
-    Raises:
-        QuadragError: the benchmark has no such config; the nearest names are given.
-    """
+    """Return one config of a benchmark."""
     known = configs(benchmark)
     if name not in known:
         raise unknown_name(f"config of {benchmark}", name, known)

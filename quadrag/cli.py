@@ -58,16 +58,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _remedy(error: OSError, arguments: argparse.Namespace) -> str:
-    """Say what to do about too many open files, or about a cache or a folder of results that cannot be written."""
+    """Say what to do about too many open files, or about a place that cannot be written."""
     from quadrag.paths import cache_setting
 
     if error.errno in NO_DESCRIPTORS:
-        fewer = ", or lower --concurrency" if hasattr(arguments, "concurrency") else ""
-        return f"; allow more with `ulimit -n`{fewer}, and run again"
-    place = Path(str(error.filename)).absolute()
-    out = Path(getattr(arguments, "out", None) or "runs").absolute()
-    if setting := cache_setting(place):
-        return f"; expected a cache folder that can be written, name one with {setting}"
-    if hasattr(arguments, "out") and (place == out or out in place.parents or place in out.parents):
-        return "; name a place that can be written with --out"
-    return ""
+        return "; allow more with `ulimit -n`, and run again"
+    setting = cache_setting(Path(str(error.filename)).absolute()) or ("--out" if hasattr(arguments, "out") else None)
+    return f"; name a place that can be written with {setting}" if setting else ""

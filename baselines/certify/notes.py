@@ -102,22 +102,6 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
         yield f"{told}; to begin with, label what it judged: {label}."
 
 
-def note_unasked(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
-    """Say of each judge of some runs by which metrics it was asked about no answer, as rules decide all of them."""
-    found: dict[tuple[str, str], list[bool]] = {}
-    for row in (row for result in results for row in _select_judged(result, profile)):
-        place = read_signature(row["signature"])["judge"], show_key(row["metric"], row["key"])
-        found.setdefault(place, []).append(row.get("n_ruled") == row["n_total"])
-    keys: dict[str, list[str]] = {}
-    for (judge, key), ruled in found.items():
-        if all(ruled):
-            keys.setdefault(judge, []).append(key)
-    return [
-        f"The judge {keep_names(judge)} was asked about none: rules decide all answers ({', '.join(of)})."
-        for judge, of in keys.items()
-    ]
-
-
 def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
     """Find the rows that rest on a judge; on one nothing rests where there is no value, or rules decide all answers."""
     return [row for row in _select_judged(result, profile) if not row["n_scored"] == row.get("n_ruled", 0) > 0]

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from quadrag import parallel
 from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.reading import read_text
 from quadrag.records import read_jsonl
@@ -24,7 +22,6 @@ from .steps import Drop, Row
 NEAR = 0.8  # Jaccard's likeness of two texts' shingles from which the later one is a copy
 _SHINGLE = 5  # characters
 _PERMUTATIONS = 128
-_BLOCK = 256  # texts hashed at once
 _TEXTS = ("text", "content", "contents", "body")
 _IDS = ("id", "_id", "doc_id", "docid")
 
@@ -60,12 +57,11 @@ def without_copies(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
     Likeness is Jaccard's of the texts' character 5-grams, white space left out: candidates by MinHash of 128
     permutations (Broder 1997), each then counted exactly.
     """
-    from datasketch import MinHashLSH
+    from datasketch import MinHash, MinHashLSH
 
     index = MinHashLSH(threshold=NEAR, num_perm=_PERMUTATIONS)
     texts = [bare(row["text"])[0] for row in rows]
-    blocks = [texts[start : start + _BLOCK] for start in range(0, len(texts), _BLOCK)]
-    hashes = chain.from_iterable(parallel.each(_hash_each, blocks))
+    hashes = MinHash.generator(map(_shingles, texts), num_perm=_PERMUTATIONS, hashfunc=_hash)
     kept: list[Row] = []
     dropped: list[tuple[Row, str]] = []
     exact: set[str] = set()
@@ -79,13 +75,6 @@ def without_copies(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
             exact.add(text)
             index.insert(at, found)
     return kept, dropped
-
-
-def _hash_each(texts: Sequence[str]) -> list[Any]:
-    from datasketch import MinHash
-
-    shingles = [_shingles(text) for text in texts]
-    return list(MinHash.generator(shingles, num_perm=_PERMUTATIONS, hashfunc=_hash))
 
 
 def fitting(least: int, most: int, languages: Sequence[str]) -> Callable[[Row], list[Row]]:

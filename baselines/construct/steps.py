@@ -15,7 +15,7 @@ import contextlib
 import inspect
 import itertools
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -162,7 +162,10 @@ def run_steps(
     folder.mkdir(parents=True, exist_ok=True)
     here = list(rows)
     with contextlib.ExitStack() as stack:
-        stages = [_File(step, stack.enter_context(_open(folder, at, step))) for at, step in enumerate(steps, first)]
+        stages = [
+            _File(step, stack.enter_context(_open(folder / f"{at:02}-{step.name}.jsonl")))
+            for at, step in enumerate(steps, first)
+        ]
         for single, group in itertools.groupby(stages, lambda stage: isinstance(stage.step, Each)):
             chain = list(group)
             here = _run_each(chain, here, maker) if single else _run_whole(chain, here)
@@ -224,7 +227,5 @@ def as_work(work: Callable[[Row], Work | list[Row]], row: Row) -> Work:
     return (yield from found) if inspect.isgenerator(found) else found  # type: ignore[return-value]
 
 
-@contextlib.contextmanager
-def _open(folder: Path, at: int, step: Step) -> Iterator[IO[str]]:
-    with (folder / f"{at:02}-{step.name}.jsonl").open("w", encoding="utf-8", newline="\n") as file:
-        yield file
+def _open(path: Path) -> IO[str]:
+    return path.open("w", encoding="utf-8", newline="\n")

@@ -23,19 +23,16 @@ from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"
 PAGES = ("task_1_2", "task_3")  # the configs that have pages
-GRAPH = "kg/"  # what the id of a passage from the graph begins with
 _NOT_SOUGHT = ("invalid question", "i don't know", "yes", "no")
 
 
 def _graph(path: Any) -> str:
-    """Identify a graph by the upstream files that went into it."""
     from .finder import identify
 
     return identify(str(path))
 
 
 def _tokenizer(name: Any) -> str:
-    """Identify a tokenizer by its content."""
     import hashlib
 
     from ..retrieval.chunk import load_tokenizer
@@ -144,6 +141,8 @@ def asks_entities(task: Any) -> bool:
 
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question; pieces stand on lines of their own."""
+    from .facts.calls import GRAPH
+
     facts = [passage.text for passage in passages if passage.id.startswith(GRAPH)]
     pieces = [passage.text for passage in passages if not passage.id.startswith(GRAPH)]
     part = "llm_only" if retriever == NONE else "web_kg" if retriever.endswith("-kg") else "web"

@@ -171,7 +171,6 @@ class PageFinder:
         return find_facts(graph, entities, question.query, when)
 
     def _rank_sentences(self, questions: Sequence[Question]) -> Iterator[tuple[Question, Sequence[Passage]]]:
-        """Yield questions with the sentences of their pages, the most alike first."""
         from .webpage import rank_sentences
 
         for question, names, places in parallel.each(_read_pages, with_pages(self._task, questions)):

@@ -100,7 +100,6 @@ def search_pages(row: Mapping[str, Any], most: int) -> PageSearch:
 
 
 def _find_first(texts: Iterable[str], answers: Sequence[str]) -> int | None:
-    """Return which text, from 1, is the first to hold one of the answers."""
     return next((n for n, text in enumerate(texts, 1) if any(answer in text for answer in answers)), None)
 
 

@@ -72,7 +72,6 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
 
 
 def _order(blocks: Iterable[str]) -> list[str]:
-    """Sort blocks as the paper has them, its own first."""
     return sorted(blocks, key=[*_TASKS.values(), *blocks].index)
 
 

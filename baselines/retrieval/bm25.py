@@ -214,7 +214,6 @@ def _join(found: Iterable[Counts], numbers: dict[str, int]) -> Counts:
 
 
 def _scores(counts: Counts) -> dict[str, Any]:
-    """Lay out the scores as bm25s keeps them: by term, then by row."""
     total = len(counts.lengths)
     norms = K1 * ((1 - B) + B * counts.lengths / (int(counts.lengths.sum()) / (total or 1) or 1))
     data = np.repeat(_idf(counts.passages, total), counts.passages)

@@ -178,7 +178,6 @@ def count_tokens(name: str | None) -> Callable[[str], int]:
 
 
 def _starts(name: str, text: str) -> list[int]:
-    """Return the character in which each token of a text starts."""
     # A half of a surrogate pair has no UTF-8, and tokenizers refuses it.
     text = LONE_SURROGATE.sub("\ufffd", text)
     if name == cl100k.NAME:

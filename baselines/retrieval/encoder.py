@@ -124,11 +124,7 @@ class Encoder(LazyModel):
         return {**self.key(), "instruction": _shown(self.instruction)}
 
     def key(self) -> dict[str, Any]:
-        """Return what decides the vectors of passages, for the key of an index; an instruction for queries does not.
-
-        Raises:
-            QuadragError: as `describe`.
-        """
+        """Return what decides the vectors of passages, for the key of an index; an instruction for queries does not."""
         return {
             **self.weights.identity(),
             "max_length": self.max_length,

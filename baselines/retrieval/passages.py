@@ -147,7 +147,6 @@ class PassageStore:
 
 
 def _part(documents: Iterable[Any]) -> Iterator[list[Any]]:
-    """Part documents into blocks of about a million characters."""
     block: list[Any] = []
     size = 0
     for document in documents:

@@ -70,11 +70,7 @@ def analyser(name: str) -> Callable[[str], list[str]]:
 
 
 def describe(name: str) -> dict[str, Any]:
-    """Return what decides the terms, for the key of an index.
-
-    Raises:
-        QuadragError: as `analyser`.
-    """
+    """Return what decides the terms, for the key of an index."""
     _cutter(name)
     package = None if name == "unigram" else version(name)
     return {"name": name, "package": package, "version": VERSION}
@@ -86,9 +82,6 @@ def count(store: PassageStore, name: str) -> Iterator[Counts]:
     Args:
         store: the passages.
         name: of the terms.
-
-    Raises:
-        QuadragError: as `analyser`.
     """
     _cutter(name)
     starts = range(0, len(store), _BLOCK)

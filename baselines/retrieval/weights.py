@@ -132,9 +132,6 @@ class Weights:
 
         All files of a folder count, by their bytes and relative paths, but for hidden ones, documents and the formats
         of other frameworks.
-
-        Raises:
-            QuadragError: as `revision`, or the folder cannot be read.
         """
         place = {"weights": self._digest} if self.folder is not None else {"revision": str(self.revision)}
         code = {"code": self.pins.code_revision or "as in the folder"} if self.pins is not None else {}
@@ -273,7 +270,6 @@ def _code_options(pins: Pins | None) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _quiet_loading() -> None:
-    """Keep the bars that transformers draws while it loads out of logs."""
     from transformers.utils import logging
 
     if not is_terminal(sys.stderr):

@@ -78,7 +78,6 @@ class FileChunking:
         return {**plain, "files": VERSION, "nltk": version("nltk")}
 
     def _pack(self, parts: list[tuple[int, int, int]], room: int) -> Iterator[list[Span]]:
-        """Yield the parts of each chunk; of a part are given start, end and tokens."""
         reach = self.size * self.overlap // 100
         packed: list[tuple[int, int, int]] = []
         total, fresh = 0, True  # fresh: nothing but an overlap is in the chunk
@@ -135,7 +134,6 @@ def _between(starts: list[int], text: str) -> list[Span]:
 
 
 def _find_line(spans: list[Span], starts: list[int]) -> int:
-    """Return the line that most characters of the spans are in."""
     shares = Counter[int]()
     for start, end in spans:
         line = bisect_right(starts, start) - 1

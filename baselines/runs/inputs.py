@@ -224,7 +224,7 @@ def is_longer(was: int | None, now: int | None) -> bool:
 
 
 def tell_difference(was: Inputs, now: Inputs, places: tuple[str, str]) -> str:
-    """Say in which input two runs differ first, and what one may do who asks for the second in the first's folder."""
+    """Say in which input two runs differ first, and what to do who asks for the second in the folder of the first."""
     way = "name another folder with --out, or remove it"
     if was.questions != now.questions and places[0] != places[1]:
         short = [place.partition(" (")[0] for place in places]  # without what is told of the files

@@ -72,7 +72,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
-    """Make a table with the first headline of every run."""
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
     from quadrag.baselines.tables.cells import FEW, count_items

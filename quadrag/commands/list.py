@@ -60,7 +60,6 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.json:
         raise QuadragError("--json is for --recipe NAME; give it too, or leave --json out")
     if arguments.benchmark:
-        _refuse_recipe(arguments.benchmark)
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
     for benchmark in catalogue.benchmarks():
@@ -74,16 +73,6 @@ def run(arguments: argparse.Namespace) -> None:
     write("judges, as --judge NAME=http://HOST/v1:")
     for name, preset in judge_presets().items():
         write(_hang(name, preset.source))
-
-
-def _refuse_recipe(named: str) -> None:
-    """Say how a recipe, or a table of them, is shown, where one stands in a benchmark's place."""
-    from quadrag import catalogue
-
-    begun = (name for name in catalogue.recipes() if f"{name}-".startswith(f"{named}-"))
-    if named not in catalogue.benchmarks() and next(begun, None):
-        kind = "a recipe" if named in catalogue.recipes() else "a table's recipes"
-        raise QuadragError(f"{named} is {kind}, no benchmark; type quadrag list --recipe {named}")
 
 
 def _hang(name: str, text: str) -> str:

@@ -51,7 +51,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Yield a row for each question."""
     from quadrag.measure.questions import questions
 
     request = run_request(arguments)

@@ -53,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--llm",
         metavar="SPEC",
-        action=options.Once,
         help=f"{options.MODELS} (default: extractive); crag: challenge:FILE.py#Class, a model file of the challenge",
     )
     how.add_argument(
@@ -221,7 +220,6 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
 
 
 def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
-    """Say which runs of a campaign are not among them."""
     for recipe, why in campaign.left_out.items():
         write(f"{recipe}: not run, {one_line(why)}")
     for config, files in campaign.lacking.items():

@@ -171,7 +171,6 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
 
 
 def _estimate(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
-    """Say what the judges will be asked."""
     from quadrag.commands.shared.estimating import print_estimate, start_estimate
 
     estimate = start_estimate(arguments)

@@ -93,11 +93,7 @@ def make_builder(benchmark: str, config: str, **options: Any) -> Any:
 
 
 def splits(builder: Any) -> list[str]:
-    """Return the names of a config's splits that can be read, in the script's order.
-
-    Raises:
-        QuadragError: a file that must be looked into is broken.
-    """
+    """Return the names of a config's splits that can be read, in the script's order."""
     config = builder.config
     if config.data_dir is None:
         there = [*splits_of(builder.built)]
@@ -108,11 +104,7 @@ def splits(builder: Any) -> list[str]:
 
 
 def check_split(builder: Any, split: str) -> str:
-    """Return the split's name when the config has it.
-
-    Raises:
-        QuadragError: it has not; the nearest names are given.
-    """
+    """Return the split's name when the config has it; raise with the nearest names where it has not."""
     known = list(builder.config.splits)
     if split not in known:
         raise unknown_name(f"split of {builder.config.name}", split, known)
@@ -170,9 +162,6 @@ def fingerprint(builder: Any) -> str:
 
     Returns:
         64 hexadecimal digits. They are those of a prepared config's folder, or would be.
-
-    Raises:
-        QuadragError: a file that must be looked into is broken.
     """
     config, benchmark = builder.config, builder.dataset_name
     if config.data_dir is None:

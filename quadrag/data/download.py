@@ -73,13 +73,6 @@ def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
 
     ``QUADRAG_MIRROR`` names a server that answers for the upstream host under the same paths.
 
-    Args:
-        files: what to bring.
-        folder: where to; made when it is missing.
-
-    Returns:
-        `folder`.
-
     Raises:
         QuadragError: a file cannot be had, is cut short, or is not the one expected; nothing of it is left.
     """

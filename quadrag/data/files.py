@@ -169,13 +169,9 @@ def point_to(builder: Any, folder: Path | None, split: str | None = None) -> Non
 
 
 def fetch_files(benchmark: str, config: Any, split: str | None = None) -> Path:
-    """Fetch and verify the upstream files of a builder's config, or of one split, into the cache folder.
+    """Fetch and verify the upstream files of a builder's config, or of one split, into the cache folder; return it.
 
-    Returns:
-        That folder, below which they have the names of the script; files that the user names by an option are not.
-
-    Raises:
-        QuadragError: the split has no files upstream, or one cannot be had or is not the one expected.
+    Below it they have the names of the script; files that the user names by an option are not fetched.
     """
     builder = catalogue.builder_class(benchmark)
     names = dict.fromkeys(config.files_of(split) if split else config.files)

@@ -27,13 +27,9 @@ _MADE_UP = "The rows are the bundled sample of quadrag, which is made up."
 
 
 class Prepared(NamedTuple):
-    """What `prepare` did.
+    """What `prepare` did: rows by split of each config built, what those left out lack, the metrics installed.
 
-    Attributes:
-        built: rows by split for each config built.
-        lacking: for each config left out, missing files and missing parts of files.
-        metrics: names of the metrics installed.
-        partial: for each config built in part, what its other splits lack, or the files it did without.
+    `partial` names, for each config built in part, what its other splits lack, or the files it did without.
     """
 
     built: dict[str, dict[str, int]]
@@ -145,14 +141,9 @@ def find_source(benchmark: str, config: str) -> Source | None:
 def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source] | None:
     """Find what `prepare` built last for a config from real files, by this very script.
 
-    Args:
-        benchmark: its name.
-        config: its config's name.
-        split: a split it must hold, or None.
-
     Returns:
-        The folder in the Hugging Face cache and where its files came from, or None. The bundled sample does not count:
-        a run that names no data means the benchmark.
+        The folder in the Hugging Face cache that holds the split, and where its files came from, or None. The bundled
+        sample does not count: a run that names no data means the benchmark.
     """
     script = files.digest({"script": catalogue.benchmarks()[benchmark]})
     found = [

@@ -123,11 +123,7 @@ def _describe_config(benchmark: str, config: str, record: HubRecord) -> dict[str
 
 
 def render_regions(benchmark: str, record: HubRecord) -> dict[str, str]:
-    """Render every region of a benchmark's card, by name.
-
-    Raises:
-        QuadragError: an example's config, split or sample is not there.
-    """
+    """Render every region of a benchmark's card, by name."""
     config, split = next(iter(record.families.values())).example
     closed = "NC" in script(benchmark)._LICENSE
     option = " --data-dir sample" if record.not_hosted else " --accept-licence" if closed else ""

@@ -31,11 +31,7 @@ class HubTask(NamedTuple):
 
 
 def list_hub_tasks(benchmark: str) -> list[HubTask]:
-    """List the tasks of a benchmark in the order of its configs and splits.
-
-    Raises:
-        QuadragError: the benchmark is unknown, or its record cannot be used.
-    """
+    """List the tasks of a benchmark in the order of its configs and splits."""
     found = []
     for name, config in catalogue.configs(benchmark).items():
         for headline in hub_record(benchmark).headlines:

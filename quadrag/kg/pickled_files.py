@@ -214,7 +214,6 @@ def _moment(value: int, per_second: int) -> str | None:
 
 
 def _places(placement: Any) -> range | list[Any]:
-    """The columns that the rows of a block are."""
     if placement.name == "slice":
         start, stop, step = placement.args
         return range(start, stop, 1 if step is None else step)

@@ -169,7 +169,6 @@ def _check(data: bytes) -> bytes | bytearray:
 
 
 def _size(value: Any, known: dict[int, int]) -> int:
-    """Count characters and members, a part as often as it is referred to."""
     if isinstance(value, (str, bytes)):
         return len(value)
     if isinstance(value, dict):

@@ -178,7 +178,6 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _needed(name: str) -> Any:
-    """Import what the extra `serve` installs."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

@@ -22,7 +22,7 @@ from quadrag.records import Question
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WELL = {"name": "well", "text": GOOD}
 ROUTES = {"chat": "chat", "judge": "chat", "rag": "plain", "rag-chat": "chat"}
-LIMITS = {"timeout": 0.8, "retries": 0, "max_reply_bytes": 1_000_000, "concurrency": 16}
+LIMITS = {"timeout": 2.5, "retries": 0, "max_reply_bytes": 1_000_000, "concurrency": 16}
 WORDS = load_service_prompts("rgb")
 
 

@@ -101,12 +101,6 @@ def test_official_mends_what_json_repair_mends(
     assert (-1 if got is None else got) == verdict
 
 
-def test_official_mean_of_1_half_minus_1_and_0(score: Callable[..., Any]) -> None:
-    replies = iter(['{"prediction": 2}', '{"accuracy": 1}', '{"prediction": [2]}', '{"prediction": 0}'])
-    got = score("acc", ["甲"] * 4, Judge(lambda key, answer: next(replies)))
-    assert (got["acc"], column(got, "acc"), got["unscored"]) == (0.5, [1.0, 0.5, None, 0.0], {"unparsable": 1})
-
-
 def test_corrected_counts_an_unscored_item_at_the_worst_value(score: Callable[..., Any]) -> None:
     replies = {"好": 1, "坏": 0}
 
@@ -175,15 +169,6 @@ def test_hallucination_minus_1_is_the_paper_s(score: Callable[..., Any], part: C
     got = score("hal", ["甲", "乙"], Judge(lambda _, answer: says(-1 if answer == "甲" else 1)), "corrected")
     assert (got["hal"], got["unscored"]) == (1.0, {})
     assert got["per_item"][0]["reasons"] == {"hal": "not_applicable"}
-
-
-def test_the_scale_is_the_code_s_and_not_the_paper_s(part: Callable[[str], ModuleType]) -> None:
-    scales, prompts = part("scales").SCALES, part("prompts").PROMPTS
-    assert scales == {"acc": (0, 1, 2), "hal": (0, 1), "com": (-1, 0, 1, 2), "utl": (0, 1, 2), "nac": (-1, 0, 1)}
-    for key, verdicts in scales.items():
-        listed = re.findall(r"^(-?\d) 分：", prompts[key], re.MULTILINE)
-        assert sorted(map(int, listed)) == list(verdicts), "each verdict is explained once"
-        assert f"分数只能取 {'、'.join(map(str, verdicts))}：\n" in prompts[key]
 
 
 def test_close_book_leaves_out_hal_and_utl(load: Callable[..., Any]) -> None:

@@ -41,7 +41,6 @@ def _split_title(title: str) -> Words:
 
 
 def _add_entry(calls: Calls, title: str) -> list[str]:
-    """Add an entry; return the titles that its telling fields link to."""
     entry = calls.ask_record("open_get_entity", title)
     summary = entry.get("summary_text")
     sentences = [f"{title} | {one}" for one in _sentences(summary)] if isinstance(summary, str) else []

@@ -54,7 +54,6 @@ def add_facts(calls: Calls, question: FactQuestion) -> None:
 
 
 def _split_company(company: str) -> Words:
-    """The words of a company's name before its form or kind of share."""
     words = split_name(company)
     return words[: next((at for at, word in enumerate(words) if at and word in _FORMS), len(words))]
 

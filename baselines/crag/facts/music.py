@@ -100,7 +100,6 @@ def _days(question: FactQuestion) -> list[str]:
 
 
 def _chart_days(day: str) -> list[str]:
-    """A day, then the Saturdays before and after it."""
     at = date.fromisoformat(day)
     try:
         before = at - timedelta((at.weekday() - 5) % 7)
@@ -110,7 +109,6 @@ def _chart_days(day: str) -> list[str]:
 
 
 def _add_ranks(calls: Calls, question: FactQuestion) -> list[str]:
-    """Add who held the ranks asked about; return the songs of named dates."""
     function = "music_get_billboard_rank_date"
     songs: list[str] = []
 

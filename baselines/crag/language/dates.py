@@ -189,7 +189,6 @@ def _count_back(form: str, word: str, unit: str, day: date) -> list[str]:
 
 
 def _resolve_span(unit: str, more: int, day: date) -> list[str]:
-    """The week, month or year that lies `more` of them from that of `day`."""
     if unit == "year":
         return [f"{date(day.year + more, 1, 1):%Y}"]
     if unit == "month":

@@ -179,7 +179,6 @@ def _parse_symbol(text: str) -> str:
 
 
 def _find_ranks(text: str) -> Iterator[int]:
-    """Yield the ranks of 1 to 100 that a text asks about."""
     for match in _RANK.finditer(text.lower()):
         word = match["rank"] or "1"
         rank = int(word) if word.isdecimal() else _NUMBERS[word]

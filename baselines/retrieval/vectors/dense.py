@@ -206,7 +206,6 @@ def _pairs(queries: Vectors, which: Rows, block: Vectors, places: Rows) -> Score
 
 
 def _merge(best: Scores, rows: Rows, which: Rows, new: Rows, scores: Scores) -> None:
-    """Put new rows among the best of their queries, in place."""
     k = best.shape[1]
     touched = np.unique(which)
     which = np.concatenate([np.repeat(touched, k), which])
@@ -222,7 +221,6 @@ def _merge(best: Scores, rows: Rows, which: Rows, new: Rows, scores: Scores) -> 
 
 
 def _append(path: Path, vectors: Vectors, done: int, total: int) -> None:
-    """Write a block behind the rows that are done, in NumPy's file format."""
     # Written, not mapped: a full disk is then an error and not the end of the process.
     with path.open("r+b" if done else "wb") as file:
         form = {"descr": "<f4", "fortran_order": False, "shape": (total, vectors.shape[1])}

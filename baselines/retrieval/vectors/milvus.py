@@ -232,7 +232,6 @@ class MilvusIndex(Approximate):
 
     @contextmanager
     def _in_one_line(self) -> Iterator[None]:
-        """Turn what the client raises into a `QuadragError` of one line."""
         import grpc
         from pymilvus.exceptions import MilvusException
 

@@ -15,19 +15,6 @@ _PROFILES = ("official", "corrected")
 MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
 
 
-class Once(argparse._StoreAction):
-    """Takes what answers, and refuses a second one, which would else take the first one's place in silence."""
-
-    given: Any = None
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
-        """Take the value of an option; see `argparse.Action`."""
-        if option and self.given not in (None, values):
-            parser.error(f"{option} is given twice, as {self.given} and {values}")
-        self.given = values
-        super().__call__(parser, namespace, values, option)
-
-
 def data(parser: Any) -> None:
     """Say where the data are."""
     parser.add_argument(

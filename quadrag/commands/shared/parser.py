@@ -78,7 +78,6 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _find_near(parser: argparse.ArgumentParser, typed: str) -> list[str]:
-    """Find the arguments of a command that one which it has not may have meant."""
     known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
     name = typed.split("=")[0]
     by_place = [action.metavar for action in parser._actions if f"--{action.dest}" == name]

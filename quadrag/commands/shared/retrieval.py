@@ -58,7 +58,6 @@ def add_arguments(group: Any) -> None:
 
 
 def _chunk_size(benchmark: Any) -> str:
-    """Name a benchmark's own size of a chunk."""
     from quadrag.baselines.core.settings import WHOLE
 
     size = benchmark.retrieval.chunk_size

@@ -100,7 +100,6 @@ def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli
         ("rgb", "--all", "--entity-llm", "{m}"),
         ("crag", "--all", "--entity-llm", "extractive"),
         ("crag", "--all", "--entity-llm", " "),
-        ("crag", "--all", "--entity-service", "x"),
     ],
 )
 def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments):

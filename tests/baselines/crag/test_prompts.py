@@ -141,20 +141,6 @@ def test_a_file_that_lacks_something_is_one_line(monkeypatch, tmp_path, changes,
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_copy_of_the_bundled_file_is_a_file_of_the_users_own(tmp_path):
-    from quadrag.baselines.crag import benchmark as crag
-
-    for name in ("crag", "rgb"):
-        bundled = Path(crag.__file__).parents[1] / name / "prompts.yaml"
-        (tmp_path / "mine.yaml").write_bytes(bundled.read_bytes())
-        assert load_prompts(name, str(tmp_path / "mine.yaml")) == load_prompts(name)
-
-
-def test_the_bundled_prompts_hold_no_word_on_files_of_the_users_own():
-    assert set(load_prompts("crag")) == {"llm_only", "web", "web_kg", "entities"}
-    assert set(load_prompts("rgb")) == {"en", "zh"}
-
-
 def test_the_same_words_by_other_names_of_the_slots_are_the_same_run(cli, server):
     models = ("--llm", f"{server.url}#m", "--retriever", "snippets")
     ours = {key: dict(parts) for key, parts in load_prompts("crag").items()}
@@ -164,12 +150,3 @@ def test_the_same_words_by_other_names_of_the_slots_are_the_same_run(cli, server
     code = cli("run", *SAMPLE, *models, "--prompts", "same.yaml", "--out", "a").code
     assert code == 0 and server.state.requests == 15
     assert len(list(read_jsonl(Path("a/answers.jsonl")))) == 15
-
-
-def test_a_slot_is_filled_wherever_it_stands_and_however_often(cli, server):
-    text = 'WEB {query}? {references} Once more, {query} at {query_time}. {"score": {4}} {} {web}'
-    models = ("--llm", f"{server.url}#m", "--retriever", "snippets", "--limit", 1)
-    assert cli("run", *SAMPLE, *models, "--prompts", write(web={"user": text}), "--out", "a").code == 0
-    (asked,) = sent(server, "WEB")
-    question, web = asked.removeprefix("WEB ").split("? ", 1)[0], asked.rpartition('{"score": {4}} {} ')[2]
-    assert asked.count(question) == 2 and asked.count(web) == 2 and "{query" not in asked and web

@@ -135,18 +135,9 @@ def cards(page):
     return re.findall(r"<div><dt>(.*?)</dt><dd><b>(.*?)</b>", page)
 
 
-@pytest.mark.parametrize(
-    ("titles", "shown"),
-    [
-        (["CRAG, public, by domain", "CRAG, public, by type"], ["by domain", "by type"]),
-        (["CRAG, public", "CRAG, public, by type"], ["CRAG, public", "by type"]),
-        (["a: b", "c"], ["a: b", "c"]),
-        (["CRAG, public"] * 2, ["CRAG, public"] * 2),
-        ([], []),
-    ],
-)
-def test_titles_of_charts_do_not_say_twice_what_all_say(titles, shown):
-    assert _shorten(titles) == shown
+def test_titles_of_charts_do_not_say_twice_what_all_say():
+    assert _shorten(["CRAG, public, by domain", "CRAG, public, by type"]) == ["by domain", "by type"]
+    assert _shorten(["CRAG, public"] * 2) == ["CRAG, public"] * 2 and _shorten([]) == []
 
 
 def test_a_title_counts_runs_and_systems_apart(campaign):
@@ -333,20 +324,10 @@ def test_packing_keeps_every_text_and_the_most_frequent_characters_take_one_byte
     assert pack_answers(collect()) == ()
 
 
-@pytest.mark.parametrize(
-    ("references", "texts"),
-    [
-        ("a", ["a"]),
-        (None, []),
-        (["a", "b", "a"], ["a / b"]),
-        ([["a", "b"], ["c"]], ["a / b", "c"]),
-        ([["6.4%"]], ["6.4%"]),
-        ([], []),
-        ({"answer": "a", "wrong": ["b", 2]}, ["answer: a", "wrong: b / 2"]),
-    ],
-)
-def test_references_of_every_shape_are_texts(references, texts):
-    assert spell_gold(references) == texts
+def test_references_of_every_shape_are_texts():
+    assert spell_gold("a") == ["a"] and spell_gold(None) == [] == spell_gold([])
+    assert spell_gold(["a", "b", "a"]) == ["a / b"] and spell_gold([["a", "b"], ["c"]]) == ["a / b", "c"]
+    assert spell_gold({"answer": "a", "wrong": ["b", 2]}) == ["answer: a", "wrong: b / 2"]
 
 
 def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):

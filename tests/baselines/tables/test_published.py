@@ -163,7 +163,7 @@ def test_the_printed_rows_beside_a_run_are_those_of_its_settings():
     default = {"chunk_size": 128, "chunk_overlap": 0, "top_k": 8}
     rows = find_published("crud_rag", "summary", "bm25", {**default, "tokenizer": "unigram", "corpus": "x"})
     assert {row.table for row in rows} == {"5"} and len(rows) == 6
-    assert {row.key: row.value for row in rows}["rouge_l"] == pytest.approx(float(_cell("5", "bm25", "rouge_l")) / 100)
+    assert {row.key: row.value for row in rows}["rouge_l"] == pytest.approx(0.3377)
     # The printed BM25 is of the authors' search server, whose terms are single characters.
     assert find_published("crud_rag", "summary", "bm25", {**default, "tokenizer": "jieba"}) == []
     assert find_published("crud_rag", "summary", "bm25", {**default, "tokenizer": "unigram", "top_k": 4}) == []
@@ -171,16 +171,6 @@ def test_the_printed_rows_beside_a_run_are_those_of_its_settings():
     models = {row.model for row in find_published("crud_rag", "qa_1doc", "dense", {**default, "embedding": "bge-base"})}
     assert len(models) == 8
     assert find_published("crud_rag", "summary", "none", {}) == []
-
-
-def _cell(table, retriever, metric):
-    (row,) = [
-        row
-        for row in printed_by_crud_rag()
-        if (row["table"], row["task"], row["metric"]) == (table, "summary", metric)
-        and f"retriever={retriever};" in row["setting"]
-    ]
-    return row["value"]
 
 
 def test_crud_rag_has_a_recipe_for_each_printed_row():
@@ -233,43 +223,6 @@ def test_every_number_of_omnievals_tables_4_and_5_is_mapped_and_none_twice():
         assert (row.module, row.key) in {
             (m.module, key) for m in load("omnieval").metrics("all", conditions) for key in m.keys
         }
-
-
-@pytest.mark.parametrize(
-    ("table", "model", "embedding", "split", "key", "value"),
-    [
-        ("4", "qwen2.5-72b", "jina-zh", "auto", "map", 0.3395),
-        ("4", "qwen2.5-72b", "bge-m3", "human", "hal", 0.0709),
-        ("5", "llama3.1-70b-instruct", "gte-qwen2-1.5b", "auto", "f1", 0.481),
-        ("5", "yi15-34b", None, "human", "nac", 0.0749),
-        ("5", "deepseek-v2-chat", None, "auto", "rouge_l", 0.1861),
-    ],
-)
-def test_five_cells_of_omnieval_against_the_printed_tables(table, model, embedding, split, key, value):
-    (row,) = [
-        row
-        for row in read_published("omnieval")
-        if (row.table, row.model, row.setting.get("embedding"), row.split, row.key)
-        == (table, model, embedding, split, key)
-    ]
-    assert row.value == value
-
-
-def test_the_row_that_both_tables_of_omnieval_print_is_one_and_the_same():
-    rows = [row for row in read_published("omnieval") if row.setting.get("embedding") == "gte-qwen2-1.5b"]
-    found = {number: {} for number in ("4", "5")}
-    for row in rows:
-        if row.model == "qwen2.5-72b":
-            found[row.table][row.split, row.key] = row.value
-    assert len(found["5"]) == 14 and found["5"].items() <= found["4"].items()
-
-
-def test_a_doubtful_number_of_omnieval_is_marked_in_both_of_its_places():
-    doubtful = [row for row in read_published("omnieval") if row.note.startswith("suspect")]
-    assert [(row.model, row.split, row.key, row.value) for row in doubtful] == [
-        ("deepseek-v2-chat", "human", "f1", 0.4353)
-    ] * 2
-    assert {row.retriever for row in doubtful} == {"none", "dense"}
 
 
 def test_omnieval_has_a_recipe_for_each_printed_row_and_asks_as_the_authors_did():

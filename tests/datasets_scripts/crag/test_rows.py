@@ -33,16 +33,6 @@ def test_configs_splits_and_columns() -> None:
         assert list(builder.info.features) == (QA if name == "qa" else PAGED)
 
 
-def test_the_sample_is_of_one_piece() -> None:
-    """The three configs hold the same questions, the pages stand beside their HTML, and qa is task_1_2 without them."""
-    for split in ("validation", "public"):
-        few, paged, many = (rows(config, split) for config in catalogue.configs("crag"))
-        assert few == [{key: row[key] for key in QA} for row in paged]
-        assert len({row["id"] for row in few}) == len(few) > 0
-        assert all(len(row["search_results"]) == len(row["page_result"]) for row in [*paged, *many])
-        assert {row["id"] for row in many} <= {row["id"] for row in few}
-
-
 def test_files_are_the_pinned_ones_in_the_parts_order() -> None:
     cls = catalogue.builder_class("crag")
     used = {EXAMPLE}

@@ -79,20 +79,3 @@ def test_golden_summary(summary: list[dict[str, Any]]) -> None:
     assert all(row["query"] == row["event"] and row["reference"] for row in summary)
     assert all(len(row["documents"]) == len(row["document_ids"]) == 1 for row in summary)
     assert " " in {row["url"] for row in summary}
-
-
-@pytest.mark.slow
-def test_gold_documents_are_not_in_the_corpus_but_by_the_option(
-    root: Path, corpus: list[dict[str, Any]], summary: list[dict[str, Any]]
-) -> None:
-    gold = {identity for row in summary for identity in row["document_ids"]}
-    assert len(gold) == 900
-    assert not gold & {row["id"] for row in corpus}
-    builder, source = builders.open_builder("crud_rag", "corpus", str(root), {"gold": "test"})
-    assert "; split_merged.json: unverified)" in source.text
-    whole = list(builders.rows(builder, "corpus"))
-    assert whole[: len(corpus)] == corpus
-    assert {row["id"] for row in whole[len(corpus) :]} == gold
-    assert [row["line"] for row in whole[len(corpus) :]] == list(range(1, 901))
-    assert {row["file"] for row in whole[len(corpus) :]} == {"split_merged.json:event_summary"}
-    assert [row["gold"] for row in whole] == [False] * len(corpus) + [True] * 900

@@ -150,7 +150,7 @@ def test_min_evaluation_leaves_out_what_is_lower_and_keeps_what_has_none(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = [record(evaluation=given) for given in (-1, 1, 2, None)]
-    for least, kept in ((None, "1234"), (-1, "1234"), (1, "234"), (2, "34")):
+    for least, kept in ((None, "1234"), (-1, "1234"), (0, "234"), (1, "234"), (2, "34")):
         assert "".join(name[-1] for name in ids(one(tmp_path, *lines, min_evaluation=least))) == kept
     assert said(caplog)[-1] == "omnieval auto: skipped 2 questions whose evaluation is below 2"
     talk = [record("一？", evaluation=-1), record("二？")]

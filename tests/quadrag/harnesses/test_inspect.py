@@ -176,14 +176,6 @@ def test_every_config_with_questions_is_a_task_by_name_and_by_file() -> None:
 
 
 @needs_inspect
-def test_a_task_says_what_it_asks() -> None:
-    from quadrag.harnesses.inspect.tasks import TASKS
-
-    assert TASKS["rgb_noise_robustness_zh"].__doc__ == "RGB: noise robustness in Chinese."
-    assert TASKS["crag_qa"].__doc__ == "CRAG: questions and answers, no pages."
-
-
-@needs_inspect
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(("benchmark", "config", "split", "retriever"), ASKED, ids=IDS)
 def test_values_are_those_of_quadrag_score_to_the_last_digit(
@@ -354,16 +346,6 @@ def test_too_many_graders_are_refused_before_any_model_is_asked(inspect: Callabl
     assert "rejection_rate asks one judge, and 2 were named; name fewer models in the role grader" in said
     assert "Traceback" not in done.text
     assert done.bodies == []
-
-
-@needs_inspect
-def test_a_scorer_by_itself_says_what_it_lacks() -> None:
-    from inspect_ai._util.error import PrerequisiteError
-
-    from quadrag.harnesses.inspect.scorers import SCORERS
-
-    with pytest.raises(PrerequisiteError, match="no folder 'nowhere'"):
-        SCORERS["truthfulness"](benchmark="crag", config="task_1_2", data_dir="nowhere")
 
 
 @needs_inspect
