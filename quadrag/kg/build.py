@@ -1,8 +1,6 @@
 """`quadrag kg build`: the upstream files of CRAG's mock knowledge graph turned into one SQLite file.
 
-Files are read one after another and row by row into a file beside the target, which is renamed when it is whole. A
-domain or file that is not there is named and left out. Memory is mostly that of the largest pickle's content. The same
-files give the same bytes.
+Memory is mostly that of the largest pickle's content. The same files give the same bytes.
 """
 
 import os
@@ -47,20 +45,10 @@ class Built(NamedTuple):
 
 
 def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] | None = None) -> Built:
-    """Build the graph.
+    """Build the graph of a folder with upstream's five, or of an upstream checkout; a graph at `target` is replaced.
 
-    Args:
-        src: the folder that holds finance, movie, music, open and sports under their upstream names, or an upstream
-            checkout's root; any of them may be absent.
-        target: the file to make; a knowledge graph that lies there is replaced.
-        progress: called now and then.
-
-    Returns:
-        What was built, and what was lacking.
-
-    Raises:
-        QuadragError: none of the files is there, one is damaged or not what upstream has, a pickle is refused, or the
-            target cannot be written or is another file; nothing is left behind then.
+    Raises QuadragError where none of the files is there, one is damaged or refused, or the target cannot be written or
+    is another file; nothing is left behind then.
     """
     root, target = _root(Path(src).expanduser()), Path(target).expanduser()
     names = dict.fromkeys(name for part in PARTS for name in part.files)

@@ -1,12 +1,10 @@
 """The knowledge graph as it stood when a question was asked: dated rows that are later are hidden, as if not there.
 
-Upstream's functions look at no time, so that an answer may lie ahead of its question. `at` gives the same 38 functions
-without that. A row counts as later by the stamp it carries: a day's prices and games carry its midnight, so the running
-day is shown, its close and final score included. Histories of prices and dividends carry times of New York; charts,
-films, songs and games carry days, compared with the day in California; Grammys and Oscars carry years, of which the
-running one is shown. What carries no stamp is a snapshot of `SNAPSHOT`: figures of a company are null for an earlier
-question, and an encyclopedia entry is marked ``"undated": true``, since its text may tell what came later. Titles,
-names, members and lists of works are shown as they are.
+A row counts as later by the stamp it carries: a day's prices and games carry its midnight, so the running day is shown,
+its close and final score included. Histories of prices and dividends carry times of New York; charts, films, songs and
+games carry days, compared with the day in California; Grammys and Oscars carry years, of which the running one is
+shown. What carries no stamp is a snapshot of `SNAPSHOT`: figures of a company are null for an earlier question, and an
+encyclopedia entry is marked ``"undated": true``. Titles, names and lists of works are shown as they are.
 """
 
 from __future__ import annotations
@@ -33,12 +31,9 @@ _DAY = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?", re.ASCII)
 
 
 def parse(query_time: str) -> datetime:
-    """Read a question's time, ``MM/DD/YYYY, HH:MM:SS PT``, as a moment in California.
+    """Read a question's time, ``MM/DD/YYYY, HH:MM:SS PT``, as a moment in California; else QuadragError.
 
     Of an hour that the end of summer time repeats, the first is taken.
-
-    Raises:
-        QuadragError: it has another form, or there is no such time.
     """
     found = _QUERY_TIME.fullmatch(query_time.strip()) if isinstance(query_time, str) else None
     if found is None:
@@ -60,15 +55,7 @@ def _zone(name: str) -> ZoneInfo:
 
 
 def at(graph: Graph, query_time: str) -> GraphAt:
-    """Return a graph as it stood at a question's time; both share the open file.
-
-    Args:
-        graph: an open graph.
-        query_time: ``MM/DD/YYYY, HH:MM:SS PT``.
-
-    Raises:
-        QuadragError: the time has another form.
-    """
+    """Return a graph as it stood at a question's time (see `parse`); both share the open file."""
     return GraphAt(graph, parse(query_time))
 
 

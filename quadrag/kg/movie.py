@@ -46,11 +46,7 @@ class Movies(Store):
         return self._entities("movie", query)
 
     def movie_get_year_info(self, query: str) -> Any:
-        """Return what is known of a year's films and awards.
-
-        Raises:
-            QuadragError: the year is outside of 1990 to 2021, no number, or unknown; upstream answers 500.
-        """
+        """Return what is known of a year; QuadragError outside of 1990 to 2021, where upstream answers 500."""
         year = str(query).strip()
         known = self.get_named("year", year) if year in _YEARS else None
         if known is None:

@@ -1,8 +1,4 @@
-"""The music domain: artists, songs and works from pickled dicts, the Billboard charts, and a pickled frame of Grammys.
-
-Names are looked up exactly, as upstream does; only the two searches are fuzzy. A key that is no text cannot be asked
-for and is left out.
-"""
+"""The music domain; names are looked up exactly, as upstream does, only the two searches are fuzzy."""
 
 import json
 import sqlite3
@@ -93,14 +89,9 @@ class Music(Store):
         return self.search_names("song", query)
 
     def music_get_billboard_rank_date(self, rank: int, date: str | None = None) -> list[list[str] | None]:
-        """Return the songs and the artists that held a rank of the Hot 100.
+        """Return the songs and the artists, as many, that held a rank from 1 to 100; ``[None, None]`` for another.
 
-        Args:
-            rank: 1 to 100.
-            date: of the chart, ``YYYY-MM-DD``; None or empty is all dates, in the file's order.
-
-        Returns:
-            Songs and artists, of equal length; with a date at most one. ``[None, None]`` for an unknown rank.
+        `date`: of the chart, ``YYYY-MM-DD``; None or empty is all dates, in the file's order.
         """
         if not self.rows("ranks", "1 FROM {} WHERE rank = ? LIMIT 1", str(rank)):
             return [None, None]
@@ -109,18 +100,10 @@ class Music(Store):
         return [[_name(song) for song, _ in rows], [_name(artist) for _, artist in rows]]
 
     def music_get_billboard_attributes(self, date: str, attribute: str, song_name: str) -> Any:
-        """Return an attribute of a song in the chart of a date.
+        """Return an attribute of a song in the chart of a date, mostly text; None where song or date is unknown.
 
-        Args:
-            date: ``YYYY-MM-DD``.
-            attribute: rank_last_week, weeks_in_chart, top_position or rank; any other is taken as rank, as upstream.
-            song_name: as the chart has it.
-
-        Returns:
-            The value as the chart has it, mostly text; None where song or date is unknown.
-
-        Raises:
-            IndexError: the chart's row is too short; upstream answers 500.
+        `attribute`: rank_last_week, weeks_in_chart, top_position or rank; any other is taken as rank, as upstream. A
+        row that is too short raises IndexError, where upstream answers 500.
         """
         rows = self.rows("charts", "value FROM {} WHERE song = ? AND date = ?", song_name, date)
         if not rows:

@@ -1,7 +1,4 @@
-"""The one normal form of names in CRAG's mock knowledge graph: what its look-ups and its fuzzy search compare.
-
-It folds neither accents nor width: upstream's does not either, and the candidates of a search hang on it.
-"""
+"""The normal form of names in CRAG's mock knowledge graph; accents and width stay, as they do upstream."""
 
 import string
 
@@ -9,11 +6,7 @@ _DELETED = str.maketrans("_", " ", string.punctuation.replace("_", ""))
 
 
 def normalise(text: str) -> str:
-    """Bring a name into the form in which names are compared: ``O'Brien`` becomes ``obrien``, ``AC/DC`` ``acdc``.
-
-    Lower case, underscores as blanks, ASCII punctuation deleted, white space collapsed and trimmed (``specs/crag.md``,
-    section E). Applied to its own result it changes nothing.
-    """
+    """Bring a name into the form in which names are compared: ``O'Brien`` becomes ``obrien`` (``specs/crag.md``, E)."""
     return " ".join(text.lower().translate(_DELETED).split())
 
 

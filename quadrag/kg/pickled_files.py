@@ -1,9 +1,7 @@
 """Upstream's pickled files as plain data: dicts, SqliteDict files, and pandas frames, whose layout is decoded by hand.
 
-It knows the layouts that pandas 2 and 3 write for the column types of CRAG's two frames: text and mixed objects,
-numbers, booleans, and times with or without a zone. Extension types other than times (`category`, `Int64`, pandas 3's
-`str`) are refused by `restricted_pickle`. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``;
-NaN and NaT as None.
+It knows the layouts that pandas 2 and 3 write for text and mixed objects, numbers, booleans, and times with or without
+a zone. Times come out as pandas' own JSON writes them, ``2024-01-01T00:00:00.000``; NaN and NaT as None.
 """
 
 import json
@@ -36,11 +34,7 @@ class Frame(NamedTuple):
 
 
 def read_items(path: Path) -> Iterator[tuple[Any, str]]:
-    """Read a pickled dict: each key with its value as JSON text, in the dict's order.
-
-    Raises:
-        QuadragError: there is no such file, or it is refused or damaged.
-    """
+    """Read a pickled dict: each key with its value as JSON text; QuadragError if absent, refused or damaged."""
     try:
         whole = read(path.read_bytes())
         if type(whole) is not dict:
@@ -100,11 +94,7 @@ def _decoded(value: Any) -> Any:
 
 
 def frame(made: Any) -> Frame:
-    """Decode a pickled DataFrame.
-
-    Raises:
-        Refused: it is something else, or laid out in an unknown way.
-    """
+    """Decode a pickled DataFrame; anything else is `Refused`."""
     if not isinstance(made, Made) or made.name != "DataFrame":
         what = made.name if isinstance(made, Made) else type(made).__name__
         raise Refused(f"the pickle holds a {what}; expected a pandas DataFrame")
@@ -130,10 +120,7 @@ def frame(made: Any) -> Frame:
 
 
 def array(made: Any) -> list[Any]:
-    """Decode a pickled NumPy array or pandas' array of times, of one or two dimensions, into (nested) lists.
-
-    A time array of one dimension gives one row, as pandas' blocks of them have.
-    """
+    """Decode a pickled NumPy array of one or two dimensions, or pandas' of times (always rows), into (nested) lists."""
     if made.name == "NDArrayBacked":
         values = next(
             part for part in made.state if isinstance(part, Made) and part.name in ("_reconstruct", "_frombuffer")
@@ -159,11 +146,7 @@ def array(made: Any) -> list[Any]:
 
 
 def scalar(made: Made) -> Any:
-    """Decode a pickled NumPy scalar.
-
-    Raises:
-        Refused: it is something else.
-    """
+    """Decode a pickled NumPy scalar; anything else is `Refused`."""
     if made.name != "scalar":
         raise Refused(f"the pickle holds a {made.name} where plain data was expected")
     dtype, data = made.args
@@ -171,7 +154,6 @@ def scalar(made: Made) -> Any:
 
 
 def _decode(data: Any, dtype: Any, count: int) -> list[Any]:
-    """Values of an array: bytes of one type, or a list of objects."""
     if not isinstance(dtype, Made) or dtype.name != "dtype":
         raise Refused("the pickle holds an array without a type")
     code = dtype.args[0]

@@ -1,10 +1,8 @@
 """Upstream's pickles read as data: CPython's own `pickle.Unpickler`, with nothing to call but inert stand-ins.
 
-A global in the stream becomes a class of ours without behaviour, a `Global`, and its name must be among `ADMITTED`;
-what the stream makes by calling one becomes a `Made`, which holds the arguments and the state. No class or function of
-pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the opcodes that reach outside
-of the stream, numbers that ask for memory alone, and what is cut off; what swells as it is written out is refused too.
-What a `Made` means, `quadrag.kg.pickled_files` knows.
+A global in the stream becomes a `Global`, and its name must be among `ADMITTED`; what the stream makes by calling one
+becomes a `Made`. Nothing of pandas, NumPy or anything else is ever looked up. A first pass by `pickletools` refuses the
+opcodes that reach outside of the stream, numbers that ask for memory alone, and what is cut off.
 """
 
 import io

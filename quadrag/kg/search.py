@@ -2,9 +2,7 @@
 
 Robertson & Sparck Jones' idf, floored as rank_bm25 0.2.2 does (a negative one becomes `EPSILON` times the mean), and
 Okapi's term weight with k1 1.5 and b 0.75. The sums run in the order of the query's terms, in float64, so that no bit
-differs. The variant `music` is that of upstream's music domain: terms with an idf of 4 or less are deleted. Of each
-term are stored its idf, the names it stands in, and for each of those a code of its weight, as there are few weights.
-It corrects no spelling, and it does not read names back: a result is the index of a name in the list as written.
+differs. The variant `music` is that of upstream's music domain: terms with an idf of 4 or less are deleted.
 """
 
 import math
@@ -32,8 +30,6 @@ Ties = Literal["last", "first", "reached"]
 
 
 class _Term(NamedTuple):
-    """One term of the index: the names it stands in, ascending, and for each the code of its weight there."""
-
     idf: float
     ids: NDArray[np.int32]
     codes: NDArray[np.unsignedinteger[Any]]
@@ -46,15 +42,10 @@ def write(
     variant: Variant = "okapi",
     ties: Ties | None = None,
 ) -> None:
-    """Write the index of a list of names into the tables `name`_terms and `name`_index; the caller commits.
+    """Write the index of names into the tables `name`_terms and `name`_index; the caller commits.
 
-    Args:
-        connection: where to.
-        name: of the index, an identifier.
-        names: in the order that the results refer to; each is normalised here, which changes no normal form.
-        variant: ``okapi``, or ``music`` with its deleted terms.
-        ties: order of equal scores: ``last`` index first, ``first`` index first, or as ``reached`` by going through the
-            names of the query's first term, then the second's; by default ``last``, for music ``reached``.
+    `ties`: order of equal scores: ``last`` index first, ``first`` index first, or as ``reached`` by going through the
+    names of the query's first term, then the second's; by default ``last``, for music ``reached``.
     """
     _check(name)
     numbers: dict[str, int] = {}  # in the order of first occurrence, which is that of rank_bm25's sum
@@ -104,7 +95,6 @@ def _check(name: str) -> None:
 
 
 def _weights(pairs: Iterable[tuple[int, int]], mean_length: float) -> NDArray[np.float64]:
-    """Okapi's weight of a term for each pair (occurrences in a name, length of the name), in rank_bm25's order."""
     count, length = np.array(list(pairs), dtype=np.int64).T
     return np.asarray(count * (K1 + 1) / (count + K1 * (1 - B + B * length / mean_length)))
 
@@ -128,11 +118,7 @@ class Search:
     """Searches one index; opening reads a few hundred bytes, a search the terms of its query."""
 
     def __init__(self, connection: sqlite3.Connection, name: str) -> None:
-        """Open the index that `write` put under `name`; the connection, and so the object, is for one thread at a time.
-
-        Raises:
-            QuadragError: there is none.
-        """
+        """Open the index that `write` put under `name`, for one thread at a time; QuadragError where there is none."""
         _check(name)
         try:
             row = connection.execute(f"SELECT size, ties, width, weights FROM {name}_index").fetchone()
@@ -151,15 +137,10 @@ class Search:
         return self._size
 
     def find(self, query: str, limit: int = 10) -> list[tuple[int, float]]:
-        """Find the best names.
+        """Return the indices and scores of the at most `limit` best names, best first, but for scores of 0.
 
-        Args:
-            query: any text; it is normalised here. A repeated term counts as often as it stands there.
-            limit: how many names to rank; those among them whose score is 0 are left out.
-
-        Returns:
-            The names' indices with their scores, best first. A score is negative only where most names share most of
-            their terms.
+        A repeated term counts as often as it stands there; a score is negative only where most names share most of
+        their terms.
         """
         words = terms(query)
         known = {word: term for word in dict.fromkeys(words) if (term := self._term(word))}
@@ -184,7 +165,6 @@ class Search:
         return _Term(row[0], np.frombuffer(row[1], "<i4"), np.frombuffer(row[2], self._code)) if row else None
 
     def _scores(self, asked: list[_Term]) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
-        """The names that hold a term, ascending, or None for all names, and their scores."""
         if sum(len(term.ids) for term in asked) * _FEW < self._size:
             ids = np.unique(np.concatenate([term.ids for term in asked]))
             scores = np.zeros(len(ids))

@@ -27,14 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def app(graph: Any) -> Any:
-    """Make the server's application, a FastAPI.
-
-    Args:
-        graph: a `Graph`, or what wraps one; its functions are called from several threads.
-
-    Raises:
-        QuadragError: FastAPI is not installed.
-    """
+    """Make a FastAPI application of a `Graph`, or what wraps one; its functions are called from several threads."""
     fastapi = _needed("fastapi")
     from fastapi.encoders import jsonable_encoder
     from fastapi.exceptions import RequestValidationError
@@ -110,8 +103,6 @@ def _dump(value: Any) -> str:
 
 
 class _Bounded:
-    """A layer of the application that stops reading a body where it passes `LONGEST`."""
-
     def __init__(self, app: Any) -> None:
         self._inner = app
 
@@ -138,17 +129,11 @@ def serve(
     query_time: str | None = None,
     ready: Callable[[str], None] = lambda address: None,
 ) -> None:
-    """Serve a built knowledge graph until the process is told to stop: what is behind ``quadrag kg serve``.
+    """Serve a built graph until the process is told to stop; QuadragError where it cannot listen or lacks a library.
 
-    Args:
-        path: the file that ``quadrag kg build`` wrote.
-        host: address to listen at.
-        port: port to listen at; 0 takes a free one. 8000 is that of upstream's clients.
-        query_time: hide what is later (see `quadrag.kg.clock`); None hides nothing, as upstream.
-        ready: called with the server's address once it listens.
-
-    Raises:
-        QuadragError: FastAPI or uvicorn is not installed, the file is no knowledge graph, or the address is taken.
+    `port`: 0 takes a free one; 8000 is that of upstream's clients.
+    `query_time`: hide what is later (see `quadrag.kg.clock`); None hides nothing, as upstream.
+    `ready`: called with the server's address once it listens.
     """
     uvicorn = _needed("uvicorn")
     graph = Graph(path)
@@ -161,7 +146,6 @@ def serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections; uvicorn would end the process where it cannot have the address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio switches Nagle's algorithm off, which would hold up small answers by 40 ms, only where TCP is named.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -20,11 +20,7 @@ def digest(path: Path) -> str:
 
 
 def check(path: Path) -> None:
-    """Refuse a file that Git LFS left a pointer for.
-
-    Raises:
-        QuadragError: it is one.
-    """
+    """Refuse a file that Git LFS left a pointer for."""
     with path.open("rb") as stream:
         if stream.read(40).startswith(b"version https://git-lfs.github.com/spec"):
             raise QuadragError(
@@ -33,11 +29,7 @@ def check(path: Path) -> None:
 
 
 def members(path: Path) -> Iterator[tuple[str, Any]]:
-    """Read a JSON file that is one object, member by member in its order; of a repeated key the last value stays.
-
-    Raises:
-        QuadragError: the file is something else, or damaged.
-    """
+    """Read a JSON file that is one object, member by member in its order; QuadragError where it is anything else."""
     try:
         whole = json.loads(path.read_bytes().decode("utf-8-sig"))
         if type(whole) is not dict:
@@ -48,14 +40,7 @@ def members(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def entries(path: Path) -> Iterator[tuple[str, Any]]:
-    """Read a bz2 file of JSON Lines, each ``[title, entity]``.
-
-    Yields:
-        Title and entity, in file order.
-
-    Raises:
-        QuadragError: a line is something else, or the file is damaged or cut off.
-    """
+    """Read titles and entities of a bz2 file of JSON Lines, ``[title, entity]``; QuadragError names a bad line."""
     number = 0
     try:
         with bz2.open(path, "rb") as stream:
@@ -76,14 +61,7 @@ def entries(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def companies(path: Path) -> Iterator[tuple[str, str | None]]:
-    """Read the CSV of company names.
-
-    Yields:
-        Name and ticker, both as the text that stands there (``NA`` is a ticker); an empty ticker is None.
-
-    Raises:
-        QuadragError: the file is something else.
-    """
+    """Read names and tickers as they stand in a CSV (``NA`` is a ticker), an empty ticker as None."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             rows = csv.DictReader(stream)

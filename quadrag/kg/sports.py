@@ -87,14 +87,10 @@ class Sports(Store):
     """The three functions of the sports domain."""
 
     def sports_soccer_get_games_on_date(self, date: str, team_name: str | None = None) -> Table | None:
-        """Return the soccer games of a day, a month or a year, one row for each team that played.
+        """Return the soccer games of a day, a month or a year (``YYYY-MM-DD`` or its beginning), a row a team.
 
-        Args:
-            date: ``YYYY-MM-DD``, ``YYYY-MM`` or ``YYYY``.
-            team_name: exact; None or empty is all teams.
-
-        Returns:
-            Columns of rows, whose labels are printed tuples of league, season, team and game; None without a hit.
+        `team_name` is exact; None or empty is all teams. Rows are labelled by printed tuples of league, season, team
+        and game.
         """
         self._require("soccer")
         if not isinstance(date, str) or not _PREFIX.fullmatch(date):
@@ -108,14 +104,9 @@ class Sports(Store):
         return _table(self.meta("soccer_columns"), labels, [json.loads(value) for _, value in rows])
 
     def sports_nba_get_games_on_date(self, date: str, team_name: str | None = None) -> Table | None:
-        """Return the NBA games of a day, a month or a year.
+        """Return the NBA games of a day, a month or a year; a date of four or more parts is every game, as upstream.
 
-        Args:
-            date: ``YYYY-MM-DD``, ``YYYY-MM`` or ``YYYY``; one of four or more parts stands for every game, as upstream.
-            team_name: home or away, exact; None or empty is all teams.
-
-        Returns:
-            Columns of rows, which are numbered from 0; None without a hit.
+        `team_name` is home or away, exact; None or empty is all teams. Rows are numbered from 0.
         """
         self._require("nba_game")
         conditions, values = ["1"], []
@@ -129,14 +120,7 @@ class Sports(Store):
         return self._selected("nba_game", " AND ".join(conditions), *values)
 
     def sports_nba_get_play_by_play_data_by_game_ids(self, game_ids: list[str]) -> Table | None:
-        """Return all plays of NBA games, in the file's order.
-
-        Args:
-            game_ids: as ``game_id`` of the games, ten digits as text.
-
-        Returns:
-            Columns of rows, which are numbered from 0; None without a hit.
-        """
+        """Return all plays of NBA games (ten digits as text), in the file's order, rows numbered from 0."""
         self._require("nba_play")
         if not isinstance(game_ids, (list, tuple)):
             return None

@@ -1,8 +1,6 @@
 """The knowledge graph's file: what marks it, how it is opened and read, and the tables that several domains share.
 
-One SQLite file, never changed in place: opened read-only, a connection for each thread. Values are JSON text. Nothing
-is read at opening but the list of tables, so the time and memory of opening do not grow with the graph. The domains'
-own tables and functions are in `encyclopedia`, `movie`, `finance`, `music` and `sports`.
+One SQLite file, never changed in place: opened read-only, a connection for each thread. Values are JSON text.
 """
 
 import json
@@ -52,14 +50,7 @@ def dump(value: Any) -> str:
 
 
 def fill(db: sqlite3.Connection, table: str, rows: Iterable[tuple[str, Any, str]], tick: Tick) -> None:
-    """Fill `table` with named values, numbered from 0; of a repeated name the last value stays, in the first's place.
-
-    Args:
-        db: the file being built.
-        table: its columns become n, name, id and value.
-        rows: name, id or None, and value as JSON text.
-        tick: told the number of rows.
-    """
+    """Fill `table` with names, ids and JSON, numbered; of a repeated name the last value has the first's place."""
     db.execute(
         f"CREATE TABLE IF NOT EXISTS {table} (n INTEGER PRIMARY KEY, name UNIQUE NOT NULL, id INTEGER, value TEXT)"
     )
@@ -98,11 +89,7 @@ class Store:
     parts: tuple[Part, ...] = ()
 
     def __init__(self, path: str | Path) -> None:
-        """Open a file that `quadrag.kg.build.build` wrote.
-
-        Raises:
-            QuadragError: there is none, it is something else, or another version wrote it.
-        """
+        """Open a file that `quadrag.kg.build.build` wrote; QuadragError where it is absent or something else."""
         self.path = Path(path).expanduser()
         self._local = threading.local()
         self._lock = threading.Lock()
@@ -159,11 +146,7 @@ class Store:
         return None if row is None else json.loads(row[0])
 
     def rows(self, table: str, rest: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Select from a table: `rest` begins with the columns, and ``{}`` stands for the table.
-
-        Raises:
-            QuadragError: the graph was built without the files of that table, or is damaged.
-        """
+        """Select from a table: `rest` begins with the columns, and ``{}`` stands for the table."""
         self._require(table)
         bound = [key(value) if isinstance(value, str) else value for value in values]
         try:
@@ -199,10 +182,7 @@ class Store:
         return [number for number, _ in searches[table].find(query, _TOP)]
 
     def search_names(self, table: str, query: str) -> list[str]:
-        """Return the at most ten names nearest to a query where `index_names` wrote the index.
-
-        Names with one normal form follow each other in the order of the file.
-        """
+        """Return the at most ten names nearest to a query; those with one normal form in the order of the file."""
         names: list[str] = []
         for number in self.search(table, query):
             statement = f"name FROM {table}_name JOIN {{}} USING (n) WHERE number = ? ORDER BY n LIMIT {_TOP}"

@@ -1,7 +1,6 @@
 """The 38 functions of CRAG's mock knowledge graph as data: tool schemas of them, and calls whose arguments are checked.
 
-One table, `functions.yaml`, is what the server's routes and the schemas for function-calling models are made from;
-names, routes and body fields are upstream's. It answers nothing itself: see `graph.py`.
+Names, routes and body fields of `functions.yaml`, which all are made from, are upstream's.
 """
 
 import copy
@@ -62,11 +61,7 @@ FUNCTIONS = _read_functions()
 
 
 def schemas() -> list[dict[str, Any]]:
-    """Return the functions as tools in the form of OpenAI's chat completions, which most servers take: 38 dicts.
-
-    Each is ``{"type": "function", "function": {"name", "description", "parameters"}}``, with a JSON schema under
-    ``parameters``. The caller owns them.
-    """
+    """Return the functions as 38 tools in the form of OpenAI's chat completions; the caller owns them."""
     return [{"type": "function", "function": _schema(function)} for function in FUNCTIONS.values()]
 
 
@@ -91,14 +86,8 @@ def _schema(function: Function) -> dict[str, Any]:
 def call(graph: Any, name: str, arguments: Mapping[str, Any] | str | None = None) -> Any:
     """Call one function of a graph as a model asked for it, and return what the server gives under ``result``.
 
-    Args:
-        graph: a `Graph`, or what wraps one.
-        name: of the function.
-        arguments: by name, as a mapping or as the JSON text that models write; "" and None where it takes nothing.
-
-    Raises:
-        QuadragError: the function is unknown, or an argument is unknown, missing or of a wrong type.
-        Exception: whatever the function raises, which the server answers with 500.
+    `arguments` come by name, as a mapping or as JSON text; "" and None where it takes nothing. Raises QuadragError
+    where name or arguments do not fit, else whatever the function raises.
     """
     if name not in FUNCTIONS:
         raise unknown_name("function", name, FUNCTIONS)

@@ -1,8 +1,4 @@
-"""Means with their intervals, and tests of two runs over the same questions.
-
-`items` says what a value is, `means` are what a run is scored by, `intervals` how an interval is found, `resampling`
-draws units anew, `paired` compares two runs, by the `tests`; `power` says how many items that takes.
-"""
+"""Means with their intervals, and tests of two runs over the same questions."""
 
 from .intervals import bca, logit_interval, percentile, share_difference, wilson
 from .items import LEVEL, NOT_APPLICABLE, Interval, Item

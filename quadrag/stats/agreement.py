@@ -1,8 +1,4 @@
-"""How well verdicts agree with labels: agreement, kappa, AC1, and precision, recall and F1 of every class.
-
-All of it follows from one table of counts, labels by verdicts (Cohen 1960; Gwet 2008). Intervals draw whole groups of
-items with replacement, as all answers to one question.
-"""
+"""How well verdicts agree with labels, all of one table of counts, labels by verdicts (Cohen 1960; Gwet 2008)."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
@@ -47,11 +43,7 @@ def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequenc
 
 
 def agreement(table: NDArray[Any]) -> Agreement:
-    """Return what a table of counts comes to.
-
-    Raises:
-        ValueError: it is empty.
-    """
+    """Return what a table of counts comes to; ValueError where it is empty."""
     if not table.sum():
         raise ValueError("no item has a label and a verdict; expected at least one")
     accuracy, kappa, ac1 = (float(one) for one in _figures(np.asarray(table, dtype=np.float64)))
@@ -70,10 +62,7 @@ def agreement_intervals(
 ) -> tuple[Interval | None, Interval | None, Interval | None]:
     """Return the percentile intervals of accuracy, kappa and AC1, with whole groups drawn with replacement.
 
-    `verdicts`: of the same.
-    `groups`: of the same; items of one group are drawn together.
-    `level`: in (0, 1).
-    `draws`: how many; as many as are quick, within `DRAWS`, when None.
+    `level` is in (0, 1); `draws` are as many as are quick, within `DRAWS`, when None.
     """
     numbers = {group: place for place, group in enumerate(dict.fromkeys(groups))}
     at = {one: place for place, one in enumerate(classes)}

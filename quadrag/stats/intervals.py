@@ -1,9 +1,7 @@
 """How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
-Whatever has two values alone, the ends of its range, is a share in another unit; with the middle between them it is a
-difference of two shares. Wilson's is that of values too that are all alike, of which a bootstrap says nothing.
-
-Which one fits is decided in `means`. What each of them covers is measured by ``benchmarks/intervals.py``.
+Which one fits is decided in `means`; what each of them covers is measured by ``benchmarks/intervals.py``. A `level` is
+in (0, 1), and every group has a value at least.
 """
 
 import math
@@ -17,15 +15,9 @@ from .items import LEVEL, Group, Interval
 
 
 def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
-    """Return the score interval of a share (Wilson 1927), in [0, 1].
+    """Return the score interval of a share (Wilson 1927), in [0, 1]; `successes` and `n` may be fractions.
 
-    Args:
-        successes: how many of n, from 0 to n; a fraction where n is an effective number.
-        n: of how many, above 0.
-        level: in (0, 1).
-
-    Raises:
-        ValueError: there are no trials, or more successes than trials.
+    Raises ValueError unless 0 <= successes <= n and n > 0.
     """
     if not 0 <= successes <= n or n <= 0:
         raise ValueError(f"{successes} of {n}; expected a number above 0, and from 0 to so many successes")
@@ -38,12 +30,7 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
 
 
 def logit_interval(share: float, error: float, df: float, level: float = LEVEL) -> Interval:
-    """Return the interval of a share on the scale of its logit, with Student's t (Korn & Graubard 1998).
-
-    `share`: in (0, 1).
-    `error`: its standard error, above 0.
-    `level`: in (0, 1).
-    """
+    """Return the interval of a share in (0, 1) on the scale of its logit, with Student's t (Korn & Graubard 1998)."""
     half = student_quantile(level, df) * error / (share * (1 - share))
     middle = math.log(share / (1 - share))
     low, high = (1 / (1 + math.exp(-max(-700.0, middle + side * half))) for side in (-1, 1))
@@ -58,10 +45,6 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
     items, and on that number Wilson's interval is taken; of one group it is Wilson's own. Where units hold several
     values, the variance grows by the design effect (Kish 1965), and the logit with Student's t is taken; where that
     says nothing, since all units are alike, Wilson's over the units.
-
-    Args:
-        groups: each with a value at least.
-        level: in (0, 1).
     """
     weights = _normalise(groups)
     right, n = np.array([group.sums.sum(axis=1) for group in groups]).T
@@ -85,14 +68,7 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
 
 
 def ends_interval(groups: Sequence[Group], low: float, high: float, level: float = LEVEL) -> tuple[Interval, str]:
-    """Return the interval of a mean over groups of values at the ends of a range, and its name.
-
-    The mean is the share of those at the upper end in another unit, as truthfulness is 2 accuracy - 1 where no answer
-    is missing; so is its interval.
-
-    `groups`: each with a value at least.
-    `level`: in (0, 1).
-    """
+    """Return the interval of a mean of values at the ends of a range, a share in another unit, and its name."""
     scaled = [
         group._replace(sums=np.stack([(group.sums[0] - low * group.sums[1]) / (high - low), group.sums[1]]))
         for group in groups
@@ -106,27 +82,18 @@ def alike_interval(
 ) -> tuple[Interval, str]:
     """Return the interval of a mean over groups in each of which all values are alike, and its name.
 
-    A draw would say nothing, since all draws are alike. At the level, no more than some share of all units is another
-    one than those seen (Wilson's interval of a share of all); these are taken to be at either end of the range.
-
-    `groups`: each with a value at least.
-    `level`: in (0, 1).
+    A draw would say nothing. At the level, no more than some share of all units is another one than those seen
+    (Wilson's interval of a share of all); these are taken to be at either end of the range.
     """
     bounds, method = share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups], level)
     return _rounded(bounds.low * value + (1 - bounds.low) * end for end in (low, high)), method
 
 
 def graded_interval(group: Group, low: float, high: float, level: float = LEVEL) -> tuple[Interval, str] | None:
-    """Return the interval of a mean of single values at either end of a range or in its middle, and its name.
+    """Return the interval of a mean of single values at the ends of a range or in its middle, and its name; else None.
 
-    As truthfulness is the share of right answers less that of wrong ones, it is a difference of two shares of the same
-    items. A grade that was not seen may still be there, so few values tell little, also where none is at one end.
-
-    `group`: with a value at least.
-    `level`: in (0, 1).
-
-    Returns:
-        None where a unit has several values, or one that is neither an end nor the middle.
+    It is a difference of two shares of the same items, as truthfulness is. A grade that was not seen may still be
+    there, so few values tell little, also where none is at one end.
     """
     values, middle = group.sums[0, group.sums[1] > 0], (low + high) / 2
     if not group.single or not np.isin(values, (low, middle, high)).all():
@@ -138,12 +105,7 @@ def graded_interval(group: Group, low: float, high: float, level: float = LEVEL)
 def share_difference(first_only: int, second_only: int, n: int, level: float = LEVEL) -> Interval:
     """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
 
-    `first_only`: on how many items the first alone is right, at least 0.
-    `n`: of how many items, at least the sum of the two.
-    `level`: in (0, 1).
-
-    Raises:
-        ValueError: the items are fewer than those that differ, or none.
+    Raises ValueError where the `n` items are fewer than those that differ, or none.
     """
     if min(first_only, second_only) < 0 or n < max(1, first_only + second_only):
         raise ValueError(f"{first_only} and {second_only} of {n}; expected at most so many")
@@ -167,10 +129,8 @@ def bca(
 ) -> Interval | None:
     """Return the bias-corrected and accelerated interval (Efron 1987), None where no resampled value is finite.
 
-    `influence`: of each unit on it; only proportions count, as the acceleration is their skewness by six.
-    `level`: in (0, 1).
-    `stretch`: by which the normal quantile grows, since resamples of few units vary too little (Hesterberg 2015,
-    expanded percentiles).
+    `influence` is each unit's on the estimate; only proportions count. By `stretch` the normal quantile grows, since
+    resamples of few units vary too little (Hesterberg 2015, expanded percentiles).
     """
     resampled = resampled[np.isfinite(resampled)]
     squares = float((influence**2).sum())
@@ -238,5 +198,4 @@ def _quantiles(resampled: NDArray[np.float64], low: float, high: float) -> Inter
 
 
 def _rounded(bounds: Iterable[float]) -> Interval:
-    """Round bounds, since the last digits of a matrix product depend on the machine."""
     return Interval(*(round(float(bound), 12) for bound in bounds))

@@ -1,9 +1,7 @@
 """Means over groups of items with their intervals; which interval fits is decided here.
 
-The mean over all items is that over one group. Values that are all at an end of their range are shares, of which
-`ends_interval` tells; of values between the ends that are all alike `alike_interval` does, and of single values at the
-ends and in the middle `graded_interval`. All others are drawn anew, in the order of their values and not of the items,
-with the interval that is corrected for bias and skewness (`bca`).
+The mean over all items is that over one group. What no form of share fits is drawn anew, in the order of the values and
+not of the items, with the interval that is corrected for bias and skewness (`bca`).
 """
 
 from collections import Counter
@@ -38,18 +36,12 @@ def macro(
     ends: Ends = SHARE,
     draws: Draws = DRAWS,
 ) -> list[Mean]:
-    """Means over groups of items, weighted or not, with intervals by groups.
+    """Means over groups of items of each metric, with their intervals; a group without a value is left out.
 
     `groups`: of each group its columns: of the same metrics in every group all items, in the same order of units.
     `weights`: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
-    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
-    `draws`: for the intervals; every group is drawn from by itself.
-
-    Returns:
-        Of each metric the mean of those groups' means that have one, and its interval.
-
-    Raises:
-        ValueError: the profile is neither.
+    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value; else
+    ValueError.
     """
     fill = choose_fill(profile, worst)
     if not groups:
@@ -63,10 +55,7 @@ def macro(
 
 
 def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS, ends: Ends = SHARE) -> list[Mean]:
-    """Means of several metrics over the same groups, with one set of draws.
-
-    `columns`: of each metric its groups; those of other metrics have the same units in the same order.
-    """
+    """Means of several metrics over the same groups, whose units are the same in all, with one set of draws."""
     counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
     found = [_mean(groups, draws.level, ends) if groups else NO_MEAN for groups in counting]
     drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
@@ -137,16 +126,11 @@ def summarise_all(
     ends: Ends = SHARE,
     draws: Draws = DRAWS,
 ) -> list[Summary]:
-    """Summarise metrics over the same questions, under one profile, with one set of draws.
+    """Summarise metrics over the same questions, with one set of draws; no interval where no item counts.
 
     `columns`: of each metric all items; those without a value carry the reason.
-    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
-
-    Returns:
-        A summary of each metric; its interval is None where no item counts.
-
-    Raises:
-        ValueError: the profile is neither.
+    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value; else
+    ValueError.
     """
     fill = choose_fill(profile, worst)
     units = number_units(columns[0]) if columns else {}

@@ -1,8 +1,7 @@
 """Two runs compared on the items that both have: the difference, its interval, a test, and how the items spread.
 
-Single items that all differ by as much or not at all, as shares do, are tested by McNemar's mid-p, with so many times
-the interval of Bonett & Price; all else by sign flips, with the bootstrap's interval (`bca`) over pairs that are drawn
-anew together.
+Single items that all differ by as much or not at all are tested by McNemar's mid-p, with the interval of Bonett &
+Price; all else by sign flips, with the bootstrap's (`bca`) over pairs that are drawn anew together.
 """
 
 import math
@@ -49,15 +48,9 @@ def paired_difference(
     worst: float = 0.0,
     draws: Draws = DRAWS,
 ) -> Pair | None:
-    """Difference second - first of one metric on the questions scored in both.
+    """Difference second - first of one metric on the questions scored in both, in any order.
 
-    `second`: items of another run over the same questions, in any order.
-
-    Returns:
-        The difference, or None where the runs do not cover the same questions or nothing counts.
-
-    Raises:
-        ValueError: the profile is neither.
+    None where the runs do not cover the same questions or nothing counts; ValueError for an unknown profile.
     """
     return paired_macro([first], [second], profile=profile, worst=worst, draws=draws)
 
@@ -71,17 +64,9 @@ def paired_macro(
     worst: float = 0.0,
     draws: Draws = DRAWS,
 ) -> Pair | None:
-    """Difference second - first of a mean over groups, weighted or not, on the questions scored in both.
+    """Difference second - first of a mean over groups, weighted or not; results and errors as of `paired_difference`.
 
-    `first`: items of one run, by group.
-    `second`: of another run over the same questions in each group, in any order.
     `weights`: of each group, at least 0; alike when None. A group without a shared question is left out.
-
-    Returns:
-        The difference, or None where the runs do not cover the same questions or nothing counts.
-
-    Raises:
-        ValueError: the profile is neither.
     """
     fill = choose_fill(profile, worst)
     turned = _is_turned(first, second)
@@ -145,7 +130,6 @@ def _pair_sides(
 
 
 def _count_changed(one: Group, other: Group) -> int:
-    """Count the units whose means differ, however many samples either is of, or that one alone has a value of."""
     here, there = one.sums[1] > 0, other.sums[1] > 0
     crossed = one.sums[0] * other.sums[1], other.sums[0] * one.sums[1]
     return int(((here != there) | ~np.isclose(*crossed, rtol=1e-9, atol=_NOISE)).sum())
@@ -170,7 +154,6 @@ class _PairedGroup(NamedTuple):
 def _pair_group(
     first: Sequence[Item], second: Sequence[Item], fill: float | None, weight: float
 ) -> _PairedGroup | None:
-    """Sum both runs' items by unit, on the questions scored in both; None where the questions are not the same."""
     if {item.question for item in first} != {item.question for item in second}:
         return None
     # A question that only one side could score would make the difference one of questions, not of runs.
@@ -192,10 +175,7 @@ def _pair_group(
 
 
 def _count_apart(one: Group, other: Group) -> _Apart | None:
-    """Count the questions that tell two apart by the means of their samples; None where they differ by several amounts.
-
-    Shares differ by 1, also where none of them does.
-    """
+    """Count the questions that tell two apart, by the means of samples; None where they differ by several amounts."""
     if any(np.unique(group.sums[1]).size != 1 for group in (one, other)):
         return None
     gained = other.sums[0] / other.sums[1] - one.sums[0] / one.sums[1]

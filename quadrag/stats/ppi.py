@@ -2,8 +2,7 @@
 
 Prediction-powered inference with its tuning constant (PPI++: Angelopoulos, Duchi & Zrnic 2023, arXiv:2311.01453):
 people's mean over the labelled items, moved by how far the judge's verdicts on them are from its verdicts on the rest.
-With strata, of which each is drawn from with its own probability, the estimate of each is weighted by its share of all
-items. Rogan & Gladen (1978) have no labels of these items, and believe a certificate instead.
+Rogan & Gladen (1978) have no labels of these items, and believe a certificate instead.
 """
 
 from collections.abc import Hashable, Sequence
@@ -39,8 +38,6 @@ class Rates(NamedTuple):
 
 
 class _Stratum(NamedTuple):
-    """Value, variance, tuning constant and number of labels of one stratum."""
-
     value: float
     variance: float
     tuning: float
@@ -48,10 +45,7 @@ class _Stratum(NamedTuple):
 
 
 def tuning_constant(labels: Values, verdicts: Values, others: Values) -> float:
-    """Return the share of the judge that makes the variance least, from 0 to 1.
-
-    `verdicts`: the judge's of the same.
-    """
+    """Return the share of the judge that makes the variance least, from 0 to 1."""
     if not len(others):
         return 0.0
     pooled = np.concatenate([verdicts, others])
@@ -70,10 +64,8 @@ def ppi_mean(
     tuning: float | None = None,
     level: float = LEVEL,
 ) -> Estimate:
-    """Estimate a mean from labels of some items and verdicts of all.
+    """Estimate a mean from labels of n > 0 items, the verdicts of the same, and those of others.
 
-    `labels`: people's values of n items, n above 0.
-    `verdicts`: the judge's of the same.
     `tuning`: how much of the judge is used; the best by `tuning_constant` when None.
     """
     one = _stratum(_values(labels), _values(verdicts), _values(others), tuning)
@@ -89,11 +81,7 @@ def ppi_stratified(
     *,
     level: float = LEVEL,
 ) -> Estimate:
-    """Estimate a mean where labelled items were drawn stratum by stratum; arguments as of `ppi_mean`, and the strata.
-
-    Raises:
-        ValueError: a stratum has no label.
-    """
+    """Estimate a mean as `ppi_mean`, where labelled items were drawn by strata; ValueError where one has no label."""
     found, shares = [], []
     mine, theirs, numbers = _values(labels), _values(verdicts), _values(others)
     names = {name: at for at, name in enumerate(dict.fromkeys([*strata, *others_strata]))}
@@ -112,14 +100,12 @@ def ppi_stratified(
 def rogan_gladen(
     rate: float, n: int, rates: Rates, *, known: Sequence[float] = (), level: float = LEVEL
 ) -> Estimate | None:
-    """Correct a judge's rate by its rates of error elsewhere, by the delta method.
+    """Correct a judge's rate by its rates of error elsewhere, by the delta method: over all items, in [0, 1].
 
     `known`: values, 1 or 0, of more items, which the judge was not asked about.
 
-    Returns:
-        The estimate over all items, held to [0, 1]; None of a judge that says right no more often where people do, and
-        where no share of right items explains the verdicts: the estimate over the n lies outside [0, 1], and so does
-        its interval.
+    None of a judge that says right no more often where people do, and where no share of right items explains the
+    verdicts: the estimate over the n lies outside [0, 1], and so does its interval.
     """
     youden = rates.sensitivity + rates.specificity - 1
     if youden <= 0:
@@ -166,10 +152,7 @@ def _stratum(labels: Values, verdicts: Values, others: Values, tuning: float | N
 
 
 def _smooth(labels: Values, one: _Stratum) -> _Stratum:
-    """Give a stratum in which the judge has no part the variance of its labels and half a label of each kind.
-
-    Labels that are all alike would have none.
-    """
+    """Give a stratum without a judge the variance of its labels and half a label of each kind: alike they had none."""
     if one.tuning:
         return one
     n = len(labels) + 1

@@ -1,8 +1,6 @@
-"""Units drawn anew, with replacement, and the means over what was drawn.
+"""Units drawn anew, with replacement (Efron & Tibshirani 1993, ch. 13), and the means over what was drawn.
 
-The bootstrap over units (Efron & Tibshirani 1993, ch. 13): every value of a unit (several samples of a question, the
-rounds of a conversation) comes along. A rate over part of the items, like error correction, is a ratio of sums in every
-resample. Where means of groups are averaged, each group is drawn from by itself.
+Every value of a unit comes along; a rate over part of the items is a ratio of sums in every resample.
 """
 
 from collections.abc import Sequence
@@ -45,7 +43,6 @@ def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=256)
 def _draws(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
-    """How often each of n units is drawn, as an n x resamples array."""
     rng = np.random.RandomState(seed)
     return np.stack([_draw(rng, n) for _ in range(resamples)], axis=1).astype(np.uint8)
 
@@ -53,8 +50,7 @@ def _draws(n: int, resamples: int, seed: int) -> NDArray[np.uint8]:
 def resample_means(sums: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
     """Means over resamples of n units: from sums (k x 2 x n) of values and counts to k x resamples means.
 
-    RandomState, because its stream is frozen for good, where a Generator's may change with NumPy. One resample after
-    the other, so that memory stays with n; of few units, as slices have, the draws are kept for the next metric.
+    RandomState, because its stream is frozen for good; one resample after the other, so that memory stays with n.
     """
     n = sums.shape[-1]
     if n <= _KEPT:
@@ -71,11 +67,7 @@ def resample_means(sums: NDArray[np.float64], resamples: int, seed: int) -> NDAr
 def resample_groups(
     sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64], draws: Draws
 ) -> NDArray[np.float64]:
-    """Weighted means over groups in resamples: of k columns, k x resamples.
-
-    `sums`: of each of g groups, k x 2 x its units.
-    `weights`: g x k; 0 where a group has no value of a column.
-    """
+    """Weighted means over groups in resamples, k x resamples, of sums (k x 2 x units) and weights (groups x k)."""
     total = np.zeros((weights.shape[1], draws.resamples))
     present = np.zeros_like(total)
     for at, (group, weight) in enumerate(zip(sums, weights, strict=True)):

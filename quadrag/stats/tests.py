@@ -1,7 +1,4 @@
-"""Tests whether two differ on the same items, and what several tests at once ask for.
-
-The p value is how often chance alone would make a difference at least as large, were there none.
-"""
+"""Tests whether two differ on the same items, and what several tests at once ask for."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -26,13 +23,7 @@ class McNemar(NamedTuple):
 def mcnemar(first_only: int, second_only: int) -> McNemar:
     """Test whether two are right equally often on the same items (McNemar 1947; mid-p: Fagerland et al. 2013).
 
-    `first_only`: on how many items the first alone is right, at least 0.
-
-    Returns:
-        Two-sided p values; both are 1 where no item tells the two apart.
-
-    Raises:
-        ValueError: a number is below 0.
+    Two-sided; both p values are 1 where no item tells the two apart. Raises ValueError for a number below 0.
     """
     if min(first_only, second_only) < 0:
         raise ValueError(f"{first_only} and {second_only}; expected two numbers of items, at least 0")
@@ -53,13 +44,10 @@ def sign_flips(
 ) -> float:
     """Test whether two have the same mean by swapping them, unit by unit, at random (Fisher 1935, ch. 21).
 
-    `first`: of each group of items, sums and numbers of the first's values by unit, 2 x n.
-    `second`: the same of the second, over the same units; both have values in every group.
-    `weights`: of each group's mean.
+    `first`, `second`: of each group of items, sums and numbers of the values by unit, 2 x n, over the same units.
     `flips`: how many times all are swapped or not; of up to 13 units that differ, all ways are tried instead.
 
-    Returns:
-        The two-sided p value, above 0: what was measured is one of the ways.
+    The p value is two-sided and above 0: what was measured is one of the ways.
     """
     moved = [there - here for here, there in zip(first, second, strict=True)]
     units = [move.any(axis=0) for move in moved]
@@ -86,7 +74,6 @@ def sign_flips(
 
 
 def _swaps(n: int, exact: bool, flips: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    """Yield swaps of n units, a row each: all that there are, or random ones."""
     if exact:
         yield ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
         return
@@ -100,16 +87,9 @@ def _swaps(n: int, exact: bool, flips: int, seed: int) -> Iterator[NDArray[np.fl
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust the p values of several tests, so that false positives are as rare as of one (Holm 1979).
+    """Adjust p values of several tests, in their order, so that false positives are as rare as of one (Holm 1979).
 
-    Args:
-        p_values: in [0, 1], in any order.
-
-    Returns:
-        The adjusted values in the same order; those below 0.05 hold together at 5%.
-
-    Raises:
-        ValueError: a value is not in [0, 1].
+    Adjusted values below 0.05 hold together at 5%. Raises ValueError for one that is not in [0, 1].
     """
     for p in p_values:
         if not 0 <= p <= 1:
