@@ -1,7 +1,4 @@
-"""The data that are looked through: the splits that a folder can give, with their questions, and what it lacks.
-
-Which checks a benchmark has says the generator `audit` in the `audit.py` of its room, which is given them.
-"""
+"""The data that are looked through: the splits that a folder can give, with their questions, and what it lacks."""
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,11 +40,7 @@ class Audited:
     lacking: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def load(self) -> None:
-        """Load the questions of every split that is there.
-
-        Raises:
-            QuadragError: the folder is not there, or a file in it is broken.
-        """
+        """Load the questions of every split that is there."""
         for config in self.configs:
             for split in self.find_splits(config):
                 task = Task(self.benchmark.name, config, split, self.data_dir)
@@ -55,11 +48,7 @@ class Audited:
                 self.parts.append(Part(config, split, questions))
 
     def find_splits(self, config: str) -> list[str]:
-        """Return the splits of a config that are there; of the others it is noted what they lack.
-
-        Raises:
-            QuadragError: the folder is not there, or a file that must be looked into is broken.
-        """
+        """Return the splits of a config that are there; of the others it is noted what they lack."""
         name, known = self.benchmark.name, catalogue.config(self.benchmark.name, config)
         if self.data_dir is None:
             needed = [f"`quadrag prepare {name}`, or a folder by --data-dir"]
@@ -71,20 +60,12 @@ class Audited:
         return [split for split, reasons in lacking.items() if not reasons]
 
     def rows(self, config: str, split: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows of a split that is there, as they are in the data, one at a time in memory.
-
-        Raises:
-            QuadragError: a file is broken.
-        """
+        """Yield the rows of a split that is there, as they are in the data, one at a time in memory."""
         found, self.sources[config], _ = load_rows(self.benchmark.name, config, self.data_dir, {}, split)
         yield from found
 
     def check_found(self) -> None:
-        """Hold against what was read that something was.
-
-        Raises:
-            QuadragError: nothing was.
-        """
+        """Hold against what was read that something was."""
         if not self.sources:
             one = self.configs[0] if len(self.configs) == 1 else ""
             what = " ".join(filter(None, (self.benchmark.name, one)))
@@ -103,16 +84,10 @@ class Audited:
 
 
 def audit(benchmark: str, config: str | None = None, data_dir: str | None = None) -> tuple[list[Finding], Audited]:
-    """Audit a benchmark by the checks of its own room.
+    """Audit a benchmark by the checks of its own room: the findings, and what was there.
 
     `config`: one that holds questions; all of them when None.
     `data_dir`: folder of upstream files, ``sample``, or None for what is prepared.
-
-    Returns:
-        The findings, and what was there.
-
-    Raises:
-        QuadragError: a name is unknown, nothing of it is there, or a file is broken.
     """
     record = load(benchmark)
     known = [name for name in catalogue.configs(record.name) if not record.corpus or name in record.configs]

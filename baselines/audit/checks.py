@@ -33,10 +33,9 @@ def answers_in_questions(part: Part, golds: Callable[[Question], Golds]) -> Iter
 
 
 def held(text: str, golds: Golds, language: str) -> list[str | None]:
-    """Return of each needed part the accepted text that stands in a text; None where none does.
+    """Return of each needed part the accepted text that stands in a text, as ``accuracy_bounded`` finds it; else None.
 
-    Whole numbers and words alone are found, as `rgb_accuracy`'s ``accuracy_bounded`` does it. Case, width and white
-    space are no difference; in Chinese spaces are none at all.
+    Case, width and white space are no difference; in Chinese spaces are none at all.
     """
     return [next((gold for gold in part if _stands(clean(text), clean(gold), language)), None) for part in golds]
 

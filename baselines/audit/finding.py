@@ -97,11 +97,7 @@ def merge_faults(benchmark: str, faults: Iterable[Fault], asked: Mapping[Key, st
 
 
 def read_findings(path: Path) -> list[Finding]:
-    """Read a file of findings.
-
-    Raises:
-        QuadragError: it cannot be read, or a line is no finding.
-    """
+    """Read a file of findings; QuadragError where it cannot be read, or a line is none."""
     found = []
     for number, row in read_jsonl(path):
         texts: dict[str, Any] = {name: row.get(name) for name in ("benchmark", "config", "split", "id", "check")}

@@ -1,7 +1,7 @@
 """Texts that repeat much of an article, found in a corpus of any size: by the share of its shingles (Broder 1997).
 
-A shingle is a run of characters, white space left out. Those of the articles are kept as numbers of 64 bits, a few tens
-of bytes for each character; the corpus, however long, is read once and not kept.
+A shingle is a run of characters without white space. Those of the articles are kept as numbers of 64 bits; the corpus,
+however long, is read once and not kept.
 """
 
 import itertools
@@ -31,14 +31,7 @@ class NearDuplicate(NamedTuple):
 def near_duplicates(
     articles: Mapping[str, str], documents: Iterable[Any], size: int = SHINGLE, overlap: float = OVERLAP
 ) -> Iterator[NearDuplicate]:
-    """Yield the documents that repeat at least a share of an article, in the corpus's order.
-
-    Args:
-        articles: their texts by id.
-        documents: with a ``text``; read once.
-        size: characters of a shingle.
-        overlap: the share of the article's shingles that a document must hold.
-    """
+    """Yield the documents, read once, that repeat at least the share `overlap` of the shingles of an article."""
     names = list(articles)
     weights = np.random.default_rng(0).integers(1, 2**63, size, dtype=np.uint64) * 2 + 1
     own = [np.unique(_shingles(_bare(text), weights)) for text in articles.values()]

@@ -22,11 +22,7 @@ _SHOWN = 120  # characters of a reply
 
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
-    """Return a benchmark, and a config of it, whose runs ask a judge for the value.
-
-    Raises:
-        QuadragError: none does.
-    """
+    """Return a benchmark, and a config of it, whose runs ask a judge for the value."""
     for name in known():
         for config in load(name).configs:
             uses = load(name).metrics(config, Conditions("", top_k=1))
@@ -36,11 +32,7 @@ def find_benchmark(graded: Graded) -> tuple[str, str]:
 
 
 def check_askable(labels: LabelSet) -> None:
-    """Refuse to ask where the items do not show what the judge must see.
-
-    Raises:
-        QuadragError: something is lacking.
-    """
+    """Refuse to ask where the items do not show what the judge must see."""
     if labels.ranked:
         raise QuadragError(f"no prompt here asks for what {labels.name} labels; give numbers with --verdicts")
     lacking = [name for name in ("question", "answer") if not any(getattr(item, name) for item in labels.items)]
@@ -57,9 +49,6 @@ def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
     """Ask a judge for a verdict on every item that no rule of the metric decides.
 
     `repeats`: how often each is asked; the first is the verdict, the others show whether it says the same again.
-
-    Raises:
-        QuadragError: the server is dead, or the budget is reached.
     """
     started = time.perf_counter()
     rounds: list[dict[str, str | None]] = []

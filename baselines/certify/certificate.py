@@ -1,6 +1,5 @@
-"""A certificate: how well a judge agrees with people, in a small file sealed by its own sha256.
+"""A certificate: how well a judge agrees with people, in a small file sealed by the sha256 of its other entries.
 
-Its first entry, ``sum``, is the sha256 of the others as canonical JSON, so that one that was altered is not believed.
 It stands for a judge where a run asked the same model with the same prompt for the same metric.
 """
 
@@ -62,11 +61,7 @@ class Certificate:
 
     @classmethod
     def from_row(cls, row: Any, place: object) -> "Certificate":
-        """Make a certificate of what its file holds.
-
-        Raises:
-            QuadragError: it is none, or it was altered; `place` says where it stands.
-        """
+        """Make a certificate of what its file, at `place`, holds; QuadragError where it is none, or was altered."""
         names = {"sum", *(one.name for one in fields(cls))}
         if not isinstance(row, dict) or row.get("form") != _FORM or set(row) != names:
             raise QuadragError(f"{place} is no certificate; expected one of `quadrag certify-judge --out`")
@@ -186,11 +181,7 @@ def _agreed(found: Agreement, intervals: Intervals) -> dict[str, Any]:
 
 
 def read_certificate(path: Path) -> Certificate:
-    """Read a certificate.
-
-    Raises:
-        QuadragError: there is none, or it was altered.
-    """
+    """Read a certificate; QuadragError where there is none, or it was altered."""
     try:
         row = parse_json(path.read_bytes(), path, "a certificate of `quadrag certify-judge --out`")
     except OSError as error:
@@ -233,10 +224,8 @@ def _sum(row: Any) -> str:
 def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> None:
     """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
 
-    Where a judge's verdicts in one of them are far from what words say, what rests on the same of it in others is
-    marked too: beside each other none is worth more.
-
-    `given`: by the user now; they go before those that are kept with a run.
+    Where a judge's verdicts in one of them are far from what words say, what rests on the same in others is marked too.
+    `given` by the user go before those that are kept with a run.
     """
     results = list(results)
     doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}
@@ -253,7 +242,6 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:
-    """Name the judge of a run, with where it was asked, what answered to its name, and the prompt of its own."""
     inputs = result.run.inputs
     known = (inputs.services, inputs.served_as)
     asked = [[(role, name) for role, name in sorted(one.items()) if role.startswith("judge")] for one in known]

@@ -1,9 +1,8 @@
 """A run's judged score corrected with labels of the run's own items.
 
-What is corrected is the run's value, of rules and judge together: the value of each item, whoever gave it, stands on
-both sides, so what rules get wrong is corrected as what the judge does. (Strata of the two are hardly narrower, and
-hold the truth less often where labels are few.) A certificate, which knows nothing of the
-rules' errors, takes what they decide as it is. How often labels agree with the judge is told of its own verdicts alone.
+What is corrected is the run's value, of rules and judge together, so what rules get wrong is corrected as what the
+judge does. (Strata of the two are hardly narrower, and hold the truth less often where labels are few.) A certificate,
+which knows nothing of the rules' errors, takes what they decide as it is.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,10 +28,7 @@ Rows = list[list[str]]
 
 
 class Judged(NamedTuple):
-    """An item of a run: what a person is shown, and its value; None where the judge gave none.
-
-    `ruled` tells that a rule gave the value, and the judge was not asked.
-    """
+    """An item of a run: what a person is shown, its value (None: the judge gave none), and whether a rule gave it."""
 
     id: str
     question: str
@@ -70,13 +66,7 @@ def share_out(sizes: Mapping[str, int], n: int) -> dict[str, int]:
 def draw_sheet(
     items: Sequence[Judged], n: int, graded: Graded, seed: int = SEED, labels: str = "en"
 ) -> tuple[Rows, dict[str, int]]:
-    """Draw n items as the rows of a sheet whose `label` is to be filled in; the first are the names of its columns.
-
-    The last of these asks a person, in the language of the labels, for a grade.
-
-    Returns:
-        The rows, and how many labels each stratum got.
-    """
+    """Draw n items as the rows of a sheet whose `label` is to be filled in, header first; and labels by stratum."""
     strata: dict[str, list[Judged]] = {}
     for item in items:
         strata.setdefault(item.stratum, []).append(item)
@@ -93,11 +83,7 @@ def draw_sheet(
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Sheet:
-    """Read people's labels of a run's items.
-
-    Raises:
-        QuadragError: a label is none, an id is not of the run or stands twice, or the run's answer is another one.
-    """
+    """Read people's labels of a run's items; QuadragError where they are not of them."""
     sheet = join_people(read_sheet(path, "id", "label"))
     known = {item.id: item for item in items}
     found: dict[str, float] = {}
@@ -160,10 +146,9 @@ class Corrected(NamedTuple):
 
 
 def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
-    """Correct a run's score with labels of some of its items.
+    """Correct a run's score with labels of some of its items, of which one at least has a verdict.
 
     Labels of a sheet that was drawn by strata are weighted by them; others are taken for a random draw of all items.
-    One item at least has a verdict.
     """
     labelled = [item for item in items if item.id in sheet.values]
     others = [item for item in items if item.id not in sheet.values]

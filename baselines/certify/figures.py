@@ -1,8 +1,7 @@
 """What verdicts come to beside labels: agreement with its interval, classes, bias, consistency, and the ceiling.
 
-All of it is of the judge's own verdicts. What a metric's rules decide is none of them: with them it makes the pipeline,
-whose agreement stands apart, since a run's values rest on both. Items without a readable verdict are counted and left
-out. Nothing is shown here.
+All of it is of the judge's own verdicts, those that can be read. With what a metric's rules decide they make the
+pipeline, whose agreement stands apart, since a run's values rest on both.
 """
 
 from collections import Counter
@@ -102,11 +101,7 @@ class Against(NamedTuple):
 
 
 def measure(labels: LabelSet, verdicts: Verdicts) -> Figures:
-    """Hold a judge's verdicts against people's labels.
-
-    Raises:
-        QuadragError: no item has a verdict.
-    """
+    """Hold a judge's verdicts, of which there must be one, against people's labels."""
     judged = list_judged(labels, verdicts)
     ruled = [item for item in labels.items if item.id in verdicts.by_rule]
     lacking = {item.id for item in labels.items} - {item.id for item in (*judged, *ruled)}
@@ -153,11 +148,7 @@ def tell_few(groups: int) -> str:
 
 
 def compare(labels: LabelSet, first: Verdicts, second: Verdicts) -> Against:
-    """Test two judges on the items on which both have a verdict.
-
-    Raises:
-        QuadragError: labels are ranked, or no item has both verdicts.
-    """
+    """Test two judges on the items on which both have a verdict; QuadragError for ranked labels or no such item."""
     if labels.ranked:
         raise QuadragError(f"{labels.name} is ranked; --against tests judges that say a grade")
     hits = [

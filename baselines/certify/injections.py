@@ -1,7 +1,7 @@
 """A hundred hostile texts in ten families held against a live judge: how many turn its verdict on a wrong answer.
 
-`injections.yaml` has the texts, the answer and what is asked. Each text stands at the end of the answer, or of a
-passage, in the metric's own prompt, and the verdict on the answer alone is what it is compared with.
+Each stands at the end of the answer, or of a passage, in the metric's own prompt; the verdict on the answer alone is
+what it is compared with.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,11 +43,7 @@ def _record() -> Any:
 
 
 def cases(metric: str | None = None) -> list[dict[str, str]]:
-    """Return what is graded and where the text stands, of one metric or of all.
-
-    Raises:
-        QuadragError: nobody grades the metric.
-    """
+    """Return what is graded and where the text stands, of one metric or of all."""
     name = find_graded(metric).name if metric else None
     return [case for case in _record()["cases"] if name in (None, case["metric"])]
 
@@ -82,11 +78,7 @@ def label_case(case: dict[str, str]) -> LabelSet:
 
 
 def ask(judge: Completer, metric: str | None = None) -> list[Told]:
-    """Ask a judge of every case.
-
-    Raises:
-        QuadragError: the server is dead, the budget is reached, or nobody grades the metric.
-    """
+    """Ask a judge of every case."""
     found = []
     for case in cases(metric):
         said = ask_judge(label_case(case), judge)

@@ -61,9 +61,6 @@ def open_labels(named: str, metric: str | None = None, data_dir: str | Path | No
 
     `metric`: what is graded; the set's own, and of a file truthfulness, when None.
     `data_dir`: a folder with the files of a known set; they are fetched when None.
-
-    Raises:
-        QuadragError: there is no such file or set, it cannot be had, or it is not what it should be.
     """
     name = next((one for one in sets.SETS if _plain(one) == _plain(named)), None)
     if name is None or Path(named).is_file():

@@ -1,7 +1,4 @@
-"""What people said of answers: an item, a set of items, and how a sheet is read into one and written of one.
-
-Whatever is wrong with a sheet is told in one line that names the place. No judge is asked here.
-"""
+"""What people said of answers: an item, a set of items, and how a sheet is read into one and written of one."""
 
 import json
 import random
@@ -58,11 +55,7 @@ class Graded:
 
 
 def find_graded(name: str) -> Graded:
-    """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for.
-
-    Raises:
-        QuadragError: no metric has the name, or nobody grades it, or several of its values are graded.
-    """
+    """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for; QuadragError where nobody grades it."""
     module, _, key = name.partition(".")
     module = catalogue.metric_name(module)
     keys = _keys(module)
@@ -163,10 +156,7 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
     """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
 
     A column `system` is a slice, columns `annotator1` and so on hold what each of several people said; where a column
-    `annotator` names who said it, each has a row of its own.
-
-    Raises:
-        QuadragError: the sheet is not of that form, an id stands twice, a label is none, or a class is empty.
+    `annotator` names who said it, each has a row of its own. Whatever is wrong is a QuadragError with the place.
     """
     sheet = join_people(read_sheet(path, "id", "label"))
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
@@ -206,11 +196,7 @@ def write_items(labels: LabelSet, path: Path) -> None:
 
 
 def check_classes(labels: LabelSet, where: str) -> None:
-    """Refuse labels with an empty class, where nothing can be said of agreement.
-
-    Raises:
-        QuadragError: of two classes one is empty, or of several all but one.
-    """
+    """Refuse labels of which all are in one class, where nothing can be said of agreement."""
     there = Counter(item.label for item in labels.items)
     empty = [one for one in labels.classes if not there[one]]
     if len(labels.classes) - len(empty) < 2:

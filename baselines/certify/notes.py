@@ -103,7 +103,7 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
 
 
 def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
-    """Find the rows that rest on a judge; on one nothing rests where there is no value, or rules decide all answers."""
+    """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
     return [row for row in _select_judged(result, profile) if not row["n_scored"] == row.get("n_ruled", 0) > 0]
 
 
@@ -144,15 +144,9 @@ def _note_corrected(
 ) -> Iterator[str]:
     """Yield the score corrected by a certificate alone, where it is of the value that was graded.
 
-    The judge's verdicts here are corrected by its rates on labels that it judged itself. What rules decide stands as it
-    is, on both sides: what they get wrong the labels of other answers do not tell. Nothing is said of a judge that is
-    not to be used, nor of too few verdicts.
-
-    Args:
-        row: of a judge, over all items.
-        lines: the run's items.
-        certificate: of this judge, if any.
-        name: of the run, among others.
+    The judge's verdicts here are corrected by its rates on labels that it judged itself; what rules decide stands as it
+    is, since labels of other answers do not tell what they get wrong. Nothing is said of a judge that is not to be
+    used, nor of too few verdicts.
     """
     if certificate is None or row["key"] != certificate.key or certificate.is_chance or certificate.is_worse:
         return
@@ -181,7 +175,6 @@ def _note_corrected(
 
 
 def _part_values(row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
-    """Part the values behind a row into those that the judge gave and those that rules gave."""
     parts: tuple[list[float], list[float]] = [], []
     name, profile = f"{row['metric']}.{row['key']}", row["profile"]
     for line in lines:

@@ -1,7 +1,6 @@
 """What the files of each known label set mean: its items, and what its authors recorded of judges.
 
-A reader fills a `LabelSet` from files by their names. Rows that nobody labelled, or that their authors call improper,
-are left out, and a note says how many.
+Rows that nobody labelled, or that their authors call improper, are left out, and a note says how many.
 """
 
 import csv
@@ -116,7 +115,7 @@ def _openqa_eval(labels: LabelSet, files: Files) -> None:
 
 
 def _bem_verdict(cell: str) -> str:
-    """Return BEM's verdict of its probabilities, a pair for each accepted answer: right from 0.5 for any of them."""
+    """Return BEM's verdict of a pair of probabilities for each accepted answer: right from 0.5 for any of them."""
     return "right" if max(pair[1] for pair in json.loads(cell)) >= _BEM else "wrong"
 
 

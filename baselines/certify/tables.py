@@ -1,8 +1,4 @@
-"""What was measured of judges, as tables: agreement, classes, confusion, bias.
-
-The first has the layout of OmniEval's table 3 (a line for each judge), the second that of CRAG's table 10 (a line for
-each class).
-"""
+"""What was measured of judges, as tables like OmniEval's 3 (a line a judge) and CRAG's 10 (a line a class)."""
 
 from collections.abc import Callable, Sequence
 
@@ -199,7 +195,6 @@ def _two(value: float | None) -> str:
 
 
 def _chance(p: float) -> str:
-    """Write a p-value with four decimals, none of them as 0."""
     return f"{p:.4f}" if p >= 0.0001 else "below 0.0001"
 
 

@@ -50,11 +50,7 @@ class Verdicts:
 
 
 def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
-    """Return the items that a judge has a verdict on.
-
-    Raises:
-        QuadragError: there is none.
-    """
+    """Return the items that a judge has a verdict on; QuadragError where there is none."""
     judged = [item for item in labels.items if verdicts.given.get(item.id) is not None]
     if not judged and verdicts.by_rule and not verdicts.reasons:
         raise QuadragError(f"The judge {verdicts.judge} was asked about none: rules decide all answers ({labels.name})")
@@ -77,11 +73,7 @@ def is_known(spec: str) -> bool:
 
 
 def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
-    """Return the verdicts of a rule, ``rule:bounded``, or of a judge recorded with a set, ``recorded:gpt-4``.
-
-    Raises:
-        QuadragError: there is none of that name here.
-    """
+    """Return the verdicts of a rule, ``rule:bounded``, or of a judge recorded with a set, ``recorded:gpt-4``."""
     if spec not in list_judges(labels):
         raise unknown_name(f"judge of {labels.name}", spec, [*list_judges(labels), "http://host:port/v1#model"])
     kind, _, name = spec.partition(":")
@@ -94,8 +86,7 @@ def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
 def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
     """Read a judge's verdicts: CSV with `id` and `verdict`. One that names an id again is a repeat.
 
-    Raises:
-        QuadragError: a file is not of that form, names ids without a label, or shows other answers than people saw.
+    Raises QuadragError for ids without a label, and answers other than people saw.
     """
     items = {item.id: item for item in labels.items}
     rounds: list[dict[str, str | None]] = []
@@ -237,7 +228,6 @@ def is_by_passages(graded: Graded) -> bool:
 
 
 def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a pair: the sign of the second less the first."""
     reasons = {**first["reasons"], **second["reasons"]}
     if key in reasons:
         return {key: None, "reasons": reasons}

@@ -56,10 +56,7 @@ def _near_duplicates(audited: Audited) -> Iterator[Fault]:
 
 
 def _question_file(audited: Audited, task: str) -> Iterator[Fault]:
-    """Yield the entries of a task's shipped question file that no question of the split has, or that are not whole.
-
-    The file was made of the split ``test``.
-    """
+    """Yield the entries of a task's question file (of split ``test``) that no question has, or that are not whole."""
     parts = [part for part in audited.parts if (part.config, part.split) == (task, "test")]
     asked = {question.id: None for part in parts for question in part.questions}
     file = f"ragquesteval {task}"

@@ -2,10 +2,8 @@
 
 Lyu et al. 2024 (arXiv:2401.17043), sections 3 and 4. The query is the event, the beginning of the article or the
 question. For hallucination modification the authors' code searches with the beginning alone, their paper describes
-beginning and continuation: ``--option query=paper`` takes the paper's word.
-
-The default retriever is BM25 over single characters, which needs no model; the recipes of published rows say theirs.
-They cut whole files into chunks, as the authors' code does (`retrieval.whole`); by default each article is cut.
+beginning and continuation: ``--option query=paper`` takes the paper's word. Recipes of published rows name their
+retriever, and cut whole files into chunks, as the authors' code does (`retrieval.whole`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,11 +29,7 @@ _QUESTIONS = MetricUse("ragquesteval", ("precision", "recall"))
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split; `query` is what is searched for.
-
-    Raises:
-        QuadragError: the option ``gold`` puts the gold documents of fewer questions into the corpus.
-    """
+    """Yield the questions of a split; `query` is what is searched for."""
     from quadrag.data.builders import rows
 
     config = builder.config.name
@@ -62,8 +56,7 @@ def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[
 def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, retriever: str) -> list[Message]:
     """Build the one user message of a question.
 
-    Passages are joined as in the authors' runs: by one line break from BM25, by two from the others. Nothing found
-    leaves the place empty.
+    Passages are joined as in the authors' runs: by one line break from BM25, by two from the others.
     """
     found = ("\n" if retriever == "bm25" else "\n\n").join(passage.text for passage in passages)
     slots = {**question.slots, "search_documents": found}

@@ -1,7 +1,6 @@
 """CRUD-RAG's tables 3 to 8, each of which varies one setting: a table a task, the printed rows with ours under them.
 
-Runs under one set of conditions are shown task by task, beside the printed rows of the same settings. Runs that differ
-are shown in that table of the paper which varies what they vary.
+Runs that differ are shown in that table of the paper which varies what they vary.
 """
 
 from collections.abc import Sequence

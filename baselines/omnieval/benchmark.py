@@ -1,10 +1,9 @@
 """OmniEval: Chinese questions on finance, searched for in one corpus, judged by topic and by task.
 
 Wang et al. 2024 (arXiv:2412.13018), sections 3 and 4. The corpus is cut upstream, so a passage is a whole node; the
-paper shows five of them, found by a sentence embedding. The default retriever is BM25, which needs no model; recipes of
-published rows say theirs. In a conversation the turns before a question are turns of the chat, and the search is given
+paper shows five of them. In a conversation the turns before a question are turns of the chat, and the search is given
 their questions in the protocol's form. The authors' code means to give both that form, ``--option conversation=text``,
-but does so without passages alone; with them both are given the text of a Python list: ``conversation=repr``.
+but does so without passages alone; with them both are the text of a Python list: ``conversation=repr``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,7 @@
 """OmniEval's tables 4 and 5: retrievers with one model, models with and without retrieval; ours under the printed rows.
 
-A run of a recipe stands right under the recipe's row. The paper's Table 4 varies the embedding, its Table 5 the model.
-Runs of one model stand under Table 4 where they vary the embedding too, or use one that Table 4 alone prints; all
-others stand under Table 5.
+A run of a recipe stands right under the recipe's row. Runs of one model stand under Table 4 where they vary the
+embedding too, or use one that Table 4 alone prints; all others stand under Table 5.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +29,7 @@ FIELDS, TOPICS, TASKS = _LABELS["fields"], _LABELS["topics"], _LABELS["tasks"]
 
 
 def matrix_grids(scores: Sequence[Row], title: str, profile: str, labels: str = "en", every: bool = True) -> list[Grid]:
-    """Make the matrix of each metric for each split; [] where there are no cells.
-
-    `scores`: rows of ``scores.json`` of one run, slices among them.
-    `labels`: ``en`` or ``zh``.
-    """
+    """Make the matrix of each metric for each split of one run, in ``en`` or ``zh``; [] where there are no cells."""
     at = 1 if labels == "zh" else 0
     there = {row["key"] for row in scores if "not_run" not in row}
     keys = [key for key in IN_MATRIX if key in there]

@@ -1,7 +1,7 @@
-"""RGB: how its questions are asked, and which metrics judge each of its four testbeds.
+"""RGB (Chen et al. 2024, section 4): how its questions are asked, and which metrics judge each of its four testbeds.
 
-Chen et al. 2024, section 4. The documents come composed from the dataset script, so nothing is retrieved: `--retriever`
-is ``own`` (those documents) or ``none`` (no documents and no system prompt: the accuracy of Table 7).
+The documents come composed from the dataset script, so nothing is retrieved: `--retriever` is ``own`` (those documents)
+or ``none`` (no documents and no system prompt: the accuracy of Table 7).
 """
 
 import math
@@ -24,11 +24,7 @@ _ERRORS = MetricUse("error_detection", ("error_detection", "error_detection_judg
 
 
 def questions(builder: Any, split: str, options: Mapping[str, Any]) -> Iterator[Question]:
-    """Yield the questions of a split, their references as lists of alternatives lists.
-
-    Raises:
-        QuadragError: an option makes another testbed of the config.
-    """
+    """Yield the questions of a split, their references as lists of alternatives lists."""
     from quadrag.data.builders import rows
 
     config = builder.config
@@ -76,10 +72,7 @@ def messages(question: Question, passages: Sequence[Passage], prompts: Prompts, 
 
 
 def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
-    """Return the metrics of a config's testbed.
-
-    Without documents only accuracy means anything.
-    """
+    """Return the metrics of a config's testbed; without documents only accuracy means anything."""
     if conditions.retriever == NONE:
         return [_ACCURACY]
     if config.startswith("negative_rejection"):

@@ -1,8 +1,7 @@
 """Why wrong answers are wrong: the paper's classes of errors, given to each answer by a judge or by people.
 
 Chen et al. 2024, Tables 2, 4 and 6; the classes stand in ``errors.yaml``. An answer may have several. The paper's were
-given by its authors, so the words that tell a judge of them are ours. What goes into them is escaped, as it is for the
-judged metrics; a reply that cannot be read, or that names other classes, is none. The table is `error_table`'s.
+given by its authors, so the words that tell a judge of them are ours.
 """
 
 import hashlib
@@ -85,11 +84,7 @@ def _record() -> Any:
 
 
 def find_testbed(config: str) -> Testbed:
-    """Find what the paper says of the errors of a config.
-
-    Raises:
-        QuadragError: it has no classes for them.
-    """
+    """Find what the paper says of the errors of a config; QuadragError where it has no classes for them."""
     name, record = re.sub("_(en|zh)(_original)?$", "", config), _record()
     if name not in record["tables"]:
         raise QuadragError(f"the paper sorts no errors of {config}; expected a run of {', '.join(record['tables'])}")
@@ -98,11 +93,7 @@ def find_testbed(config: str) -> Testbed:
 
 
 def read_classes(value: Any, known: Iterable[str]) -> tuple[str, ...] | None:
-    """Read classes from a list of names, or from names with commas or semicolons between them.
-
-    Returns:
-        Those named, in the order of `known`; None where one is unknown or there are none.
-    """
+    """Read classes from a list of names, or names with commas or semicolons between; None where one is unknown."""
     names = re.split(r'[\[\]",;，；、|]', value) if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
@@ -115,11 +106,7 @@ def read_classes(value: Any, known: Iterable[str]) -> tuple[str, ...] | None:
 
 
 def sort_by_people(path: Path, wrong: Sequence[WrongAnswer], testbed: Testbed) -> list[Verdict]:
-    """Read the classes that people gave to wrong answers.
-
-    Raises:
-        QuadragError: the file is no sheet, a class is unknown, or a line is about none of these answers.
-    """
+    """Read the classes that people gave to wrong answers; QuadragError names what is none of them."""
     marks = read_marks(path, COLUMN)
     found = [find_mark(marks, one.place) for one in wrong]
     used = Counter(mark.where for mark in found if mark)
@@ -187,11 +174,8 @@ def sort_by_judge(
 ) -> tuple[list[Verdict], str | None]:
     """Ask a judge about wrong answers; again about unreadable verdicts, where `reuse` says so.
 
-    Returns:
-        Of each answer the verdict, and why the judge was asked no further: the budget ended; else None.
-
-    Raises:
-        UnreadJudge: none of the first verdicts could be read, not all may fail, and there are more to ask for.
+    Returns the verdicts, and why the judge was asked no further: the budget ended; else None. Raises UnreadJudge where
+    none of the first verdicts could be read, not all may fail, and there are more to ask for.
     """
     replies, stopped = _ask(wrong[:FIRST], testbed, judge, reuse)
     verdicts = [_verdict(reply, testbed) for reply in replies]
@@ -236,8 +220,6 @@ _OF_NOISE = ("long_distance", "evidence_uncertainty", "concept_confusion")
 
 
 class _Part(NamedTuple):
-    """The wrong answers of a split, those sorted with their classes."""
-
     split: str
     items: Sequence[tuple[WrongAnswer, Verdict]]
 
@@ -274,12 +256,7 @@ def tabulate_errors(
     verdicts: Sequence[Verdict],
     max_failed: float,
 ) -> Grid:
-    """Make the table; an `Alarm` among its notes names every split of which too many verdicts failed.
-
-    `answers`: how many there are, by split.
-    `verdicts`: of each.
-    `max_failed`: the share of a split's verdicts above which its shares are not shown.
-    """
+    """Make the table; an `Alarm` names every split with more than the share `max_failed` of verdicts that failed."""
     both = list(zip(wrong, verdicts, strict=True))
     parts = [_Part(split, [pair for pair in both if pair[0].place.split == split]) for split in answers]
     invalid = [part for part in parts if _count_failed(part) > max_failed * len(part.items)]

@@ -1,7 +1,4 @@
-"""RGB's tables 1, 3, 5 and 7: models in rows, ours under the printed, the languages side by side or in rows as well.
-
-The columns are those of the printed numbers, in their order.
-"""
+"""RGB's tables 1, 3, 5 and 7: models in rows, ours under the printed, the languages side by side or in rows as well."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,11 +36,7 @@ Place = tuple[str, str, str, str, str]  # config, split, retriever, module, key
 
 
 def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
-    """Make the tables that any of our scores stands in, with lines for every model.
-
-    Raises:
-        QuadragError: two runs of a model claim the same cell, as on revised and on original data.
-    """
+    """Make the tables that any of our scores stands in; QuadragError where two runs of a model claim a cell."""
     by_model: dict[str, list[Result]] = {}
     for result in results:
         by_model.setdefault(result.run.inputs.llm, []).append(result)
