@@ -1,8 +1,4 @@
-"""Label sets by name: their authors' files at pinned commits, fetched and verified, or found in a folder of the user's.
-
-`label_files.csv` says where each file comes from, what verifies it, and under which licence it is. None of them is
-hosted by this project. What a file means stands in `sets.py`.
-"""
+"""Label sets by name: their authors' files at pinned commits, fetched and verified, or found in a folder."""
 
 import csv
 import re

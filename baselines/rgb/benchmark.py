@@ -89,11 +89,7 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
 
 
 def campaign(original: bool = False) -> list[tuple[str, str | None]]:
-    """Return every (config, retriever) that the paper's four tables need.
-
-    Args:
-        original: the original files, as the paper used them, where there are two versions.
-    """
+    """Return every (config, retriever) of the paper's four tables, `original` files where there are two versions."""
     suffix = "_original" if original else ""
     configs = [
         f"{ability}_{language}{end}"

@@ -2,9 +2,8 @@
 """CRAG: English questions of five domains, each with web pages that were found for it.
 
 Reads the upstream files as they are: JSON Lines or tar archives, packed with bzip2 or not, an archive in its split
-parts, as one stream and never unpacked to disk. What a file is, its first bytes decide. It holds no data of its own,
-reads no HTML, and leaves the mock knowledge graph to `quadrag kg`. One row is in memory at a time. One file, since a
-Hub script is published as one; hence its length.
+parts, as one stream and never unpacked to disk. It reads no HTML, and leaves the mock knowledge graph to `quadrag kg`.
+One file, since a Hub script is published as one.
 """
 
 import ast
@@ -78,14 +77,10 @@ _CHUNK = 1 << 20
 
 
 def alternatives_of(value):
-    """Bring the further accepted answers into one shape.
+    """Return the further accepted answers (a list, one as JSON or Python writes it, one answer, None) as a list of str.
 
-    Args:
-        value: a list, a list written as JSON or as a Python literal, one answer, or None.
-
-    Returns:
-        list of str, in the order given, lists in lists laid flat; null and blank answers, and repetitions, left out. A
-        text that only looks like a list is one answer.
+    Lists in lists are laid flat; null and blank answers, and repetitions, left out. A text that only looks like a list
+    is one answer.
     """
     flat, waiting = [], [_parse_list(value) if isinstance(value, str) else value]
     while waiting and value == value:  # NaN for the whole: there are none
@@ -212,11 +207,10 @@ class Crag(datasets.GeneratorBasedBuilder):
 
     @classmethod
     def locate(cls, root, name):
-        """Find one of FILES below a folder: a checkout's root, its data folder, or the folder of the files themselves.
+        """Find one of FILES below a checkout's root, its data folder, or the folder of the files themselves; else None.
 
-        Returns:
-            pathlib.Path, or None. Unpacked, a file will do as well; the joined archive stands for each of its parts,
-            the example file for that of the first two tasks where neither release is there.
+        Unpacked, a file will do as well; the joined archive stands for each of its parts, the example file for that of
+        the first two tasks where neither release is there.
         """
         whole = name.rpartition(".part")[0]
         if whole:
@@ -290,14 +284,12 @@ class Crag(datasets.GeneratorBasedBuilder):
 
 
 def _find(root, name):
-    """A file below a folder, at its path or at any tail of it; None where it is not."""
     parts = Path(name).parts
     places = (Path(root, *parts[start:]) for start in range(len(parts)))
     return next((place for place in places if place.is_file()), None)
 
 
 def _verify(path, name):
-    """Hold a downloaded file against its size and sha256; one that differs is removed and named."""
     total, size = hashlib.sha256(), 0
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
@@ -348,7 +340,6 @@ class _Header(tarfile.TarInfo):
 
 
 def _open(raw):
-    """A buffered stream over a raw one, through bzip2 where it is packed so."""
     stream = io.BufferedReader(raw, _CHUNK)
     return io.BufferedReader(bz2.BZ2File(stream), _CHUNK) if stream.peek()[:3] == b"BZh" else stream
 
@@ -400,7 +391,6 @@ def _archive_lines(stream, label):
 
 
 def _lines(stream, label):
-    """Yield place and bytes of every line that is not blank."""
     head = stream.peek()[:16]
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] not in (b"", b"{"):
         raise ValueError(f"{label} begins with {head!r}; expected JSON Lines, packed with bzip2 or in a tar, or not")
@@ -423,7 +413,6 @@ def _object(line, where):
 
 
 def _split_of(record, where):
-    """Name of the split that a row is of."""
     if "split" not in record:
         raise ValueError(f"{where} has no split; found the keys {', '.join(record)}")
     for name, number in _SPLITS.items():
@@ -433,10 +422,7 @@ def _split_of(record, where):
 
 
 def _text(value, nan=None):
-    """An optional value as text: a string as it is, but for halves of surrogate pairs, which are no text.
-
-    A number that is not one stands where a cell was empty: it is None, or the text given.
-    """
+    """An optional value as text, without halves of surrogate pairs; NaN, where a cell was empty, as `nan`."""
     if value is None or value != value:
         return None if value is None else nan
     if not isinstance(value, str):

@@ -1,10 +1,9 @@
 # Licensed under the Apache License, Version 2.0. CRUD-RAG's README says Apache-2.0 too; its news keep their owners.
 """CRUD-RAG: six tasks on Chinese news, the news to retrieve from, and the authors' questions for RAGQuestEval.
 
-Reads the upstream files as they are, whole or in part: `split_merged.json` (split `test`), `merged.zip` (`full`), the
-48 corpus files and six question files. It holds no data of its own, retrieves nothing and judges nothing. A document is
-known by the sha256 of its body without white space (`split_document`, `document_id`), so that one article has one
-identity wherever it stands. One file, since a Hub script is published as one; hence its length.
+Reads the upstream files as they are, whole or in part. A document is known by the sha256 of its body without white
+space (`split_document`, `document_id`), so that one article has one identity wherever it stands. One file, since a Hub
+script is published as one.
 """
 
 import functools
@@ -130,7 +129,6 @@ q.6 - - 1eda55c2a0a5649f0a2b637f424efc1c742c726f
 
 
 def _files():
-    """Names of the upstream files, the corpus in reading order, with what verifies them: None is unknown."""
     files = {}
     for line in _SUMS.split("\n")[1:-1]:
         name, size, sha256, blob = line.split()
@@ -158,29 +156,16 @@ _NO_REFERENCE = '","msg":"request openai failed"'
 
 
 def split_document(text):
-    """Split a news text into what stands before its body and the body.
+    """Split a line of the corpus, or a gold text, into what stands before its body (date, byline, source) and the body.
 
-    Args:
-        text: one line of the corpus, or a gold text.
-
-    Returns:
-        (date, body), both as they stand: what precedes the first `，正文：` that begins within the first 220
-        characters (a date, a byline, a source, or nothing) and what follows it; ("", text) where there is none.
+    They are parted by the first `，正文：` that begins within the first 220 characters; ("", text) where there is none.
     """
     at = text.find(_BODY_MARK, 0, _PREFIX_LIMIT + len(_BODY_MARK) - 1)
     return ("", text) if at < 0 else (text[:at], text[at + len(_BODY_MARK) :])
 
 
 def document_id(body):
-    r"""Identify a document by its body.
-
-    Args:
-        body: the second part of `split_document`.
-
-    Returns:
-        The sha256 of its UTF-8 form without U+FEFF and without white space (what `\s` matches: line ends, tabs,
-        no-break and ideographic spaces too), as 64 hexadecimal digits.
-    """
+    r"""Return the sha256 of a body's UTF-8 form without U+FEFF and white space (`\s`), as 64 hexadecimal digits."""
     return hashlib.sha256("".join(body.split()).replace("\ufeff", "").encode()).hexdigest()
 
 
@@ -273,10 +258,9 @@ class CrudRag(datasets.GeneratorBasedBuilder):
 
     @classmethod
     def locate(cls, root, name):
-        """Find one of FILES below a folder: a checkout's root, its data folder, or the folder of the files themselves.
+        """Find one of FILES below a checkout's root, its data folder, or the folder of the files themselves; else None.
 
-        Returns:
-            pathlib.Path, or None. For merged.zip the unpacked merged.json will do.
+        For merged.zip the unpacked merged.json will do.
         """
         parts = Path(name).parts
         places = [Path(root, *parts[start:]) for start in range(len(parts))]
@@ -359,7 +343,6 @@ class CrudRag(datasets.GeneratorBasedBuilder):
 
 
 def _verify(path, name):
-    """Hold a downloaded file against its git blob id; a file that differs is removed and named."""
     content, expected = path.read_bytes(), _FILES[name][2]
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     if blob != expected:
@@ -387,7 +370,6 @@ def _read(path):
 
 
 def _unzip(content, path):
-    """The bytes of the merged.json in a zip, at its top or in a folder."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
@@ -401,7 +383,6 @@ def _unzip(content, path):
 
 
 def _keys(path):
-    """Upstream's keys in a merged file; a file is looked into once, until it changes."""
     state = Path(path).stat()
     return _keys_of(str(path), state.st_size, state.st_mtime_ns)
 
@@ -447,7 +428,6 @@ def _one(row, key, where, needed):
 
 
 def _documents(row):
-    """The gold texts of a row, null and blank ones left out, with their ids."""
     texts = [row[key] for key in _DOCUMENT_KEYS if isinstance(row.get(key), str)]
     pairs = [(text, document_id(split_document(text)[1])) for text in texts]
     return [pair for pair in pairs if pair[1] != _NOTHING]
@@ -543,8 +523,7 @@ def _gold(path, name):
 def _corpus_rows(files, gold):
     """Yield one row per id, in file order, the gold documents last; further copies are aliases of the first.
 
-    The files are read twice, since the last line may be a copy of the first; only ids are kept in between. A line
-    without a body (blank, or nothing behind its prefix) is no document.
+    Files are read twice, since the last line may be a copy of the first. A line without a body is no document.
     """
     ids, seen, copies = [], {_NOTHING}, {}
     for name, number, text in itertools.chain(_lines(files), gold):

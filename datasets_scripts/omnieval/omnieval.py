@@ -4,9 +4,8 @@
 Upstream's data lie in gated repositories whose files nobody can pin, so no name, size or sum of a file is known here:
 what a file is, its keys decide; of which split it is, its place or an option. Three layouts are read: a file per topic
 and task (`gen_datas_<suffix>/<L1>/<L2>/<task>.jsonl`), one file whose fields tell topic and task
-(`human_annotated/v1022/v1022.jsonl`), and whatever JSON Lines, JSON or Parquet the Hub's repositories hold. Pickles are
-never opened, and nothing is judged or retrieved. One file, since a Hub script is published as one; in order: names,
-config, builder, from a folder to the files of a split, from files to records, from records to rows.
+(`human_annotated/v1022/v1022.jsonl`), and whatever JSON Lines, JSON or Parquet the Hub's repositories hold. One file,
+since a Hub script is published as one.
 """
 
 import ast
@@ -112,15 +111,13 @@ class OmniEvalConfig(datasets.BuilderConfig):
     """All tasks, one task, or the corpus.
 
     Args:
-        train_dir: the folder or file of the split `train`.
+        train_dir: the folder or file of the split `train`. This and the next three go before what `data_dir` holds;
+            with any of them and no `data_dir`, nothing is fetched.
         auto_dir: the folder or file of the split `auto`.
         human_file: the file or folder of the split `human`.
         corpus_file: the file or folder of the corpus.
         min_evaluation: leave out questions whose verdict in upstream's inspection (-1 unreadable, 1 mended, 2 good) is
-            lower; those without a verdict stay. None takes all, as upstream's files do.
-
-    Each of the first four goes before what `data_dir` holds of that split. With any of them and no `data_dir`, nothing
-    is fetched.
+            lower; those without a verdict stay.
     """
 
     # Set by a reader who wants one split: no other split's files are asked for.
@@ -196,20 +193,18 @@ class OmniEval(datasets.GeneratorBasedBuilder):
     def search(cls, root, config, split, label=""):
         """Find the files of a split in a folder of any layout; None where only the options name places.
 
-        Returns:
-            dict of the files that decide the rows, in reading order (`SPLIT/L1/L2/TASK` to a file of its own,
-            `SPLIT/part-NUMBER` to one whose fields tell, `SPLIT/legacy-NUMBER`), and list of str: what keeps the split
-            from being built, empty when it can be. ValueError names a broken file, or two of one topic and task.
+        Returns a dict of the files that decide the rows, in reading order (`SPLIT/L1/L2/TASK`, `SPLIT/part-NUMBER`,
+        `SPLIT/legacy-NUMBER`), and what keeps the split from being built. ValueError names a broken file, or two of one
+        topic and task.
         """
         return _search(root, config, split, label)
 
     @classmethod
     def fetch(cls, config, split=None):
-        """Bring the Hub's repositories of a config, or of one split, into the Hub's cache, as the user's token allows.
+        """Bring the Hub's repositories of a config, or of one split, into the Hub's cache; return folders by name.
 
-        Returns:
-            dict of each repository's name to its folder: none where an option names a place and no split is asked for;
-            one that is refused beside others is logged and left out. ValueError has the reason where none can be had.
+        None where an option names a place and no split is asked for; one that is refused beside others is logged and
+        left out.
         """
         splits = [split] if split else [] if config.given else config.splits
         names = dict.fromkeys(name for each in splits for name in config.files_of(each) if name not in config.given)
@@ -274,7 +269,6 @@ class OmniEval(datasets.GeneratorBasedBuilder):
 
 @functools.cache
 def _warn(message, path):
-    """Log what a user should know, once of one file: rows may be read several times, and by several configs."""
     _LOG.warning("%s", message)
 
 
@@ -282,7 +276,6 @@ def _warn(message, path):
 
 
 def _snapshot(name):
-    """The folder of a repository's files in the Hub's cache; ValueError says what to do where it cannot be had."""
     from huggingface_hub import snapshot_download
 
     try:
@@ -309,7 +302,6 @@ def _snapshot(name):
 
 
 def _search(root, config, split, label):
-    """Files and reasons, as `OmniEval.search` returns them."""
     _, option, place = _SPLITS[split]
     own, corpus = config.given.get(option), split == "corpus"
     if own is None and root is None:
@@ -409,7 +401,6 @@ def _name_files(config, split, paths):
 
 
 def _walk(place):
-    """List (parts below it, path) of the files that may be data in a folder, or the one file, in the parts' order."""
     if place.is_file():
         return [((), place)]
     found = []
@@ -424,13 +415,11 @@ def _walk(place):
 
 
 def _place(path):
-    """Topic and task that the last folders and the name of a file tell; None where they do not."""
     *_, upper, lower, name = ("", "", *Path(path).parts)
     return _TOPIC_NAMES.get(_fold(f"{upper}-{lower}")), _TASK_NAMES.get(_fold(Path(name).stem))
 
 
 def _tasks_in(path):
-    """The tasks of a file's lines; ValueError names a line without one."""
     return frozenset(
         _cell(record, record, path, where)[1]
         for _, where, value in _records(path)
@@ -460,10 +449,7 @@ def _kind(path):
 
 
 def _records(path):
-    """Yield (number from 1, place, object or list) of every line, row or item; ValueError names what is wrong.
-
-    JSON Lines and Parquet are read in pieces; a .json file that is one value is read whole, a list as its items.
-    """
+    """Yield (number from 1, place, object or list) of every line, row or item; ValueError names what is wrong."""
     with Path(path).open("rb") as file:
         head = file.read(16)
     if head.startswith(b"version https://"):
@@ -683,7 +669,6 @@ def _answers(record, where):
 
 
 def _evaluation(record, where):
-    """Upstream's verdict on a question as it is given; None where there is none."""
     value = record.get("evaluation")
     if value is None or value != value:
         return None

@@ -1,11 +1,9 @@
 # Licensed under the Apache License, Version 2.0. The data it reads are CC BY-NC-SA 4.0.
 """RGB: robustness of retrieval-augmented generation to noise, missing, scattered and false documents.
 
-Reads the eight upstream JSON Lines files and composes the documents of every question as section 4 of the paper
-and the authors' released evaluation do (`compose`). It holds no data of its own and judges nothing.
-Upstream's randomness is kept: the generator is seeded with 2333 again before each question, so all questions
-with as many documents share one order; `order="per_item"` seeds by question instead.
-One file, since a Hub script is published as one.
+Reads the eight upstream JSON Lines files and composes the documents of every question as section 4 of the paper and the
+authors' released evaluation do (`compose`). The generator is seeded with 2333 again before each question, as upstream;
+`order="per_item"` seeds by question instead. One file, since a Hub script is published as one.
 """
 
 import hashlib
@@ -69,16 +67,9 @@ _FACT_KEYS = (*_KEYS, "positive_wrong", "fakeanswer")
 
 
 def normalize_answer(answer):
-    """Bring an upstream answer into one shape.
+    """Bring an answer into one shape: a list of lists of str, all outer needed, of each inner any one suffices.
 
-    Args:
-        answer: a string, a list of strings (each needed), a list of lists (any one of each), or a mixture.
-
-    Returns:
-        list of lists of str: outer elements are all needed, of each inner list any one suffices.
-
-    Raises:
-        ValueError: the answer holds anything but strings and lists of strings, or nothing.
+    It is a string, a list of strings (each needed), a list of lists (any one of each), or a mixture; else ValueError.
     """
     parts = answer if isinstance(answer, list) else [answer]
     groups = [part if isinstance(part, list) else [part] for part in parts]
@@ -90,26 +81,13 @@ def normalize_answer(answer):
 def compose(positive, negative, positive_wrong=None, *, passage_num=5, noise_ratio=0.0, correct_ratio=0.0, seed=_SEED):
     """Compose the documents shown with one question, in the order shown.
 
-    With n passages, `ceil(n * noise_ratio)` are negatives. Lists of strings are cut to prefixes, and where one side
-    is short the other fills up, except at noise 1. With `positive` as a list of lists (information integration)
-    every aspect gives at least one document, even past n, and noise is a ceiling. With `positive_wrong`
-    (counterfactual robustness) the positives are shown in their edited form, `ceil(n * correct_ratio)` others in
-    their true form, and a short list stays short.
+    With n passages, `ceil(n * noise_ratio)` are negatives. Lists of strings are cut to prefixes, and where one side is
+    short the other fills up, except at noise 1. With `positive` as a list of lists, one per aspect, (information
+    integration) every aspect gives at least one document, even past n, and noise is a ceiling. With `positive_wrong`
+    (counterfactual robustness; aligned with `positive`) the positives are shown in their edited form, `ceil(n *
+    correct_ratio)` others in their true form, and a short list stays short. Ratios are in [0, 1].
 
-    Args:
-        positive: documents that hold the answer: list of str, or list of lists of str, one list per aspect.
-        negative: documents on the topic without the answer, list of str.
-        positive_wrong: the positives with the answer replaced by a false one, aligned with `positive`, or None.
-        passage_num: n, at least 0; 0 gives no documents.
-        noise_ratio: share of negatives, in [0, 1].
-        correct_ratio: share of true positives among counterfactual documents, in [0, 1].
-        seed: of the generator that samples and shuffles.
-
-    Returns:
-        list of str.
-
-    Raises:
-        ValueError: noise and correct documents together exceed n.
+    Raises ValueError where noise and correct documents together exceed n.
 
     Source: Chen et al. 2024, section 4 (Experimental Settings), and the released evaluation code.
     """
@@ -316,7 +294,6 @@ class Rgb(datasets.GeneratorBasedBuilder):
 
 
 def _verify(path, name):
-    """Hold a downloaded file against its git blob id; a file that differs is removed and named."""
     content, expected = path.read_bytes(), _FILES[name][2]
     blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
     if blob != expected:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A text as it is compared by words: what differs in writing alone, and a reader takes for the same, is the same.
 
-One are composed and decomposed letters, forms of width, blanks and line breaks of every kind, hyphens and minus signs,
-apostrophes, quotation marks, and numbers whose digits are grouped or not. What tells numbers apart stays: sign, decimal
-point, fraction, power, unit. So this is not NFKC, which makes 102 of 10² and 51/2 of 5½. Case stays, and so do
-traditional and simplified characters, each what they are.
+One are composed and decomposed letters, forms of width, blanks and line breaks, hyphens and minus signs, apostrophes,
+quotation marks, and numbers whose digits are grouped or not. What tells numbers apart stays, so this is not NFKC, which
+makes 102 of 10² and 51/2 of 5½. Case stays, and so do traditional and simplified characters.
 """
 
 import re
@@ -31,8 +30,6 @@ _BLANKS = re.compile(f"(?<={_CLOSE}) +| +(?={_CLOSE})| +(?= )")
 
 
 class _Alike(dict[int, str]):
-    """From each character to the one that stands for it; "" for what is not seen."""
-
     def __missing__(self, code: int) -> str:
         char = chr(code)
         form, _, narrow = unicodedata.decomposition(char).partition(" ")

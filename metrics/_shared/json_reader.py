@@ -2,8 +2,7 @@
 """JSON objects in a model's reply, whatever stands around them.
 
 Where asked, slips of the pen are mended: commas too many, Python's words for null and truth, typographic and single
-quotes around strings, raw line breaks in strings, keys without quotes, comments, and what a cut reply leaves open.
-Nothing is guessed beyond that: text that is then still no JSON gives no object. Verdicts are read by `verdict_reader`.
+quotes, raw line breaks, keys without quotes, comments, and what a cut reply leaves open; nothing beyond that.
 """
 
 import json
@@ -98,7 +97,6 @@ def _drop_comma(out: list[str]) -> None:
 
 
 def _string(raw: str) -> str:
-    """Return what stands between quotes as a JSON string."""
     plain = re.sub(r'\\.|"', lambda found: '\\"' if found[0] == '"' else found[0].replace("\\'", "'"), raw, flags=re.S)
     try:
         value = json.loads(f'"{plain}"', strict=False)

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an evaluate module here is made of: options that are written once, the documentation, and the class's mixin.
-
-A metric's class is `class Name(Shared, evaluate.Metric)` with `OPTIONS`, `_info`, `_compute` and a reader of its
-references. `Shared` is no `evaluate.Metric` itself: `evaluate` takes the first one that it finds. It computes no value.
-"""
+"""What an evaluate module here is made of: options that are written once, the documentation, and the class's mixin."""
 
 import inspect
 import textwrap
@@ -102,8 +98,8 @@ def info(
 class Shared:
     """Goes before `evaluate.Metric` in a metric's bases: inputs, options and the result are every metric's alike.
 
-    `evaluate` refuses None among strings and takes any keyword; here None is an item without an answer, and options
-    are checked before anything is kept.
+    It is no `evaluate.Metric` itself: `evaluate` takes the first one that it finds. `evaluate` refuses None among
+    strings and takes any keyword; here None is an item without an answer, and options are checked.
     """
 
     VERSION: str  # goes up when a value may change
@@ -218,7 +214,6 @@ class Shared:
         return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled, self.WORST)
 
     def _finalize(self) -> None:
-        """Keep, too, which of all items that were added have an answer."""
         super()._finalize()  # type: ignore[misc]  # each metric's
         if self.data is not None:
             self.answered = [answer is not None for answer in self.data["predictions"]]

@@ -149,9 +149,9 @@ def summarise(scores: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 def launch(options: list[Any], score: Callable[..., dict[str, Any]]) -> None:
     """Serve the page that ``space.yaml`` describes, and below its table the `options`.
 
-    The file has `title`, `intro` (Markdown), `columns`, `example` (the rows with which the table begins), `label` (what
-    a row is) and the columns that are `required`. `score` makes of the rows that are not blank, and of the options in
-    their order, the metric's result.
+    The file has `title`, `intro` (Markdown), `columns`, `example` (rows), `label` (what a row is) and the columns that
+    are `required`. `score` makes of the rows that are not blank, and of the options in their order, the metric's
+    result.
     """
     shown = yaml.safe_load(Path(__file__).with_name("space.yaml").read_text(encoding="utf-8"))
     title, columns, required = shown["title"], shown["columns"], tuple(shown.get("required", ()))

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What RGB's three metrics share: their inputs, and how an answer is labelled.
 
-The labels follow the evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number rule
-of `bounded` and the `corrected` profile, which compares texts by `fold`, are ours. Nothing here opens a connection or
-a file.
+The labels follow the evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number rule of
+`bounded` and the `corrected` profile, which compares texts by `fold`, are ours.
 """
 
 import re
@@ -136,7 +135,6 @@ def _runs_on(edge: str, near: str, beyond: str) -> bool:
 
 
 def _within_numbers(text: str) -> set[int]:
-    """The places of a folded text that no whole number begins or ends at, as they lie inside one."""
     return {place for number in _NUMBER.finditer(text) for place in range(number.start() + 1, number.end())}
 
 

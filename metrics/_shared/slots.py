@@ -2,9 +2,8 @@
 r"""How texts get into a prompt: each in its slot, escaped so that none passes for an instruction.
 
 What could open or close a tag of the prompt, however it is spelled, and the marks of chat templates have their first
-bracket written as its escape, `\u003c/answer>`. All else stays: ordinary texts reach a model as they are. As a JSON
-string on one line a text cannot end its own string, open a line, or spell any tag or brace either, and nothing of it is
-lost. So what stands outside is ours alone; whether a judge heeds it, nobody here decides.
+bracket written as its escape, `\u003c/answer>`. As a JSON string on one line a text cannot end its own string, open a
+line, or spell any tag or brace either, and nothing of it is lost.
 """
 
 import json
@@ -60,7 +59,6 @@ _FOLDED = _Folded()
 
 @lru_cache
 def _marks(template: str) -> re.Pattern[str]:
-    """What a text in a template may not spell, as folded."""
     forms = [_BARRED, _NAMED, _BRACKETED]
     tags = {name.lower() for name in re.findall(r"</([\w-]+)>", template)}
     if tags:
@@ -71,10 +69,7 @@ def _marks(template: str) -> re.Pattern[str]:
 
 
 def escape(text: str, template: str = "") -> str:
-    r"""Return a text with the first bracket of what could pass for markup written as `\uXXXX`; most texts have none.
-
-    That is a chat template's, and that of the prompt that the text goes into: the tags that `template` closes.
-    """
+    r"""Return a text with what could pass for markup, a chat template's or of `template`'s tags, as `\uXXXX`."""
     marks = _marks(template)
     if not _OPENS.search(text) or not marks.search(text.translate(_FOLDED)):
         return text
@@ -89,10 +84,7 @@ def _spell(char: str) -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return a text as a JSON string, quotation marks included, with markup and all that is not seen as `\uXXXX`.
-
-    `json.loads` gives the text back.
-    """
+    r"""Return a text as a JSON string, quotation marks included, with markup and what is not seen as `\uXXXX`."""
 
     def hide(match: re.Match[str]) -> str:
         char = match.group()

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every metric here does alike: columns read, a judge asked, items averaged, a result signed.
-
-It knows no benchmark. Nothing here opens a connection or a file.
-"""
+"""What every metric here does alike: columns read, a judge asked, items averaged, a result signed."""
 
 import hashlib
 import re
@@ -79,13 +76,10 @@ def missing(predictions: Sequence[Any], states: Any) -> list[str]:
 
 
 def split_reasoning(content: str) -> tuple[str, str | None]:
-    """Split a model's output into answer and reasoning; what is split is split no further.
+    """Split a model's output into answer and reasoning, or None; reasoning without an end leaves an empty answer.
 
     Reasoning stands at the start, between tags as ``<think>`` and ``</think>``, or in channels that are not ``final``.
     Chat templates that open it themselves leave only ``</think>`` in the output.
-
-    Returns:
-        The answer, and the reasoning or None. Reasoning without an end leaves an empty answer.
     """
     answer, thoughts = content, []
     while True:
@@ -106,16 +100,12 @@ def split_reasoning(content: str) -> tuple[str, str | None]:
 
 @lru_cache
 def _stretches(instructions: str) -> list[bytes]:
-    """Return overlapping stretches of what stands around the slots of instructions."""
     around = [" ".join(text.split()).encode("utf-8", "replace") for text in re.split(r"\{\w+\}", instructions)]
     return [text[at : at + _STRETCH] for text in around for at in range(0, len(text) - _STRETCH + 1, _STEP)]
 
 
 def repeats(reply: str, instructions: str) -> bool:
-    """Whether a reply repeats instructions, whole or 160 bytes of them; what stands in their slots is not theirs.
-
-    Linear in the length of the reply.
-    """
+    """Whether a reply repeats instructions, whole or 160 bytes of them; what stands in their slots is not theirs."""
     said = " ".join(reply.replace("\\n", " ").split()).encode("utf-8", "replace")  # JSON too
     return any(stretch in said for stretch in _stretches(instructions))
 
@@ -123,12 +113,9 @@ def repeats(reply: str, instructions: str) -> bool:
 def ask(
     judge: Callable[[list[Any]], Any], batch: list[Any], profile: str, instructions: str
 ) -> tuple[list[str | None], list[str]]:
-    """Ask a judge everything in one batch; an empty one is not asked.
+    """Ask a judge everything in one batch; return texts without reasoning, or None, and the reasons why, or "".
 
     For "corrected" a reply that repeats the instructions, in which verdicts stand, is none.
-
-    Returns:
-        The texts without reasoning, None where there is none, and the reasons why, "" where there is a text.
     """
     replies = judge(batch) if batch else []
     if not is_list(replies):
@@ -146,7 +133,6 @@ def ask(
 
 
 def _read_reply(reply: Any) -> tuple[str | None, str]:
-    """Return a judge's text without its reasoning; or None, and the reason why there is none."""
     if isinstance(reply, str):
         text, reasoning = split_reasoning(str(reply))
         return (text, "") if text or not reasoning else (None, "truncated")
@@ -177,10 +163,7 @@ def result(
 
     "official" averages over the values there are; "corrected" over all items the key applies to, an unscored one
     counting as the `worst` value or 0, and gives the former beside it as `<key>_over_scored`. `ruled` says of each item
-    whether the judge that was given was not asked about it, by a rule.
-
-    Returns:
-        The averages (None where there is nothing to average), counts, `per_item` rows and the signature.
+    whether the judge that was given was not asked about it, by a rule. Averages of nothing are None.
     """
     means: dict[str, float | None] = {}
     for key in keys:

@@ -2,9 +2,8 @@
 """A verdict in a judge's reply: the value of one field of a JSON object, repaired where need be, never guessed.
 
 What a well-formed object holds in its other fields is not read. Of a reply that is not well-formed, or has text around
-its objects, what stands as `field: value` is read, as folded, with whatever quotation marks and markup. Two verdicts
-that differ are none: neither is surely the judge's own. Linear in the length of a reply, whatever it holds. Nothing
-here knows the item or who judges.
+its objects, what stands as `field: value` is read, as folded. Two verdicts that differ are none: neither is surely the
+judge's own. Linear in the length of a reply, whatever it holds.
 """
 
 import json
@@ -130,7 +129,6 @@ class VerdictReader:
         return []
 
     def _verdict(self, value: Any) -> int | None:
-        """The verdict that a JSON value gives."""
         if isinstance(value, float):
             value = int(value) if value.is_integer() else None
         plain = isinstance(value, str) or (isinstance(value, int) and abs(value) < 10)
@@ -161,7 +159,6 @@ class VerdictReader:
 
 
 def _unwrapped(reply: str) -> str:
-    """The text of a reply that is one JSON string; any other reply as it is."""
     try:
         text = json.loads(reply) if reply.lstrip().startswith('"') else reply
     except ValueError:

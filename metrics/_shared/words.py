@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tokens that jieba's precise mode cuts a text into.
+"""The tokens that jieba's precise mode cuts a text into (0.42.1, MIT).
 
-The algorithm, the dictionary and the model for unknown words are jieba's (0.42.1, MIT). The way through the dictionary
-is left to rjieba, a port to Rust with the same dictionary; what that finds no word for is cut by jieba's own model.
-Each character of punctuation and whitespace is a token (a carriage return with its line feed together). What a program
-has added to the shared dictionary of jieba or rjieba is not used.
+The way through the dictionary is left to rjieba, a port to Rust; what that finds no word for is cut by jieba's own
+model. Each character of punctuation and whitespace is a token (a carriage return with its line feed together).
 """
 
 import re

@@ -3,7 +3,6 @@
 
 BLEU is Papineni et al.'s (2002) on one pair, without smoothing, by sacrebleu's formula; its mean without the brevity
 penalty is what the code of CRUD-RAG (Lyu et al., 2024) reports. ROUGE-L is Lin's (2004), as rouge_score computes it.
-This file cuts no text and averages nothing over items.
 """
 
 from collections import Counter
@@ -36,15 +35,11 @@ def embedding(embed: Any) -> Any:
 
 
 def bleu(candidate: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
-    """Compare two sequences by their n-grams of one to four tokens.
+    """Compare two sequences, neither empty, by their n-grams of one to four tokens; all values are in [0, 1].
 
-    Counts are made here, since sacrebleu, given a text, would merge the kinds of whitespace; each side has a token.
-
-    Returns:
-        bleu_1 to bleu_4: the precisions with clipped counts, in [0, 1]; 0 where there is no n-gram so long.
-        bleu_bp: BLEU, in [0, 1]: their geometric mean times the brevity penalty; 0 where one of them is 0.
-        bleu: that divided by the brevity penalty again, as CRUD-RAG's code does; 0 where the penalty is too small for
-            a float (a candidate 746 times too short).
+    bleu_1 to bleu_4 are the precisions with clipped counts, 0 where there is no n-gram so long; bleu_bp is BLEU, their
+    geometric mean times the brevity penalty; bleu is that divided by the penalty again, as CRUD-RAG's code does, and 0
+    where the penalty is too small for a float (a candidate 746 times too short).
     """
     correct, total = [], []
     for n in ORDERS:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge's instructions for error detection, and how its reply is read.
 
-The openings `Yes` and `has identified` are the protocol's (RGB, ED* of Table 7); the words around them are
-ours, so a judged number made with them is not the authors' number. The judge sees the question, which the
-authors' does not, and no documents.
+The openings `Yes` and `has identified` are the protocol's (RGB, ED* of Table 7); the words around them are ours, so a
+judged number made with them is not the authors'. The judge sees the question, which theirs does not.
 """
 
 from .rgb_judge import SentenceReader

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How `official` reads a verdict: as OmniEval's code, which has json_repair 0.30.0 mend a reply that is no JSON.
 
-The mending here is our own, made to agree with that library on what judges write: `omnieval_vectors.json` in
-`tests/metrics/` holds replies as the library read them. Nothing is checked against a scale: that is the quirk.
+The mending is our own, held by `tests/metrics/omnieval_vectors.json`, replies as that library read them. Nothing is
+checked against a scale: that is the quirk.
 """
 
 import json
@@ -51,8 +51,6 @@ _BARE_KEY_MARKS = re.compile(r"[:\s\"]")
 
 
 class _Mended:
-    """A text that is not quite JSON, read from left to right."""
-
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         self.within: list[str] = []  # "value" of an object or "list", the innermost last

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge's instructions, and how an item's texts, in the shapes that users have them in, get into them.
 
-Every text goes in as a JSON string, and all of them on one line; `slots` says why. The field `prediction`, the scales
-and what each metric looks at are the protocol's (OmniEval); the words around them are ours, so a number made with them
-is not the authors' number. The material comes first and alike for all five metrics, passages last, so that a server
-that keeps prefixes reads it once.
+The field `prediction`, the scales and what each metric looks at are the protocol's (OmniEval); the words around them
+are ours, so a number made with them is not the authors' number. The material comes first and alike for all five
+metrics, passages last, so that a server that keeps prefixes reads it once.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The five metrics: their names, the verdicts they know, and the value of each.
 
-Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018), 0 to 2 or 0 to 1. The paper prints 1 to
+Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018), 0 to 2 or 0 to 1; the paper's are 1 to
 3.
 """
 
@@ -39,10 +39,7 @@ def keys_of(config: str, close_book: bool) -> tuple[str, ...]:
 
 
 def response_format(keys: Sequence[str]) -> dict[str, Any]:
-    """Return an OpenAI-style `response_format` that lets a server hold replies to the metrics' verdicts.
-
-    For several metrics it allows what any of them does, since they are asked in one batch.
-    """
+    """Return an OpenAI-style `response_format` that allows the verdicts of any of the metrics, and no others."""
     verdicts = sorted({value for key in keys for value in SCALES[key]})
     schema = {
         "type": "object",

@@ -2,9 +2,8 @@
 """How far an answer and its accepted answers overlap, as OmniEval's code has it and as its paper says it.
 
 `official` follows the released code (Wang et al., 2024), rouge-chinese 1.0.3 included, whose arithmetic is written
-again here: it is not maintained (last release in 2022) and fills a table cell by cell in Python for the longest common
-subsequence. `corrected` is the exact match, the token F1 of SQuAD (Rajpurkar et al., 2016) and Lin's (2004) ROUGE.
-Texts are compared in lower case, without ASCII punctuation and English articles, blanks collapsed.
+again here: it is not maintained, and slow. `corrected` is the exact match, the token F1 of SQuAD (Rajpurkar et al.,
+2016) and Lin's (2004) ROUGE.
 """
 
 import re
@@ -58,7 +57,7 @@ def _thin(text: str) -> str:
 
 
 def normalise_keeping_numbers(text: str) -> str:
-    """Return the folded text as `normalise` does, with the decimal points, signs and percent signs of its numbers.
+    """Return the folded text as `normalise` does, but numbers with their decimal points, signs and percent signs.
 
     A step that would leave nothing is left out: "A" stays "a". Empty for a blank text alone.
     """
@@ -68,12 +67,10 @@ def normalise_keeping_numbers(text: str) -> str:
 
 
 def official(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
-    """Compare as the authors' code does; every value is in [0, 1].
+    """Compare as the authors' code does; every value is in [0, 1], and any text may be empty.
 
     The exact match is averaged over the accepted answers. All others are the best over them. F1 is over the characters
     of jieba's tokens joined by blanks, these blanks among them; ROUGE is of the text as it is.
-
-    Any text may be empty; `cut` takes a text to its tokens, which joined are the text.
     """
     bare, theirs = normalise(answer), [normalise(gold) for gold in golds]
     characters, words = Counter(" ".join(cut(bare))), rouge_words(cut(answer))
@@ -129,11 +126,9 @@ def common_subsequence(left: Sequence[Hashable], right: Sequence[Hashable]) -> i
 
 
 def corrected(answer: str, golds: Sequence[str], cut: Cut) -> dict[str, float]:
-    """Compare as the paper says; every value is in [0, 1] and the best over the accepted answers.
+    """Compare as the paper says; every value is in [0, 1] and the best over the accepted answers, none of them blank.
 
-    Both texts are normalised with their numbers kept. F1 and ROUGE are over jieba's tokens, each counted as often as it
-    is there, without smoothing.
-    None of the accepted answers is blank.
+    Both texts are normalised with their numbers kept. F1 and ROUGE are over jieba's tokens, without smoothing.
     """
     bare = normalise_keeping_numbers(answer)
     found = cut(bare)

@@ -28,10 +28,7 @@ _LONGEST = 30  # characters of a clause that says no more than that there is no 
 
 
 def token_f1(expected: str, answer: str) -> float:
-    """Return the harmonic mean of precision and recall over jieba tokens as multisets, in [0, 1].
-
-    Punctuation and spaces are tokens. Two empty texts have 1, one empty text 0.
-    """
+    """Return the F1 (harmonic mean) over jieba tokens as multisets, in [0, 1]; 1 of two empty texts."""
     golds, given = (Counter(cut(text)) for text in (expected, answer))
     if not golds or not given:
         return float(golds == given)
@@ -77,8 +74,7 @@ def corrected(expected: Sequence[str], answers: Mapping[int, str]) -> Values:
     """Precision and recall as the paper defines them, over the questions that the reference answers.
 
     Answers are by the index of their question. "not_applicable" twice where the reference answers nothing, and for
-    precision where the generated text answers nothing (the formula divides by its answers); "misaligned" twice where a
-    question that the reference answers has no reply.
+    precision where the generated text answers nothing; "misaligned" twice where a question has no reply.
     """
     kept = [i for i, text in enumerate(expected) if not declines(text)]
     if not kept:

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The three rounds with the judge: questions from the references, their answers there and in the predictions.
-
-Each round is one batch over all items, and asks only what no question file tells and a value depends on.
-"""
+"""The three rounds with the judge: questions from the references, their answers there and in the predictions."""
 
 import hashlib
 import json
@@ -30,14 +27,11 @@ class Entry(NamedTuple):
 
 
 def read_cache(source: Any) -> tuple[dict[str, Entry], str]:
-    """Read a question file, which spares the judge two rounds: a path, or the mapping itself.
+    """Read a question file, or its mapping: entries by id, and 8 hex digits of the sha256 of what was used of them.
 
-    It is never written: the authors' code overwrites the one that it ships. It maps ids to `question` (or `questions`),
-    `answers` and `key_info`, which is not used. In upstream's, lists of questions are empty (730 of 2,000 for
-    hallucination modification) and lists of answers too short or missing.
-
-    Returns:
-        The entries by id, and the first 8 hex digits of the sha256 of what was used of them.
+    It maps ids to `question` (or `questions`), `answers` and `key_info`, which is not used, and is never written. In
+    upstream's, lists of questions are empty (730 of 2,000 for hallucination modification) and lists of answers too
+    short.
     """
     name = "question_cache"
     if isinstance(source, str | Path):
@@ -95,7 +89,6 @@ def _round(items: Sequence[Item], asked: Asked, build: Callable[[Item], Any], re
 
 
 def _needs_answers(item: Item, profile: str) -> bool:
-    """Whether its value depends on what the judge finds in the prediction."""
     expected = item.expected or []
     if profile == "official":
         return any(text != UNANSWERABLE for text in expected)

@@ -2,9 +2,8 @@
 """The judge's two instructions, to ask questions about a text and to answer them from one, and how replies are read.
 
 `key_info`, `question`, the `<response>` tags and `无法推断` are the protocol's (CRUD-RAG, RAGQuestEval); the words
-around them are ours, so a number made with them is not the authors' number. `问题 N` before each pair of tags is ours
-too: it lets `corrected` match answers to questions, and the authors' parser passes over it, so that both profiles
-read one reply: `official` as the authors' code does, `corrected` with more patience. All is linear in a reply's length.
+around them are ours, so a number made with them is not the authors' number. So is `问题 N` before each pair of tags:
+it lets `corrected` match answers to questions, and the authors' parser passes over it.
 """
 
 import json
@@ -121,10 +120,7 @@ def questions_official(reply: str) -> list[str] | None:
 
 
 def questions_corrected(objects: Iterable[Mapping[str, Any]]) -> list[str] | None:
-    """The questions of the first of a reply's JSON objects that has any; None without one.
-
-    A single string is a list of one; blank questions are left out.
-    """
+    """The questions, none blank, of the first of a reply's JSON objects that has any; None without one."""
     for value in objects:
         found = value.get("question", value.get("questions"))
         texts = _texts([found] if isinstance(found, str) else found)
@@ -134,10 +130,7 @@ def questions_corrected(objects: Iterable[Mapping[str, Any]]) -> list[str] | Non
 
 
 def answers_official(reply: str, n: int = 0) -> dict[int, str] | None:
-    r"""The texts between `<response>\n` and the next `\n</response>`, unstripped, by their position from 0.
-
-    How many were asked for, `n`, does not matter. None where it finds nothing.
-    """
+    r"""The texts between `<response>\n` and the next `\n</response>`, unstripped, by position from 0; else None."""
     return dict(enumerate(text for text, end in _PAIR.findall(reply) if end)) or None
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The judge's instructions for rejection, and how its reply is read.
 
-The two closing sentences are the protocol's (RGB, Rej* of Table 3, a reply with "not addressed" is a
-rejection); the words around them are ours, so a judged number made with them is not the authors' number.
+The two closing sentences are the protocol's (RGB, Rej* of Table 3, a reply with "not addressed" is a rejection); the
+words around them are ours, so a judged number made with them is not the authors' number.
 """
 
 from .rgb_judge import SentenceReader

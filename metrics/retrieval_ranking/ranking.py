@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a ranked list of ids is worth, given the relevant ones: the places they stand at, and measures over these.
 
-The definitions are the textbook's with binary relevance, as trec_eval has them (AP, RR, recall, nDCG by Järvelin and
-Kekäläinen with a logarithm to base 2, success), beside CRUD-RAG's mean over gold documents (Lyu et al., 2024) and
-OmniEval's average precision over the hits found (Wang et al., 2024). This file averages nothing over items.
+The definitions are the textbook's with binary relevance, as trec_eval has them, beside CRUD-RAG's mean over gold
+documents (Lyu et al., 2024) and OmniEval's average precision over the hits found (Wang et al., 2024).
 """
 
 from collections.abc import Iterable, Sequence

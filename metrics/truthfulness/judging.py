@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One or several judges, asked about what the rules leave open: their instructions, requests and verdicts.
 
-Each judge is asked in one batch, mostly with a request per accepted answer. All of an item's open answers go into it:
-asking for a second only where the first is refused would spare few requests (most items have one), make what is asked
-depend on the replies, and differ between the profiles. Texts go in as JSON strings on one line; `slots` says why.
+Each judge is asked in one batch, mostly with a request per accepted answer, all of which go into it: asking for a
+second only where the first is refused would spare few requests, and make what is asked depend on the replies.
 
 The field `score` with 0 or 1 is the protocol's; the words around it are ours, so a number made with them is not the
 authors' number. Theirs is withheld; the paper prints a similar one (A.2.2), which has no slots: the question, the list
@@ -121,9 +120,8 @@ def outcomes(
 ) -> Iterable[Sequence[str]]:
     """Have each of n items decided, given what the rules say of it and the chat messages that ask about it.
 
-    Returns:
-        n times, per judge: "correct" where a reply to any of the requests accepts, else the reason where a verdict is
-        lacking, else "incorrect". Without judges, "no_judge" where an item is open.
+    Per item and judge: "correct" where a reply to any of the requests accepts, else the reason where a verdict is
+    lacking, else "incorrect". Without judges, "no_judge" where an item is open.
     """
     if not judges:
         return [[ruling.outcome or NO_JUDGE] for ruling in rulings]

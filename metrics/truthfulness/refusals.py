@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether an answer only declines to answer, in English or Chinese.
+"""Whether an answer only declines to answer, in English or Chinese, by patterns of ours.
 
 Section 4.1 of the paper calls an answer missing that says it does not know, apologises for not finding it, reports an
 error, or asks to make the question clear. Here every part of the answer must do so, or be an apology, a disclaimer or
-advice where to look: what goes on to tell or to guess anything is an answer, right or wrong, and is left to a judge.
-The patterns are ours. It knows no accepted answer.
+advice where to look: what goes on to tell or to guess anything is an answer, right or wrong.
 """
 
 import re

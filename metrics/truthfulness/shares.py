@@ -51,8 +51,7 @@ class Weighing:
     def mean(self, values: Sequence[float | None]) -> float | None:
         """Average n values by type within each domain, then over the domains; None where nothing is left.
 
-        Types without a value leave their domain's mean, and the others' weights grow in proportion; a domain whose
-        types have no weight left leaves the average over domains.
+        The weights of others grow in proportion where a type, or a domain, has no value or no weight left.
         """
         groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         for (domain, kind), value in zip(self.items, values, strict=True):
@@ -99,8 +98,7 @@ def _weight(weights: Mapping[str, Any], domain: str, kind: str) -> float:
 def average(outcomes: Sequence[str]) -> Cell:
     """Average what one or several judges make of an item: an outcome each, or a reason for none.
 
-    With any reason there is no value, since a mean over the other judges would be another quantity. Without a judge
-    an item is known not to be missing, and no more.
+    With any reason there is no value, since a mean over the other judges would be another quantity.
     """
     reasons = [outcome for outcome in outcomes if outcome not in _VALUES]
     if reasons:
@@ -138,9 +136,7 @@ def report(
 ) -> dict[str, Any]:
     """Put the result together; of items without an outcome, `failures` says whether they count as hallucinations.
 
-    Returns:
-        What `tally.result` returns, with `unscored_share` for "corrected" (a share of its own, in no other) and, with
-        weights, `<key>_weighted`.
+    It is `tally.result`'s, with `unscored_share` for "corrected" and, with weights, `<key>_weighted`.
     """
     whys = [str(cell["truthfulness"]) if isinstance(cell["truthfulness"], str) else "" for cell in cells]
     counted = [failures == "hallucination" and why in UNSCORED for why in whys]
