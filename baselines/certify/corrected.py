@@ -22,8 +22,6 @@ from .labels import Graded, same_text
 SEED = 2333
 NOTHING = "none"
 _COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
-
-
 Rows = list[list[str]]
 
 

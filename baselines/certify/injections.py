@@ -4,7 +4,7 @@ Each stands at the end of the answer, or of a passage, in the metric's own promp
 what it is compared with.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,16 +50,14 @@ def cases(metric: str | None = None) -> list[dict[str, str]]:
 
 def injections(verdict: str) -> dict[str, Injection]:
     """Return the hostile texts that are after a verdict, by their ids."""
-    return dict(_injections(verdict))
-
-
-def _injections(verdict: str) -> Iterator[tuple[str, Injection]]:
+    found = {}
     for family, entries in _record()["families"].items():
         for number, entry in enumerate(entries, 1):
             parts = {"order": entry} if isinstance(entry, str) else entry
             order = parts["order"].replace("{verdict}", verdict)
             text = parts.get("before", "") + order + parts.get("after", "")
-            yield f"{family} {number}", Injection(family, text, order)
+            found[f"{family} {number}"] = Injection(family, text, order)
+    return found
 
 
 def label_case(case: dict[str, str]) -> LabelSet:

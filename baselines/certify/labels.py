@@ -45,7 +45,8 @@ class Graded:
     @property
     def spelled(self) -> str:
         """What a person may write, as a message says it: right or wrong (对 or 错)."""
-        chinese = [next(filter(_is_chinese, _SPELLED.get(one, "").split()), "") for one in self.grades]
+        spelled = [_SPELLED.get(one, "").split() for one in self.grades]
+        chinese = [next((word for word in words if not word.isascii()), "") for words in spelled]
         return " or ".join(self.grades) + (f" ({' or '.join(chinese)})" if all(chinese) else "")
 
     def read(self, text: str) -> str | None:
@@ -67,10 +68,6 @@ def find_graded(name: str) -> Graded:
         raise unknown_name(f"graded value of {module}", key, keys)
     key = key or next(iter(keys))
     return Graded(module, key, dict(keys[key]))
-
-
-def _is_chinese(word: str) -> bool:
-    return not word.isascii()
 
 
 def _keys(module: str) -> dict[str, Mapping[str, float | None]]:

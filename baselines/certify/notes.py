@@ -104,12 +104,8 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
 
 def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
     """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
-    return [row for row in _select_judged(result, profile) if not row["n_scored"] == row.get("n_ruled", 0) > 0]
-
-
-def _select_judged(result: Result, profile: str) -> list[dict[str, Any]]:
     rows = (row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row))
-    return [row for row in rows if not is_invalid(row)]
+    return [row for row in rows if not is_invalid(row) and not row["n_scored"] == row.get("n_ruled", 0) > 0]
 
 
 def _tell_unchecked(results: Sequence[Result], profile: str) -> str:

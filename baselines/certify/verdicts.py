@@ -79,7 +79,7 @@ def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
     kind, _, name = spec.partition(":")
     if f"{kind}:" == RECORDED:
         given = labels.recorded[name]
-        return Verdicts(name, given, dict.fromkeys(_open(given), "unreadable"))
+        return Verdicts(name, given, {one: "unreadable" for one, verdict in given.items() if verdict is None})
     return Verdicts(spec, {item.id: judge_by_rule(spec, item.answer, item.golds) for item in labels.items})
 
 
@@ -168,10 +168,6 @@ def _number(text: str) -> str | None:
 def _pair(text: str) -> str | None:
     number = _number(text.replace(",", "."))  # as half of Europe writes it
     return None if number is None else str((float(number) > 0) - (float(number) < 0))
-
-
-def _open(verdicts: Mapping[str, str | None]) -> list[str]:
-    return [name for name, verdict in verdicts.items() if verdict is None]
 
 
 PROFILE = PROFILES[-1]

@@ -4,10 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from quadrag.records import Question
-
 from ..audit.audited import Audited
-from ..audit.checks import Golds, answers_in_questions, duplicate_questions
+from ..audit.checks import answers_in_questions, duplicate_questions
 from ..audit.finding import Fault, count_off
 from ..audit.overlap import near_duplicates
 
@@ -22,17 +20,13 @@ def audit(audited: Audited) -> Iterator[Fault]:
     """Yield the faults of all splits, of the question files of their tasks, and of the corpus."""
     for part in audited.parts:
         yield from duplicate_questions(part)
-        yield from answers_in_questions(part, _golds)
+        yield from answers_in_questions(part, lambda question: [[question.references]] if question.references else [])
     there = audited.find_splits("ragquesteval")
     for task in audited.configs:
         if task in there:
             yield from _question_file(audited, task)
     if audited.parts and audited.find_splits("corpus"):
         yield from _near_duplicates(audited)
-
-
-def _golds(question: Question) -> Golds:
-    return [[question.references]] if question.references else []
 
 
 def _near_duplicates(audited: Audited) -> Iterator[Fault]:

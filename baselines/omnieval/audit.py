@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-from quadrag.records import Question
-
 from ..audit.audited import Audited
-from ..audit.checks import Golds, answers_in_questions, duplicate_questions, held
+from ..audit.checks import answers_in_questions, duplicate_questions, held
 from ..audit.finding import Fault, clean, count_off, shorten
 
 _VERBATIM = "extractive_qa"  # the task whose answers stand in their passages as they are
@@ -16,7 +14,7 @@ def audit(audited: Audited) -> Iterator[Fault]:
     nodes: dict[str, str] = {}
     for part in audited.parts:
         yield from duplicate_questions(part)
-        yield from answers_in_questions(part, _golds)
+        yield from answers_in_questions(part, lambda question: [question.references] if question.references else [])
         for row in audited.rows(part.config, part.split):
             if row["task"] == _VERBATIM and not _answered(row["relevant_passages"], row["answers"]):
                 answers = shorten("|".join(row["answers"]))
@@ -31,10 +29,6 @@ def audit(audited: Audited) -> Iterator[Fault]:
             for row in audited.rows(part.config, part.split):
                 if fault := _broken(row["relevant_node_ids"], row["relevant_passages"], nodes):
                     yield Fault(part.config, part.split, row["id"], "broken_reference", fault)
-
-
-def _golds(question: Question) -> Golds:
-    return [question.references] if question.references else []
 
 
 def _answered(passages: list[str], answers: list[str]) -> bool:

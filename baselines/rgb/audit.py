@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.records import Question
 
 from ..audit.audited import Audited
 from ..audit.checks import Golds, answers_in_questions, duplicate_questions, held
@@ -18,7 +17,7 @@ def audit(audited: Audited) -> Iterator[Fault]:
     """Yield the faults of all splits."""
     for part in audited.parts:
         yield from duplicate_questions(part)
-        yield from answers_in_questions(part, _golds)
+        yield from answers_in_questions(part, lambda question: question.references)
         language = catalogue.config(NAME, part.config).language
         rows = list(audited.rows(part.config, part.split))
         for row in rows:
@@ -26,11 +25,6 @@ def audit(audited: Audited) -> Iterator[Fault]:
                 yield Fault(part.config, part.split, str(row["id"]), check, evidence)
         for name, evidence in _short_answers(rows):
             yield Fault(part.config, part.split, name, "short_answer", evidence)
-
-
-def _golds(question: Question) -> Golds:
-    golds: Golds = question.references
-    return golds
 
 
 def _faults(row: Mapping[str, Any], language: str) -> Iterator[tuple[str, str]]:

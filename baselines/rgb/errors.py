@@ -102,9 +102,6 @@ def read_classes(value: Any, known: Iterable[str]) -> tuple[str, ...] | None:
     return found if found and len(found) == len(named) else None
 
 
-# --- people ----------------------------------------------------------------------------------------------------------
-
-
 def sort_by_people(path: Path, wrong: Sequence[WrongAnswer], testbed: Testbed) -> list[Verdict]:
     """Read the classes that people gave to wrong answers; QuadragError names what is none of them."""
     marks = read_marks(path, COLUMN)
@@ -125,9 +122,6 @@ def _classes_of(mark: Mark | None, testbed: Testbed) -> Verdict:
         said = f"{mark.where}: {COLUMN} is {mark.value[:60]!r}"
         raise QuadragError(f"{said}; expected some of {', '.join(testbed.classes)}, with ; between them")
     return found
-
-
-# --- a judge ---------------------------------------------------------------------------------------------------------
 
 
 def prompt_hash(testbed: Testbed) -> str:

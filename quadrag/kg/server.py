@@ -146,6 +146,7 @@ def serve(
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    # uvicorn would end the process where it cannot have the address.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio switches Nagle's algorithm off, which would hold up small answers by 40 ms, only where TCP is named.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -198,4 +198,5 @@ def _quantiles(resampled: NDArray[np.float64], low: float, high: float) -> Inter
 
 
 def _rounded(bounds: Iterable[float]) -> Interval:
+    # The last digits of a matrix product depend on the machine.
     return Interval(*(round(float(bound), 12) for bound in bounds))
