@@ -64,6 +64,7 @@ test-serve: .venv-serve/.ready wheel
 	$(call as_wheel,.venv-serve)
 	.venv-serve/bin/python $(PYTEST) -m serve
 	.venv-serve/bin/python $(PYTEST) $(addprefix tests/baselines/retrieval/, vectors/test_milvus.py vectors/test_faiss.py test_bm25.py)
+	.venv-serve/bin/python $(PYTEST) tests/golden -k dense
 	QUADRAG_EFFORT=ci .venv-serve/bin/python $(PYTEST) tests/test_readme.py -k "table4 or dense or hybrid or pages"
 
 # The tasks inside the genuine lm-eval and Inspect AI, and the metrics' Spaces in a browser (Chromium, where there is one).

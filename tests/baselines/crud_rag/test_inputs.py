@@ -94,26 +94,3 @@ def test_an_index_address_is_kept_without_its_password():
     index = "milvus:http://user:secret@host:19530/db"
     task = Task("crud_rag", "summary", retriever="dense", retrieval=replace(crud_rag.BENCHMARK.retrieval, index=index))
     assert task.settings()["index"] == "milvus:http://host:19530/db"
-
-
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [("bm25", "0/data.csc.index.npy"), ("bm25", "0/indices.csc.index.npy"), ("passages", "passages.arrow")],
-)
-def test_an_index_whose_numbers_were_altered_is_one_line_and_made_again(cli, monkeypatch, stages, kind, name):
-    monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").resolve()))
-    base = ("run", "crud_rag", "summary", "--data-dir", "sample")
-    assert cli(*base, "--out", "a")[0] == 0
-    (index,) = Path("cache/indexes").glob(f"{kind}-*")
-    path = index / name
-    content = path.read_bytes()
-    if kind == "passages":
-        from quadrag.baselines.retrieval.passages import PassageStore
-
-        text = "".join(PassageStore.open(path.parent).texts()).encode()[:3000]
-        path.write_bytes(content.replace(text, b"\xff" * len(text)))
-    else:
-        path.write_bytes(content[:128] + b"\x7f" * (len(content) - 128))
-    code, _, err = cli(*base, "--out", "b")
-    assert code == 0 and err == f"the index {index.resolve()} is damaged ({name} is not as it was) and is built again\n"
-    assert path.read_bytes() == content and stages(Path("b")) == stages(Path("a"))
