@@ -1,7 +1,5 @@
 """Charts: what stands in them, where, that it can be read on light and dark pages, and that data stay text."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Prices, and a budget that is never passed."""
 
-from __future__ import annotations
-
 import json
 import threading
 

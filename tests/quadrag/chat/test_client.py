@@ -1,7 +1,5 @@
 """The chat client's contract on a server that behaves: order, ledger, replay, reasoning, model names, providers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the chat client does when a server fails: retries, pauses, one failure or a dead server."""
 
-from __future__ import annotations
-
 import email.utils
 import errno
 import resource

@@ -1,7 +1,5 @@
 """Servers that are slow and well: few calls until the first reply, as many then as they bear; and what is too long."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Fields that a server refuses: what it is asked after that, what is told, what is kept, who asks so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The chat client over a server it was not written with: the genuine `transformers serve`, on a tiny random model."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """A run's results as files of a model's repository: value, task, notes; what is refused; the pull request."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fnmatch import fnmatchcase
