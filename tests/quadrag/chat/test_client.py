@@ -186,11 +186,6 @@ def test_the_only_model_is_taken_and_several_are_listed(server, ledger):
             client(chats(1))
 
 
-def test_a_base_url_may_lack_v1(server):
-    with ChatClient(server.url.removesuffix("/v1") + "/") as client:
-        assert client.model == "m" and len(client(chats(1))) == 1
-
-
 @pytest.mark.parametrize(
     ("message", "finish", "text", "reasoning"),
     [

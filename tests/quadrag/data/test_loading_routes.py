@@ -125,7 +125,6 @@ def columns(name):
 
 
 def expected(row):
-    """What a row is to bring, by name."""
     if row.call.startswith("evaluate"):
         loaded = {name: evaluate.load(str(catalogue.metric_folder(name))) for name in COMPUTE}
         return {name: metric.compute(**eval(COMPUTE[name])) for name, metric in loaded.items()}
@@ -138,18 +137,18 @@ def expected(row):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.call[:8]}: {row.route}".replace("`", ""))
-def test_each_route(row, elsewhere, forked_python, environment):
+def test_each_route(row, elsewhere, python, environment):
     env, metric = environment(), row.call.startswith("evaluate")
     if "prepare" in row.route:
         given = [each for name, (config, _) in READ.items() for each in (name, config)]
-        done = forked_python(PREPARE, *(given[:2] if metric else given), env=env)
+        done = python(PREPARE, *(given[:2] if metric else given), env=env)
         assert done.returncode == 0, done.stderr
     named = dict.fromkeys(COMPUTE, ("", "")) if metric else READ
     calls = {
         name: row.call.format(name=name, config=config, split=split, columns="" if metric else columns(name))
         for name, (config, split) in named.items()
     }
-    done = forked_python(LOAD, json.dumps(calls), json.dumps(COMPUTE), env=env)
+    done = python(LOAD, json.dumps(calls), json.dumps(COMPUTE), env=env)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     if THREE or row.later == "yes":

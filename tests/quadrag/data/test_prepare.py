@@ -111,7 +111,7 @@ class Hub(Quiet):
     """Knows no repository, and says so as the Hub does."""
 
     def do_GET(self):
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+        self.server.asked.append(self.path)
         self.send_response(404)
         self.send_header("X-Error-Code", "RepoNotFound")
         self.send_header("Content-Length", "0")
@@ -120,29 +120,19 @@ class Hub(Quiet):
     do_HEAD = do_POST = do_GET
 
 
-@pytest.fixture(params=["offline", "hub"])
-def hub(request):
-    """Settings of a process without the Hub or with one, and the paths that the latter was asked for."""
-    if request.param == "offline":
-        yield {"HF_HUB_OFFLINE": "1"}, ["datasets/rgb"]
-        return
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.asked = []  # type: ignore[attr-defined]
-    online = dict.fromkeys(("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE"))
-    with serving(server) as endpoint:
-        yield {**online, "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"}, server.asked  # type: ignore[attr-defined]
-
-
 @pytest.mark.slow
-def test_bare_names_load_elsewhere_with_the_hub_or_without(quadrag, python, environment, hub):
-    settings, asked = hub
+def test_bare_names_load_elsewhere_while_the_hub_is_asked_and_knows_none(quadrag, python, environment):
     done = quadrag(*ARGUMENTS, env=environment(), fresh=True)
     assert done.returncode == 0, done.stderr
-    loaded = printed(python(LOAD, env=environment(**settings), fresh=True))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.asked = []
+    online = {"HF_HUB_OFFLINE": None, "HF_EVALUATE_OFFLINE": None, "HF_HUB_DISABLE_XET": "1"}
+    with serving(server) as endpoint:
+        loaded = printed(python(LOAD, env=environment(**online, HF_ENDPOINT=endpoint), fresh=True))
     assert loaded["rows"] == sample(NAME, "noise_40")
     assert loaded["columns"] == list(loaded["rows"][0])
     assert loaded["rate"] == 0.5
-    assert any("datasets/rgb" in path for path in asked), "the Hub was to be asked and to know nothing"
+    assert any("datasets/rgb" in path for path in server.asked)
 
 
 @pytest.mark.parametrize(
@@ -169,9 +159,10 @@ def test_every_config_loads_by_name(quadrag, python, environment, benchmark):
 @pytest.mark.parametrize("benchmark", ["rgb", "crud_rag"])
 def test_versions_of_datasets_read_each_others_caches(quadrag, python, environment, other_python, benchmark, direction):
     version = "import datasets; print(datasets.__version__.split('.')[0])"
-    versions = [python(version, env=environment(), executable=each).stdout for each in (sys.executable, other_python)]
-    assert versions[0] != versions[1], "QUADRAG_OTHER_PYTHON has the same version of datasets"
-    writer, reader = (sys.executable, other_python) if direction == "written here" else (other_python, sys.executable)
+    pythons = (sys.executable, other_python)
+    versions = {python(version, env=environment(), executable=each).stdout for each in pythons}
+    assert len(versions) == 2, "QUADRAG_OTHER_PYTHON has the same version of datasets"
+    writer, reader = pythons if direction == "written here" else reversed(pythons)
     splits = {"rgb": {NAME: ["noise_40"]}, "crud_rag": {"hallucination": ["test"], "ragquesteval": ["hallucination"]}}
     asked = splits[benchmark]
     arguments = [("prepare", benchmark, "--config", name, "--data-dir", "sample") for name in asked]
@@ -216,12 +207,11 @@ def test_the_newest_wins_and_a_killed_prepare_leaves_the_name_loadable(quadrag, 
 
 
 @pytest.fixture
-def read_only(forked_python, environment, tmp_path):
-    """A function that runs a command with caches that it may only read."""
+def read_only(python, environment, tmp_path):
 
     def run(*arguments, **changes):
         code = "".join(READ_ONLY.format(str(tmp_path / "home" / name)) for name in ("huggingface", "quadrag"))
-        return forked_python(code + COMMAND, *arguments, env=environment(**changes))
+        return python(code + COMMAND, *arguments, env=environment(**changes))
 
     for name in ("huggingface", "quadrag"):
         (tmp_path / "home" / name).mkdir(parents=True)

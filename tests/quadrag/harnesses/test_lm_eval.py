@@ -86,6 +86,13 @@ def samples(folder, benchmark, config):
     return found
 
 
+def refusal(ran):
+    """The line in which a command is refused before anything is asked."""
+    done, _, messages = ran
+    assert done.returncode == 2 and messages == [] and "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
 def sent(messages):
     return sorted(json.dumps(chat, ensure_ascii=False) for chat in messages)
 
@@ -226,29 +233,22 @@ def test_passages_of_a_run_are_shown_as_the_run_shows_them(lm_eval, model, tmp_p
     assert all(any(shown[0]["text"] in json.loads(chat)[0]["content"] for chat in ours) for shown in passages)
 
 
-def test_noise_and_passages_come_by_metadata(lm_eval):
-    setting = {"noise_ratio": 0.5, "passage_num": 4}
-    done, out, _ = lm_eval(["quadrag_rgb_noise_robustness_en"], {"noise": 0.5, "passage_num": 4})
+@pytest.mark.parametrize("noise", [0.5, 0.25])
+def test_noise_and_passages_come_by_metadata_and_no_kept_requests_of_others_are_sent(lm_eval, noise):
+    setting, options = ({name: noise, "passage_num": 4} for name in ("noise", "noise_ratio"))
+    done, out, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], setting, "--cache_requests", "true")
     assert done.returncode == 0, done.stderr[-3000:]
-    task = Task("rgb", "noise_robustness_en", None, "sample", options=setting)
+    examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **options})
+    assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
+    task = Task("rgb", "noise_robustness_en", None, "sample", options=options)
     questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
     logged = [row["doc"] for _, row in read_jsonl(samples(out, "rgb", "noise_robustness_en"))]
     assert [doc["id"] for doc in logged] == list(questions)
-    assert "|quadrag_rgb_noise_robustness_en_noise_50|" in done.stdout
+    assert f"|quadrag_rgb_noise_robustness_en_noise_{noise * 100:g}|" in done.stdout
     for doc in logged:
-        assert doc["split"] == "noise_50"
         shown = questions[doc["id"]].passages
-        assert len(shown) == 4
+        assert (doc["split"], len(shown)) == (f"noise_{noise * 100:g}", 4)
         assert "\n".join(passage.text for passage in shown) in doc["messages"][1]["content"]
-
-
-def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval):
-    for setting in ({"noise_ratio": 0.5, "passage_num": 4}, {"noise_ratio": 0.25, "passage_num": 4}):
-        kept = ("--cache_requests", "true")
-        done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], setting, *kept)
-        assert done.returncode == 0, done.stderr[-3000:]
-        examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **setting})
-        assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
 
 
 @pytest.mark.parametrize(
@@ -270,30 +270,20 @@ def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval):
     ],
 )
 def test_settings_that_cannot_be_had_are_refused_in_one_line(name, setting, said, lm_eval):
-    done, _, messages = lm_eval([f"quadrag_{name}"], setting)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(f"quadrag: {said}")
-    assert "Traceback" not in done.stderr
-    assert messages == []
+    assert refusal(lm_eval([f"quadrag_{name}"], setting)).startswith(f"quadrag: {said}")
 
 
 def test_a_folder_with_a_part_of_the_data_is_told_in_one_line(lm_eval, tmp_path):
     data = tmp_path / "RGB"
     shutil.copytree(room("datasets_scripts") / "rgb" / "sample", data)
     (data / "zh_fact.json").unlink()
-    done, _, messages = lm_eval(["quadrag_rgb"], {"data_dir": str(data)})
-    assert done.returncode == 2
     lacks = f"quadrag: {data} lacks zh_fact.json, which rgb counterfactual_robustness_zh needs"
-    assert done.stderr.splitlines()[-1] == lacks
-    assert "Traceback" not in done.stderr
-    assert messages == []
+    assert refusal(lm_eval(["quadrag_rgb"], {"data_dir": str(data)})) == lacks
 
 
 def test_without_data_the_line_names_what_lm_eval_takes(lm_eval, monkeypatch, tmp_path):
     monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path))
-    done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], {"data_dir": None})
-    assert done.returncode == 2 and messages == []
-    said = done.stderr.splitlines()[-1]
+    said = refusal(lm_eval(["quadrag_rgb_noise_robustness_en"], {"data_dir": None}))
     assert said.startswith("quadrag: cannot fetch ")
     assert """use --metadata '{"data_dir": "FOLDER"}';""" in said and "--data-dir" not in said

@@ -34,17 +34,13 @@ def tasks():
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_a_task_has_a_title_and_a_split_of_its_config(benchmark):
+def test_tasks_have_title_and_split_of_their_config_and_those_of_the_tables_are_the_campaigns(benchmark):
     for task in list_tasks(benchmark):
         config = catalogue.config(benchmark, task.config)
         assert task.title.endswith(f": {config.description}")
         assert task.split == (load(benchmark).default_split or config.splits[0])
         assert task.split in config.splits
         assert task.supplied in (None, *load(benchmark).retrievers)
-
-
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_the_tasks_of_the_tables_are_the_configs_of_the_campaign(benchmark):
     wanted = {config for config, _ in load(benchmark).campaign(False)}
     wanted |= {"qa"} if benchmark == "crag" else set()  # the same questions without pages
     assert {task.config for task in table_tasks(benchmark)} == wanted

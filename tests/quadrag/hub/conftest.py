@@ -17,7 +17,6 @@ MODEL = "ann/model"
 
 @pytest.fixture(scope="session")
 def samples(tmp_path_factory):
-    """The samples of all benchmarks, exported."""
     done = export(tmp_path_factory.mktemp("exported"), data_dir=builders.SAMPLE)
     assert [one.benchmark for one in done] == sorted(catalogue.benchmarks())
     return {one.benchmark: one for one in done}
@@ -49,7 +48,6 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def copied(runs, tmp_path):
-    """A function that copies a run and changes its run.json."""
 
     def copy(name="noise", change=lambda info: None):
         folder = tmp_path / "copied" / name

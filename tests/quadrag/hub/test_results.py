@@ -30,7 +30,6 @@ def plan(*runs, model=MODEL, **options):
 
 
 def entries(planned):
-    """The one entry of each file."""
     return {path: yaml.safe_load(text)[0] for path, text in planned.files.items()}
 
 
