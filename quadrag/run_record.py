@@ -24,159 +24,107 @@ _NULL = ("limit", "judge")  # inputs that say something as null: all questions, 
 
 @dataclass(slots=True, kw_only=True)
 class Inputs:
-    """What decides the bytes of a run's files.
+    """What decides the bytes of a run's files."""
 
-    Attributes:
-        quadrag: the version.
-        benchmark: its name.
-        config: its config.
-        splits: those that were asked.
-        retriever: what found the passages; ``unknown`` of a file of answers that does not say it.
-        retrieval: the settings of the retrieval that the retriever uses; None where it uses none.
-        search: versions and weights behind the search; None where nothing was searched.
-        graph: what identifies CRAG's knowledge graph; None where none was asked.
-        options: the benchmark's, files by their content.
-        limit: the first questions of every split alone; None for all.
-        samples: answers a question.
-        llm: the model that answered, or the name of the file of answers.
-        parameters: of the model that answered.
-        entity: the model that found the entities of the questions, and its parameters; None where the one that answered
-            did, or none was asked.
-        judge: the judges by name; None where there was none.
-        services: where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``.
-        served_as: the model that answered to another name, as the user says, by role.
-        judging: their parameters, a digest of what the judged metrics were given, one of the user's own prompt.
-        bertscore: what identifies the sentence embedding of a metric.
-        prompts: a digest; None where it is not known.
-        questions: a digest; None where it is not known.
-        seeds: of whatever was drawn, by name.
-    """
-
-    quadrag: str
-    benchmark: str
-    config: str
-    splits: list[str]
-    retriever: str
+    quadrag: str  # the version
+    benchmark: str  # its name
+    config: str  # its config
+    splits: list[str]  # those that were asked
+    retriever: str  # what found the passages; ``unknown`` of a file of answers that does not say it
+    # The settings of the retrieval that the retriever uses; None where it uses none.
     retrieval: dict[str, Any] | None = None
-    search: dict[str, Any] | None = None
-    graph: str | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    limit: int | None = None
-    samples: int = 1
-    llm: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    search: dict[str, Any] | None = None  # versions and weights behind the search; None where nothing was searched
+    graph: str | None = None  # what identifies CRAG's knowledge graph; None where none was asked
+    options: dict[str, Any] = field(default_factory=dict)  # the benchmark's, files by their content
+    limit: int | None = None  # the first questions of every split alone; None for all
+    samples: int = 1  # answers a question
+    llm: str  # the model that answered, or the name of the file of answers
+    parameters: dict[str, Any] = field(default_factory=dict)  # of the model that answered
+    # The model that found the entities of the questions, and its parameters; None where the one that answered did, or
+    # none was asked.
     entity: dict[str, Any] | None = None
-    judge: str | None = None
+    judge: str | None = None  # the judges by name; None where there was none
+    # Where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``.
     services: dict[str, str] = field(default_factory=dict)
+    # The model that answered to another name, as the user says, by role.
     served_as: dict[str, str] = field(default_factory=dict)
+    # Their parameters, a digest of what the judged metrics were given, one of the user's own prompt.
     judging: dict[str, Any] | None = None
-    bertscore: Any = None
-    prompts: str | None = None
-    questions: str | None = None
-    seeds: dict[str, int] = field(default_factory=dict)
+    bertscore: Any = None  # what identifies the sentence embedding of a metric
+    prompts: str | None = None  # a digest; None where it is not known
+    questions: str | None = None  # a digest; None where it is not known
+    seeds: dict[str, int] = field(default_factory=dict)  # of whatever was drawn, by name
 
 
 @dataclass(slots=True)
 class RunRecord:
-    """What is known of a run.
+    """What is known of a run."""
 
-    Attributes:
-        inputs: what decided its files.
-        state: ``new``, ``running``, ``stopped`` or ``finished``.
-        files: the sha256 of each stage's file as the run wrote it, by name.
-        partial: the same of the files that a stopped run left.
-        asked: the same of what is kept of the questions.
-        stopped: why it could not finish.
-        log: whether its answers are a harness's log, of quadrag's own prompts and of what a model replied.
-        coverage: which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
-        source: where the questions come from, and the corpus where it is from elsewhere, in words.
-        provenance: whose they are together, as `quadrag.provenance` names it.
-        held: where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
-        data_dir: the folder of the data, as it was named; None where nothing was.
-        command: as typed, less passwords.
-        versions: of quadrag, Python and the libraries that have a say.
-        host: where it ran.
-        started: in UTC.
-        seconds: of the last command.
-        given: the user's own files that answers of a log were made with.
-        replaced: the settings of a recipe that the user replaced, by name, with what the recipe says.
-        row: the printed row that its recipe is of: ``recipe``, ``row`` (what the table names it by), ``model``,
-            ``entity_model``, ``sent`` (the fields that a request has), ``runs`` (how many the recipe has); and
-            ``changed``, the settings that the user gave otherwise than the recipe.
-        found: what is to be told of how passages were found, as CRAG's entities.
-        service: what a RAG service gave.
-        searched: whether a system of the user's own said of any question what it found, were it nothing.
-        unread: the keys of its replies, or of a file of answers, that look like passages and are not read; of passages,
-            with ``passages.`` before them, those that look like texts.
-        by_ids: whether a file of answers was matched to the questions by ids alone, which other data have too.
-        failures: calls that failed, by ``config/split/id/sample``.
-        failed_verdicts: answers that a judge was asked about in vain.
-        short: a model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
-        refused: how many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
-        verdict: what a judge said that could not be read, else what it said most often, as one line.
-        constant_verdicts: judges whose verdicts are all the same, a line each, with the values concerned.
-        doubtful_verdicts: the same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
-        unread_judge: the judge that was asked no further, since none of its first verdicts could be read.
-        dead_judge: whether the judge does not answer, as `stopped` says.
-        unreadable: answers whose verdict could not be read.
-        max_failed: the share of a metric's items above which its value is not shown.
-        profile: the one that its values are shown by where none is named: ``official`` or ``corrected``.
-        certificates: those that the user gave for its judges, as `quadrag certify-judge` wrote them.
-        invalid: the metrics of which more failed, a line each.
-        partly: those of which fewer failed, and how many of all did, as a share, by the line that tells it.
-        latency_seconds: of each answer when it was first made, by the same place.
-        latency: its median and 95th percentile.
-        usage: calls, tokens and cost of the last command, by role; ``equal`` requests are answered by the call of the
-            one that they equal, ``cached`` replies are from the ledger, ``earlier``
-            of them from before the command; ``saved_`` are those that kept replies would have taken,
-            ``oldest`` is when the oldest of these was made, in UTC.
-        fresh: Unix time; replies from before it do not count, as the user asked; None: all do.
-    """
-
-    inputs: Inputs
-    state: str = "new"
-    files: dict[str, str] = field(default_factory=dict)
-    partial: dict[str, str] = field(default_factory=dict)
-    asked: str | None = None
-    stopped: str | None = None
-    log: bool = False
+    inputs: Inputs  # what decided its files
+    state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
+    files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
+    partial: dict[str, str] = field(default_factory=dict)  # the same of the files that a stopped run left
+    asked: str | None = None  # the same of what is kept of the questions
+    stopped: str | None = None  # why it could not finish
+    log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
+    # Which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
     coverage: str | None = None
-    source: str = "unknown"
-    provenance: str = Provenance.UNVERIFIED.value
+    source: str = "unknown"  # where the questions come from, and the corpus where it is from elsewhere, in words
+    provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it
+    # Where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
     held: list[str] = field(default_factory=list)
-    data_dir: str | None = None
-    command: list[str] = field(default_factory=list)
-    versions: dict[str, str] = field(default_factory=dict)
-    host: str = ""
-    started: str | None = None
-    seconds: float = 0.0
-    given: list[str] = field(default_factory=list)
+    data_dir: str | None = None  # the folder of the data, as it was named; None where nothing was
+    command: list[str] = field(default_factory=list)  # as typed, less passwords
+    versions: dict[str, str] = field(default_factory=dict)  # of quadrag, Python and the libraries that have a say
+    host: str = ""  # where it ran
+    started: str | None = None  # in UTC
+    seconds: float = 0.0  # of the last command
+    given: list[str] = field(default_factory=list)  # the user's own files that answers of a log were made with
+    # The settings of a recipe that the user replaced, by name, with what the recipe says.
     replaced: dict[str, str] = field(default_factory=dict)
+    # The printed row that its recipe is of: ``recipe``, ``row`` (what the table names it by), ``model``,
+    # ``entity_model``, ``sent`` (the fields that a request has), ``runs`` (how many the recipe has); and ``changed``,
+    # the settings that the user gave otherwise than the recipe.
     row: dict[str, str] = field(default_factory=dict)
+    # What is to be told of how passages were found, as CRAG's entities.
     found: dict[str, Any] = field(default_factory=dict)
-    service: dict[str, Any] | None = None
-    searched: bool = False
+    service: dict[str, Any] | None = None  # what a RAG service gave
+    searched: bool = False  # whether a system of the user's own said of any question what it found, were it nothing
+    # The keys of its replies, or of a file of answers, that look like passages and are not read; of passages, with
+    # ``passages.`` before them, those that look like texts.
     unread: list[str] = field(default_factory=list)
+    # Whether a file of answers was matched to the questions by ids alone, which other data have too.
     by_ids: bool = False
-    failures: dict[str, str] = field(default_factory=dict)
-    failed_verdicts: int = 0
+    failures: dict[str, str] = field(default_factory=dict)  # calls that failed, by ``config/split/id/sample``
+    failed_verdicts: int = 0  # answers that a judge was asked about in vain
+    # A model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
     short: dict[str, str] = field(default_factory=dict)
+    # How many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
     refused: list[int] = field(default_factory=lambda: [0, 0])
-    verdict: str | None = None
+    verdict: str | None = None  # what a judge said that could not be read, else what it said most often, as one line
+    # Judges whose verdicts are all the same, a line each, with the values concerned.
     constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
+    # The same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
     doubtful_verdicts: dict[str, list[str]] = field(default_factory=dict)
+    # The judge that was asked no further, since none of its first verdicts could be read.
     unread_judge: str | None = None
-    dead_judge: bool = False
-    unreadable: int = 0
-    max_failed: float = MOST_FAILED
-    profile: str = "official"
+    dead_judge: bool = False  # whether the judge does not answer, as `stopped` says
+    unreadable: int = 0  # answers whose verdict could not be read
+    max_failed: float = MOST_FAILED  # the share of a metric's items above which its value is not shown
+    profile: str = "official"  # the one that its values are shown by where none is named: ``official`` or ``corrected``
+    # Those that the user gave for its judges, as `quadrag certify-judge` wrote them.
     certificates: list[dict[str, Any]] = field(default_factory=list)
-    invalid: list[str] = field(default_factory=list)
+    invalid: list[str] = field(default_factory=list)  # the metrics of which more failed, a line each
+    # Those of which fewer failed, and how many of all did, as a share, by the line that tells it.
     partly: dict[str, float] = field(default_factory=dict)
+    # Of each answer when it was first made, by the same place.
     latency_seconds: dict[str, float] = field(default_factory=dict)
-    latency: dict[str, float] | None = None
+    latency: dict[str, float] | None = None  # its median and 95th percentile
+    # Calls, tokens and cost of the last command, by role; ``equal`` requests are answered by the call of the one that
+    # they equal, ``cached`` replies are from the ledger, ``earlier`` of them from before the command; ``saved_`` are
+    # those that kept replies would have taken, ``oldest`` is when the oldest of these was made, in UTC.
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
-    fresh: float | None = None
+    fresh: float | None = None  # Unix time; replies from before it do not count, as the user asked; None: all do
 
     @property
     def whose(self) -> Provenance:
@@ -215,11 +163,7 @@ class RunRecord:
 
 
 def read_run(folder: Path) -> RunRecord:
-    """Read a folder's `run.json`.
-
-    Raises:
-        QuadragError: it is missing, damaged or not of its form.
-    """
+    """Read a folder's `run.json`; raise QuadragError where it is missing, damaged or not of its form."""
     path = folder / NAME
     try:
         row = parse_json(path.read_bytes(), path)

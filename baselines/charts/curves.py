@@ -42,17 +42,9 @@ def view_curves(
     title: str = "",
     unit: str = "",
 ) -> View:
-    """Show curves over named places, each with its name at its end where there is room for that.
+    """Show curves over named places, ours before those of others, each with its name at its end where `aside` has room.
 
-    Args:
-        curves: ours before those of others.
-        names: of the places, from the left.
-        width: of all in pixels.
-        height: of the curves alone.
-        aside: of the names; 0 for none.
-        ends: values that the axis is to reach, as those of panels beside.
-        title: of the places; "" for none.
-        unit: behind each number of the axis.
+    `height` is of the curves alone; `ends` are values that the axis is to reach, as those of panels beside.
     """
     values = [*ends, *(end for one in curves for _, value, both in one.points for end in (value, *(both or ())))]
     ticks = find_ticks(values, 5)
@@ -94,7 +86,6 @@ def view_curves(
 
 
 def _across(plot: int, at: int, names: Sequence[str]) -> float:
-    """Return how far across a place stands, with room at both ends for signs beside each other."""
     return round(_INSET + (plot - 2 * _INSET) * at / max(len(names) - 1, 1), 1)
 
 

@@ -52,12 +52,7 @@ def can_draw() -> bool:
 
 
 def draw_grid(grid: Grid, words: Mapping[str, str]) -> Chart | None:
-    """Draw a table; None where its form is none, or too few of its cells have figures.
-
-    Args:
-        grid: the table.
-        words: what a chart says, by name.
-    """
+    """Draw a table with the `words` of a chart by name; None where it has no form, or too few cells have figures."""
     layout = lay_out(grid, words)
     if layout is None:
         return None

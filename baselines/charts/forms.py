@@ -64,7 +64,6 @@ def _explain(grid: Grid, words: Words) -> Iterator[str]:
 
 
 def _list_lower(grid: Grid) -> set[str]:
-    """List the columns and the lines that have a value of which less is better."""
     figures = [(at, line, cell.figure) for line in grid.lines for at, cell in enumerate(line.cells)]
     below = [(at, line) for at, line, figure in figures if figure and figure.lower]
     titles = _titles(grid)
@@ -84,7 +83,6 @@ def _draw_rows(rows: Sequence[Row], unit: str) -> Callable[[int], View]:
 
 
 def _unit(cells: Iterable[Cell]) -> str:
-    """Return the unit of figures that are all of one."""
     units = {cell.figure.unit for cell in cells if cell.figure}
     return units.pop() if len(units) == 1 else ""
 
@@ -255,7 +253,6 @@ _FORMS = {
 
 
 def _titles(grid: Grid) -> list[str]:
-    """Name the columns, each with its group."""
     titles = []
     last = ""
     for head in grid.columns:
@@ -266,7 +263,6 @@ def _titles(grid: Grid) -> list[str]:
 
 
 def _name(line: Line) -> str:
-    """Name a line; which are ours their signs say."""
     return line.label.strip().removesuffix(" (ours)").removesuffix("（本次）")
 
 

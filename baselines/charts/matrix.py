@@ -29,12 +29,8 @@ def view_matrix(
 ) -> View:
     """Show a matrix: value and count in every cell, the last column and row apart from the others.
 
-    Args:
-        tiles: its cells.
-        rows: label of each, with its kind: ``head``, ``cell`` or ``whole``.
-        columns: the lines of each one's heading.
-        width: of all in pixels.
-        change: colours by sign, the stronger the larger; else by size.
+    A row is its label and kind, ``head``, ``cell`` or ``whole``; a column the lines of its heading. `change` colours by
+    sign, the stronger the larger; else the size does.
     """
     left = min(max(cut_text(label, 1000)[1] for label, _ in rows) + 14, width // 3)
     step = (width - left - 6) / len(columns)

@@ -36,15 +36,9 @@ class Row(NamedTuple):
 def view_rows(
     rows: Sequence[Row], width: int, aside: int, stacked: bool = False, difference: bool = False, unit: str = ""
 ) -> View:
-    """Show rows: label, value with its interval, and the value as text.
+    """Show rows: label, value with its interval, and the value as text, for which `aside` pixels are kept on the right.
 
-    Args:
-        rows: from above.
-        width: of all in pixels.
-        aside: of the texts on the right, or with `stacked` of none.
-        stacked: puts label and text above a row, for narrow pages.
-        difference: draws a line at 0.
-        unit: behind each number of the axis.
+    `stacked` puts label and text above a row, for narrow pages; `difference` draws a line at 0.
     """
     longest = max(cut_text(row.label, 1000)[1] for row in rows if row.value is not None)
     left = 18 if stacked else min(longest + 18, width * 2 // 5)

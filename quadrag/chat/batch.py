@@ -23,13 +23,9 @@ class Job:
 
 
 class Batch:
-    """Chats, and what is known of each.
+    """Chats, and what is known of each by the keys of their calls; equal chats are one call.
 
-    Attributes:
-        keys: of the calls, one a chat; equal chats are one call.
-        outcomes: what calls came to, by key.
-        stored: keys of those whose reply was kept.
-        missing: the first place of each call that is to be made, by key.
+    `stored` are the keys whose reply was kept, `missing` the first place of each call that is to be made.
     """
 
     def __init__(
@@ -41,11 +37,7 @@ class Batch:
         shelf: Shelf | None,
         service: str = HERE,
     ) -> None:
-        """Look every call up; for the arguments see `ChatClient.complete` and `call_key`.
-
-        Raises:
-            QuadragError: a chat is no JSON, or the ledger is damaged.
-        """
+        """Look every call up; for the arguments see `ChatClient.complete` and `call_key`."""
         self._chats, self._numbers = chats, numbers
         asked = zip(chats, numbers, strict=True)
         try:

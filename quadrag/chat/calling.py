@@ -19,64 +19,34 @@ _RESERVED = ("messages", "model", "n", "stream", "stream_options")
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """What the user says of a server.
+    """What the user says of a server."""
 
-    Attributes:
-        service: what the ledger calls it; None: its base URL, less what is secret. Replies of another service do not
-            count.
-        served_as: the model on its list that answers to the name that is asked; None: the name itself.
-        role: what the options that say it begin with, as ``judge-``.
-    """
-
-    service: str | None = None
-    served_as: str | None = None
-    role: str = ""
+    service: str | None = None  # what the ledger calls it; None: its base URL, less what is secret
+    served_as: str | None = None  # the model on its list that answers to the name that is asked; None: the name itself
+    role: str = ""  # what the options that say it begin with, as ``judge-``
 
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """How models are called, whichever they are.
+    """How models are called, whichever they are."""
 
-    Attributes:
-        ledger: where replies are kept and looked up; none are when None.
-        concurrency: calls in flight at once.
-        timeout: seconds one attempt may take; those of the transport when None, for chat completions 120.
-        retries: new attempts after one that failed in a way that may pass.
-        prices: what tokens cost.
-        budget: hard limit on one client's cost, or a `Budget` that several clients share; needs prices and
-            ``max_tokens``.
-        replay: answer from the ledger alone, with no network.
-        max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
-        allow_redirect: hosts that a server may send the client on to, besides its own.
-        reuse: which of the service's kept replies count; all when None.
-        alias: what the user says of the server.
-        trust: which models that run here may run code of their own.
-        estimate: where calls are noted in place of being made; None: they are made.
-    """
-
-    ledger: Ledger | None = None
+    ledger: Ledger | None = None  # where replies are kept and looked up; none are when None
     concurrency: int = 16
+    # Seconds one attempt may take; those of the transport when None, for chat completions 120.
     timeout: float | None = None
-    retries: int = 5
+    retries: int = 5  # new attempts after one that failed in a way that may pass
     prices: Prices | None = None
-    budget: Budget | float | None = None
-    replay: bool = False
-    max_reply_bytes: int = MOST_REPLY_BYTES
-    allow_redirect: Sequence[str] = ()
-    reuse: Reuse | None = None
+    budget: Budget | float | None = None  # of one client, or one that several share; needs prices and ``max_tokens``
+    replay: bool = False  # answer from the ledger alone, with no network
+    max_reply_bytes: int = MOST_REPLY_BYTES  # the longest reply that is read, as it is when it is unpacked
+    allow_redirect: Sequence[str] = ()  # hosts that a server may send the client on to, besides its own
+    reuse: Reuse | None = None  # which of the service's kept replies count; all when None
     alias: Alias = Alias()
     trust: Trust = field(default_factory=Trust)
-    estimate: Estimate | None = None
+    estimate: Estimate | None = None  # where calls are noted in place of being made; None: they are made
 
     def check(self, parameters: Mapping[str, Any]) -> None:
-        """Find out whether calls can be made so.
-
-        Args:
-            parameters: further fields of the request.
-
-        Raises:
-            QuadragError: they cannot.
-        """
+        """Raise QuadragError where calls with these further fields of the request cannot be made."""
         for name in _RESERVED:
             if name in parameters:
                 raise QuadragError(f"parameter {name!r} is the client's own; leave it out")
@@ -109,11 +79,7 @@ class Calling:
         return Bounds(self.timeout or timeout, self.max_reply_bytes, hosts)
 
     def rate(self, model: str) -> Rate | None:
-        """Return a model's prices; None where there are none at all.
-
-        Raises:
-            QuadragError: others have prices, and it has none.
-        """
+        """Return a model's prices, None where there are none at all; that others alone have some is a QuadragError."""
         return None if self.prices is None else self.prices.rate(model)
 
     def open_budget(self) -> Budget | None:

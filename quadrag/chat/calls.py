@@ -58,13 +58,7 @@ class Engine:
     """The running side of a chat client; it lives as long, and keeps the connections open between batches."""
 
     def __init__(self, wire: Wire, shelf: Shelf | None, spent: dict[str, Any]) -> None:
-        """Start the loop; no connection is opened.
-
-        Args:
-            wire: the way to the server.
-            shelf: where replies are kept; None: nowhere.
-            spent: running totals, which are updated in place.
-        """
+        """Start the loop; no connection is opened. `spent` are running totals, which are updated in place."""
         self._wire = wire
         self._dispatcher = _Dispatcher(wire, shelf, spent)
         self._loop = asyncio.new_event_loop()
@@ -159,7 +153,6 @@ class _Dispatcher:
     async def run(
         self, model: str, parameters: Mapping[str, Any], jobs: Sequence[Job], limits: Limits, settled: Settled
     ) -> None:
-        """Make the calls; see `Engine.run`."""
         left = iter(jobs)
         unsent = self._wire.transport.unsent
         self._model, self._limits = model, limits
@@ -254,7 +247,6 @@ class _Dispatcher:
             await asyncio.sleep(max(pause, reason.wait or 0.0))
 
     async def _attempt(self, job: Job, body: dict[str, Any], worst: Decimal) -> Row | Fault:
-        """Ask once, at the worst cost that was set aside."""
         cost = worst
         flight, began = 1 + self._wire.load, time.monotonic()
         try:
@@ -291,7 +283,6 @@ class _GroupCommit:
         await done
 
     def flush(self) -> None:
-        """Keep what has finished."""
         finished, self._finished = self._finished, []
         if not finished:
             return
@@ -321,7 +312,6 @@ class _Pulse:
         self._parked: list[tuple[asyncio.Future[None], Fault]] = []
 
     def begin(self, model: str, workers: int) -> None:
-        """Begin a batch of calls of a model, made by so many workers."""
         self._model, self._working = model, workers
         self._alive_at = time.monotonic()
         self._parked.clear()
@@ -377,11 +367,7 @@ class _Purse:
         return self._rate.cost(job.size + TEMPLATE_TOKENS, int(longest))
 
     async def reserve(self, worst: Decimal) -> None:
-        """Set a call's worst cost aside, when there is room for it.
-
-        Raises:
-            BudgetReached: there will be no room, as no call is in flight.
-        """
+        """Set a call's worst cost aside, when there is room for it; there never will be where no call is in flight."""
         if self._budget is None:
             return
         # One after the other: else small calls would pass a large one for ever.

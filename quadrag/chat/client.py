@@ -1,8 +1,7 @@
 """Chat models behind an OpenAI-compatible server, as a plain function from chats to replies.
 
-`ChatClient` is a judge and a generator: it asks concurrently, retries, keeps every reply in a
-`quadrag.chat.ledger.Ledger`, stays within a budget and never lets a key out. It streams nothing, calls no tools
-and runs no model itself. Importing this file loads no network code.
+`ChatClient` is a judge and a generator: it asks concurrently, retries, keeps every reply in a ledger, stays within a
+budget and never lets a key out. It streams nothing and calls no tools. Importing this file loads no network code.
 """
 
 from __future__ import annotations
@@ -57,14 +56,10 @@ class ChatClient:
         Args:
             spec: ``http://host:port/v1#model`` or ``provider:MODEL``; without ``#model`` the server's only model.
             calling: how it is called.
-            parameters: further fields of the request (temperature, max_tokens, seed, ...); None values are
-                dropped. A sample number above 0 is added to the seed.
+            parameters: further fields of the request; None values are dropped. A sample number is added to the seed.
             on_progress: called now and then with the number of calls done and of all calls in the batch.
             transport: what is sent and how replies are read; chat completions when None.
             options: fields of `Calling`, where they are to be other than in `calling`.
-
-        Raises:
-            QuadragError: an argument cannot be used.
         """
         self.spec = parse_spec(spec)
         self.calling = calling = replace(calling or Calling(), **options)
@@ -95,19 +90,11 @@ class ChatClient:
 
     @property
     def model(self) -> str:
-        """The model's name as requested: it stands in signatures and in the ledger's keys.
-
-        Raises:
-            QuadragError: as `find_model` does.
-        """
+        """The model's name as requested: it stands in signatures and in the ledger's keys."""
         return self.find_model()
 
     def find_model(self) -> str:
-        """Return the model that the spec names, else the only one that the server, or a replay's ledger, has.
-
-        Raises:
-            QuadragError: the spec names none, and there is not one to take; `DeadServer` where nothing is there.
-        """
+        """Return the model that the spec names, else the only one that the server, or a replay's ledger, has."""
         if self._model is None:
             if self.calling.replay and self.calling.ledger is not None:
                 place, names = f"the ledger {self.calling.ledger.path}", self.calling.ledger.models()
@@ -126,9 +113,7 @@ class ChatClient:
         return self._model
 
     def check_served(self) -> None:
-        """Hold the model's name against the server's list, before anything is asked of the model.
-
-        A list that is not given, or is empty, says nothing.
+        """Hold the model's name against the server's list; one that is not given, or is empty, says nothing.
 
         Raises:
             NotServed: the list has neither it nor the one that answers to it as the user says.
@@ -151,16 +136,11 @@ class ChatClient:
             raise NotServed(f"{serves}, not {name}; type {place}#{first}{more}; {only}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
-        """Ask for a batch of replies.
+        """Ask for a batch of replies, and return as many replies or failures in order.
 
         Args:
-            batch: n lists of chat messages, each ``{"role": ..., "content": ...}``.
-            samples: n sample numbers, from 0; equal messages with different numbers are different calls. All 0
-                when None. Equal calls are made once.
-
-        Returns:
-            n replies or failures, in order. A reply cut by length is a reply, unless it was cut before the
-            answer began.
+            batch: lists of chat messages, each ``{"role": ..., "content": ...}``.
+            samples: as many numbers; equal messages with different ones are different calls. All 0 when None.
 
         Raises:
             QuadragError: the server is dead or refuses the client, a replay finds no reply at all, or the ledger
@@ -181,18 +161,7 @@ class ChatClient:
         return self.shelf.taken.get(key) if self.shelf is not None else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
-        """Ask for a batch of texts: the contract of a judge.
-
-        Args:
-            batch: n lists of chat messages.
-
-        Returns:
-            n texts, in order; a `Failure` where there is none or where it was cut by length ("truncated").
-
-        Raises:
-            QuadragError: as `complete` does.
-            BudgetReached: as `complete` does; its ``results`` are texts and failures.
-        """
+        """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
         try:
             return [as_verdict(result) for result in self.complete(batch)]
         except BudgetReached as stop:
@@ -209,11 +178,9 @@ class ChatClient:
                 say(f"{self.spec.shown}: {lost} calls got no reply in time and were asked again or failed; {way}")
 
     def __enter__(self) -> ChatClient:
-        """Return the client itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the connections."""
         self.close()
 
     def _name_service(self) -> str:
@@ -262,7 +229,6 @@ class ChatClient:
         return (set(self.shelf.taken), self.shelf.find_earlier()) if self.shelf is not None else (set(), set())
 
     def _check_replay(self, batch: Batch) -> None:
-        """Refuse a replay of nothing."""
         if not batch.stored and self.calling.ledger is not None:
             lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
             way = f"run without replay, or as the first run was (--{self.calling.alias.role}service)"
@@ -283,14 +249,12 @@ class ChatClient:
             self.spent["saved_cost"] = float(rate.cost(prompt, completion))
 
     def _tell_refused(self) -> None:
-        """Say once of each field that the server refuses it."""
         new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
         if new:
             self._told.update(new)
             say(f"{self.model}: {tell_refused(new)}, since {self.spec.shown} refuses it")
 
     def _ask(self, batch: Batch) -> None:
-        """Make the calls that are missing."""
         from quadrag.chat.calls import Limits
 
         tell = self.on_progress
@@ -321,6 +285,5 @@ class ChatClient:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """Write names of models for a message, the first of many."""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more or "none"

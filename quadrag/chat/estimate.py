@@ -1,7 +1,6 @@
 """What calls would take: a chat model that is asked nothing, and notes what it would be asked.
 
-A kept reply is taken as ever. In place of any other stands a text of the length that is expected, since what is asked
-next may depend on it. Who opens the model says what these texts are, and how tokens are counted.
+A kept reply is taken as ever; in place of any other stands a text of the length that is expected.
 """
 
 from __future__ import annotations

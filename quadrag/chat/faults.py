@@ -33,30 +33,18 @@ _OF_REPLIES, _OF_REQUESTS = re.compile(r"max_\w*tokens"), re.compile(r"input|pro
 
 @dataclass(eq=False)
 class Fault(Exception):
-    """One attempt that failed.
+    """One attempt that failed."""
 
-    Attributes:
-        detail: what happened, as one line without keys.
-        status: the HTTP status, where there was one.
-        retry: whether another attempt may help.
-        connected: False where no connection came about, so the server has not seen the call.
-        billed: whether the server may have done the work.
-        wait: seconds the server asked to wait.
-        own: whether the call itself is at fault, which tells nothing of the server.
-        stalled: whether the server took the call and said nothing in time.
-        refusal: what a server says that refuses the request itself; the field that it names stands first.
-    """
-
-    detail: str
+    detail: str  # what happened, as one line without keys
     _: KW_ONLY
     status: int | None = None
-    retry: bool = True
-    connected: bool = True
-    billed: bool = False
-    wait: float | None = None
-    own: bool = False
-    stalled: bool = False
-    refusal: str = ""
+    retry: bool = True  # whether another attempt may help
+    connected: bool = True  # False where no connection came about, so the server has not seen the call
+    billed: bool = False  # whether the server may have done the work
+    wait: float | None = None  # seconds the server asked to wait
+    own: bool = False  # whether the call itself is at fault, which tells nothing of the server
+    stalled: bool = False  # whether the server took the call and said nothing in time
+    refusal: str = ""  # what a server says that refuses the request itself; the field that it names stands first
 
 
 class DeadServer(QuadragError):
@@ -68,16 +56,8 @@ def read_fault(
 ) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
 
-    Args:
-        error: what was raised.
-        where: the server, as messages may name it.
-        timeout: seconds that the attempt was given.
-        connect: seconds of them in which a connection was to come about.
-        keys: what is to be hidden.
-        form: what a reply was to be.
-
-    Raises:
-        OSError: this machine has no file descriptors left, of which no server is guilty.
+    `where` and `form` say the server and what a reply was to be; `connect` are the seconds for a connection alone. An
+    OSError is raised where this machine has no file descriptors left, of which no server is guilty.
     """
     from huggingface_hub import errors as hub_errors
 
@@ -151,11 +131,7 @@ def explain_dead_server(
     option: str,
     page: str = "/chat/completions",
 ) -> QuadragError:
-    """Build the error for a server of which nothing came but faults.
-
-    Returns:
-        The error, for the caller to raise.
-    """
+    """Build the error for a server of which nothing came but faults."""
     fault = worst_fault(faults)
     remedy = "start the server or correct its address"
     if fault.status == 401:

@@ -1,10 +1,9 @@
 """One attempt at a model's server: what is sent, what it may do to the client, and what comes of it.
 
-`Transport` is all of the chat client that knows the form of requests and replies: a service of another form is a
-subclass that `ChatClient` is given. `Wire` makes an attempt, a ledger row or a `Fault` that says why there is none. It
-does not retry, count or store: see `quadrag.chat.calls`. A body is read up to a limit, counted as it is unpacked; an
-error is a `Fault` before any other code reads of it, so no charset that a server names is ever used.
-Importing this file loads no network code.
+`Transport` knows the form of requests and replies; a service of another form is a subclass that `ChatClient` is given.
+`Wire` makes an attempt, a ledger row or a `Fault`; it does not retry, count or store. A body is read up to a limit,
+counted as it is unpacked; an error is a `Fault` before any other code reads of it, so no charset that a server names is
+ever used. Importing this file loads no network code.
 """
 
 from __future__ import annotations
@@ -40,17 +39,11 @@ _UNPACKED = {"": None, "identity": None, "gzip": 31, "x-gzip": 31}  # encodings 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What a server is allowed.
+    """What a server is allowed."""
 
-    Attributes:
-        timeout: seconds that an attempt may take altogether.
-        reply_bytes: the longest body that is read, as it is when it is unpacked.
-        redirects: hosts that a server may send the client on to, besides its own.
-    """
-
-    timeout: float
-    reply_bytes: int = MOST_REPLY_BYTES
-    redirects: frozenset[str] = frozenset()
+    timeout: float  # seconds that an attempt may take altogether
+    reply_bytes: int = MOST_REPLY_BYTES  # the longest body that is read, as it is when it is unpacked
+    redirects: frozenset[str] = frozenset()  # hosts that a server may send the client on to, besides its own
 
 
 @dataclass(eq=False, slots=True)
@@ -105,14 +98,7 @@ class Transport:
     async def attempt(
         self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
-        """Make one attempt by a guarded session; `Wire.ask` bounds its time and says what the rest is.
-
-        Returns:
-            The ledger's row, with ``usage`` at least.
-
-        Raises:
-            Exception: there is no reply that can be read; `read_fault` says why.
-        """
+        """Make one attempt by a guarded session and return the ledger's row; what is raised `read_fault` explains."""
         sent = {"model": model, "messages": messages, "stream": False, **body}
         return read_completion(json.loads(await post_json(session, server, self._address(server), sent)))
 
@@ -158,11 +144,7 @@ class Transport:
 
 
 async def post_json(session: Any, server: Server, address: str, body: Any) -> bytes:
-    """Send JSON by a guarded session, with the server's key; return the body of a good reply.
-
-    Raises:
-        Exception: there is no good reply; `Transport.read_fault` says why.
-    """
+    """Send JSON by a guarded session, with the server's key; return the body of a good reply."""
     headers = {"content-type": "application/json", **server.headers}
     sent = json.dumps(body, ensure_ascii=False).encode()
     response = await session.post(address, content=sent, headers=headers, timeout=server.connect_limits)
@@ -174,7 +156,6 @@ class Wire:
     """The way to a model's server; `load` is the number of calls in flight."""
 
     def __init__(self, spec: Spec, bounds: Bounds, transport: Transport) -> None:
-        """Prepare the way; nothing is opened yet."""
         self.transport = transport
         self.keys = transport.find_keys(spec)
         self.server = Server(spec.url, self.keys, bounds)
@@ -193,14 +174,7 @@ class Wire:
         return max(0.0, self._pause_until - time.monotonic())
 
     async def ask(self, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]) -> Row:
-        """Make one attempt.
-
-        Returns:
-            The reply as a ledger row, with ``latency`` (seconds) and ``created`` (Unix time).
-
-        Raises:
-            Fault: there is no reply that can be read.
-        """
+        """Make one attempt: a ledger row with ``latency`` (seconds) and ``created`` (Unix time), or raise a Fault."""
         if not self._free:
             self._sessions.append(_open_session(self.server))
             self._free += [self._sessions[-1]] * _CALLS_PER_SESSION
@@ -228,11 +202,7 @@ class Wire:
         return row
 
     async def list_models(self) -> list[str]:
-        """Return the ids that the server lists.
-
-        Raises:
-            Fault: it lists no models.
-        """
+        """Return the ids that the server lists, else raise a Fault."""
         server, seconds = self.server, min(self.server.bounds.timeout, _LISTING)
         if server.url is None:
             raise Fault(f"{PROVIDERS} list no models", retry=False)
@@ -359,7 +329,7 @@ def _refuse(server: Server, detail: str) -> Fault:
 
 
 def _library(instance: Any) -> str:
-    """Return the name of the HTTP library that something is of: httpx or httpx2, by the release of huggingface_hub."""
+    """Name the HTTP library that something is of: httpx or httpx2, by the release of huggingface_hub."""
     kinds = type(instance).__mro__
     return next(kind.__module__.partition(".")[0] for kind in kinds if kind.__module__.startswith("httpx"))
 

@@ -72,17 +72,9 @@ class Keys:
 
 
 def find_keys(spec: Spec) -> Keys:
-    """Find the key for a spec in the environment.
+    """Find the key for a spec in the environment; without one no other token is sent.
 
-    Args:
-        spec: where the model is. Inference Providers take Hugging Face tokens alone, so there the first
-            variable that holds one counts, then the token of the user's own login.
-
-    Returns:
-        The key, or None where there is none; it is then not looked for elsewhere, and no other token is sent.
-
-    Raises:
-        QuadragError: the header that the user names for it cannot be one.
+    Inference Providers take Hugging Face tokens alone: the first variable that holds one, then the user's own login.
     """
     header = os.environ.get(HEADER_VARIABLE, "").strip() or None
     if header and not _HEADER.fullmatch(header):
@@ -108,10 +100,8 @@ def find_keys(spec: Spec) -> Keys:
 def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
     """Return what this process may not show: the keys of its environment, and what came with any address so far.
 
-    It is for what is shown of replies away from the client that asked for them; nothing is sent with it.
-
-    Args:
-        shortest: least length of a secret; a shorter one may stand in a reply by chance.
+    It is for what is shown of replies away from the client that asked for them. A secret of less than `shortest`
+    characters may stand in a reply by chance.
     """
     found = {value for _, value in _keys_of_environment() if len(value) >= _SHORTEST_KEY}
     return Keys(None, None, _longest_first(one for one in _known | found if len(one) >= shortest))

@@ -2,8 +2,7 @@
 
 One SQLite file in WAL mode; a row is the sha256 of the call and the reply as JSON. A commit survives the death of the
 process (``synchronous=NORMAL``: a power cut may lose the last commits, never the file). Failures are not stored. Two
-runs at once may ask the same question while both are in flight: the first reply stays. It knows nothing of networks and
-holds no key.
+runs at once may ask the same question while both are in flight: the first reply stays.
 
 A service is where a model answers: its base URL, less what is secret, or the name that the user gives it; "" is this
 machine. One model's name at two services is two models as far as anybody knows, so the service is a part of the key.
@@ -53,18 +52,7 @@ def call_key(
     sample: int = 0,
     service: str = HERE,
 ) -> bytes:
-    """Return a call's key.
-
-    Args:
-        model: the model as requested.
-        messages: the chat messages.
-        parameters: temperature, max_tokens and so on, as sent.
-        sample: number of the sample, from 0.
-        service: where the model answers.
-
-    Returns:
-        The sha256 (32 bytes) of the canonical JSON of the five.
-    """
+    """Return a call's key: the sha256 (32 bytes) of the canonical JSON of all that it is sent with."""
     return hashlib.sha256(canonical([service, model, messages, parameters, sample])).digest()
 
 
@@ -77,14 +65,7 @@ class Ledger:
     """Replies by call key; safe for several threads and several processes."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        """Open a ledger, and make it where there is none.
-
-        Args:
-            path: the file; the user's shared ledger when None.
-
-        Raises:
-            QuadragError: the file is damaged, is something else, or cannot be opened.
-        """
+        """Open a ledger, the user's shared one when None, and make it where there is none."""
         self.path = default_path() if path is None else Path(path)
         self._lock = threading.Lock()
         self._models: set[str] = set()
@@ -111,14 +92,7 @@ class Ledger:
         return "expected a file that quadrag wrote: name another one, or move this one away"
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
-        """Look calls up.
-
-        Returns:
-            The stored values by key; a key that is not stored is absent.
-
-        Raises:
-            QuadragError: the file is damaged.
-        """
+        """Return the stored values by key; a key that is not stored is absent."""
         wanted = list(keys)
         rows: list[tuple[bytes, str]] = []
 
@@ -138,12 +112,7 @@ class Ledger:
     def put_many(
         self, rows: Iterable[tuple[bytes, Value]], model: str | None = None, renewed: Collection[bytes] = ()
     ) -> dict[bytes, Value]:
-        """Store replies in one transaction; what is stored already stays.
-
-        Args:
-            rows: pairs of key and value; values are JSON objects.
-            model: the model as requested, kept so that a replay can tell it.
-            renewed: keys whose stored value makes room for the new one.
+        """Store replies in one transaction; what is stored already stays, but for the keys `renewed`.
 
         Returns:
             The values, by key, of rows that another process had stored before: mostly none.
@@ -177,7 +146,6 @@ class Ledger:
         return [row[0] for row in rows]
 
     def __len__(self) -> int:
-        """Return the number of replies."""
         with self._lock:
             return int(self._guard(lambda: self._db.execute("SELECT count(*) FROM replies").fetchone()[0]))
 
@@ -187,27 +155,20 @@ class Ledger:
             self._db.close()
 
     def __enter__(self) -> Ledger:
-        """Return the ledger itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file."""
         self.close()
 
 
 @dataclass(slots=True)
 class Reuse:
-    """Which kept replies the models of a session take.
+    """Which kept replies the models of a session take."""
 
-    Attributes:
-        retry: kinds of replies, of `reply.RETRIED`, that are asked for again where they were made before `began`.
-        since: Unix time; older ones count for nothing.
-        began: Unix time of the command's beginning.
-    """
-
+    # Kinds of replies, of `reply.RETRIED`, that are asked for again where they were made before `began`.
     retry: frozenset[str] = frozenset()
-    since: float = 0.0
-    began: float = field(default_factory=time.time)
+    since: float = 0.0  # Unix time; older ones count for nothing
+    began: float = field(default_factory=time.time)  # Unix time of the command's beginning
 
     @contextmanager
     def renewing(self) -> Iterator[None]:
@@ -262,7 +223,6 @@ class Shelf:
         return stored
 
     def _takes(self, value: Value) -> bool:
-        """Whether a reply counts."""
         created = value.get("created", 0.0)
         if created >= self._reuse.began:
             return True
@@ -271,12 +231,6 @@ class Shelf:
 
 
 def _open_file(path: Path) -> sqlite3.Connection:
-    """Open a ledger's file; one that is not there is made.
-
-    Raises:
-        QuadragError: it is something else, or of another version.
-        sqlite3.Error: it cannot be opened.
-    """
     db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
@@ -309,11 +263,7 @@ def _create(path: Path, db: sqlite3.Connection) -> None:
 
 
 def _read_value(text: str) -> Value:
-    """Read a row's value: a reply with what is asked of one wherever it is read, of a service as it came.
-
-    Raises:
-        Exception: of those that `Ledger.get_many` knows: it is none.
-    """
+    """Read a row's value: a reply with what is asked of one wherever it is read, of a service as it came."""
     value: Value = json.loads(text)
     usage, known = value["usage"], "reply" in value or (type(value["text"]) is str and "finish_reason" in value)
     if not known or type(value["latency"]) not in (float, int) or not (usage is None or type(usage) is dict):

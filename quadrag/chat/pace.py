@@ -18,7 +18,6 @@ class Pace:
     """How many calls may be in flight, `allowed`, of those that a batch would make at once."""
 
     def __init__(self, timeout: float) -> None:
-        """Take the seconds within which a reply must come."""
         self._seconds = _IN_TIME * timeout
         self.allowed = 1  # while nothing is known of the server
         self._most = self._flight = 0

@@ -23,14 +23,9 @@ TEMPLATE_TOKENS = 64
 
 
 class BudgetReached(QuadragError):
-    """The next call could pass the budget.
-
-    Attributes:
-        results: one entry per call of the batch, in order; those not asked are failures that say so.
-    """
+    """The next call could pass the budget; `results` has an entry per call, those not asked as failures."""
 
     def __init__(self, message: str, results: Sequence[Any] = ()) -> None:
-        """Keep the message and the results so far."""
         super().__init__(message)
         self.results = list(results)
 
@@ -51,15 +46,7 @@ class Prices:
     """Prices of models, per million tokens, in one currency."""
 
     def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
-        """Read a table ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``.
-
-        Args:
-            table: models with the prices of a million prompt (``input``) and completion (``output``) tokens.
-            source: name for messages.
-
-        Raises:
-            QuadragError: an entry is not of this form or a price is negative.
-        """
+        """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
         if not isinstance(table, Mapping):
             raise QuadragError(f"{source} holds no table; expected {{model: {{input: 0.5, output: 1.5}}}}")
         self.source = source
@@ -85,11 +72,7 @@ class Prices:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:
-        """Read a YAML or JSON file of prices.
-
-        Raises:
-            QuadragError: the file cannot be read or is not of the form that the constructor takes.
-        """
+        """Read a YAML or JSON file of prices."""
         file = Path(path)
         try:
             content = file.read_bytes()
@@ -99,11 +82,7 @@ class Prices:
         return cls(parse(content, f"the price file {file}", "YAML or JSON"), f"the price file {file}")
 
     def rate(self, model: str) -> Rate:
-        """Return a model's prices.
-
-        Raises:
-            QuadragError: the table has no such model; the nearest names are given.
-        """
+        """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""
         try:
             return self._rates[model]
         except KeyError:

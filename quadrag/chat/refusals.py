@@ -34,8 +34,7 @@ def adjust(body: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
 def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounded: bool) -> Refused:
     """Return what of a request's fields, as the user asks for them, a fault names anew: one field, or none.
 
-    Raises:
-        QuadragError: the length of replies would not be `bounded` any more, as a budget needs it.
+    A QuadragError is raised where the length of replies would not be `bounded` any more, as a budget needs it.
     """
     # Some servers write fields as topK.
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fault.refusal).lower()

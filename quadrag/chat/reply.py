@@ -30,33 +30,20 @@ class NoText(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A model's reply.
+    """A model's reply."""
 
-    Attributes:
-        text: the answer, without reasoning.
-        finish_reason: why the model stopped ("stop", "length"), as the server says.
-        usage: ``prompt_tokens`` and ``completion_tokens``, where the server counts them.
-        reasoning: what the model thought before it answered.
-        cached: whether the reply came from the ledger.
-        latency: seconds from its sending to the whole reply, in which the server may have served others too.
-        cost: price in the currency of the prices; 0 for a cached reply, None without prices or usage.
-    """
-
-    text: str
-    finish_reason: str | None
-    usage: dict[str, int] | None
+    text: str  # the answer, without reasoning
+    finish_reason: str | None  # why the model stopped ("stop", "length"), as the server says
+    usage: dict[str, int] | None  # ``prompt_tokens`` and ``completion_tokens``, where the server counts them
     reasoning: str | None
     cached: bool
-    latency: float
-    cost: float | None
+    latency: float  # seconds from its sending to the whole reply, in which the server may have served others too
+    cost: float | None  # price in the currency of the prices; 0 for a cached reply, None without prices or usage
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call without a usable reply.
-
-    ``reason`` is "api_error", "raised", "unparsable" or "truncated", ``detail`` one line.
-    """
+    """A call without a usable reply: "api_error", "raised", "unparsable" or "truncated", and one line of detail."""
 
     reason: str
     detail: str
@@ -85,16 +72,13 @@ class ReadAnswer(NamedTuple):
 
 
 def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", finish_reason: Any = None) -> ReadAnswer:
-    """Read an answer, whoever gave it; what was read is read again to the same.
+    """Read an answer, whoever gave it; what was read is read again to the same. What is no text raises Unreadable.
 
     Args:
         content: a text, of numpy too. None, and what other libraries call missing, is no answer; "" is an empty one.
         reasoning: what was given apart from it; `find_reasoning` finds it. What stands in the text is put behind.
         state: why there is none, where whoever gave it says so; `Answer` has the words.
         finish_reason: why the model stopped. Where that is ``length`` and the answer has not begun, it was cut.
-
-    Raises:
-        Unreadable: the content is something else.
     """
     content = plain(content)
     if not isinstance(content, str | None):
@@ -107,18 +91,7 @@ def read_answer(content: Any, reasoning: str | None = None, state: str = "ok", f
 
 
 def read_completion(output: Any) -> Row:
-    """Read a chat completion.
-
-    Args:
-        output: the completion, as JSON.
-
-    Returns:
-        What `read_message` returns of it.
-
-    Raises:
-        ValueError: the completion has no choices; the server's own message is given where there is one.
-        NoText: there is no text in it.
-    """
+    """Read a chat completion, given as JSON; a ValueError has the server's own message where there are no choices."""
     choices = output.get("choices")
     if not choices:
         raise ValueError(f"no choices; {output.get('error') or output}")
@@ -128,15 +101,8 @@ def read_completion(output: Any) -> Row:
 def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Row:
     """Read a chat completion's message, whatever JSON stands in its fields.
 
-    Args:
-        message: the message. Its ``content`` is the text or a list of parts; its ``reasoning_content`` or
-            ``reasoning`` is the server's own field of reasoning, of which more may stand in the text.
-        finish_reason: why the model stopped.
-        usage: the tokens counted; half a count, or one below zero, would be a wrong price, and is none.
-
-    Returns:
-        ``text``, ``reasoning``, ``finish_reason`` and ``usage``. The text is "" where the message was cut by length
-        before it began.
+    The text is "" where it was cut by length before it began. Half a count of tokens, or one below zero, would be a
+    wrong price, and is none.
 
     Raises:
         ValueError: the content is no text.
@@ -162,12 +128,7 @@ def find_reasoning(row: Mapping[str, Any]) -> str | None:
 
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
-    """Return the text of a message, reasoning included.
-
-    Raises:
-        ValueError: the content is no text.
-        NoText: there is none.
-    """
+    """Return the text of a message, reasoning included."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     said = [part for part in parts if isinstance(part, Mapping) and part.get("type") not in ("reasoning", "thinking")]

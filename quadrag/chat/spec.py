@@ -1,8 +1,4 @@
-"""Model specs: where a chat model is, and how that place may be named.
-
-A spec is ``http://host:port/v1#model`` or ``provider:MODEL``.
-This file parses specs and opens no connection; for keys see `quadrag.chat.keys`.
-"""
+"""Model specs, ``http://host:port/v1#model`` or ``provider:MODEL``: where a model is, and how that may be named."""
 
 import re
 from dataclasses import dataclass, field
@@ -30,11 +26,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Read a chat model's spec; its ``model`` is None where the text names none.
-
-    Raises:
-        QuadragError: for any other text.
-    """
+    """Read a chat model's spec; its ``model`` is None where the text names none."""
     forms = "expected http://host:port/v1#model or provider:MODEL"
     if text.startswith("provider:"):
         name = text.removeprefix("provider:").strip()

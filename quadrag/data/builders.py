@@ -2,8 +2,7 @@
 
 The order is: the folder the user names; what `quadrag prepare` has built; the upstream files, fetched and verified.
 Rows are read through the builder itself, so no Hub is ever asked. A folder may be partial: what a split needs, and
-what keeps it from being built, the benchmark's script says (`files_of`, `lacking`, `locate`). Building the cache is
-`quadrag.data.prepare`'s work, looking for files `quadrag.data.files`'.
+what keeps it from being built, the benchmark's script says (`files_of`, `lacking`, `locate`).
 """
 
 import copy
@@ -35,7 +34,7 @@ def open_builder(
     options: Mapping[str, Any] | None = None,
     split: str | None = None,
 ) -> tuple[Any, Source]:
-    """Make the builder of a config, ready to be read.
+    """Make the builder of a config, ready to be read, and say where its rows come from.
 
     Args:
         benchmark: its name.
@@ -43,12 +42,6 @@ def open_builder(
         data_dir: folder of upstream files, the word ``sample`` for the bundled sample, or None.
         options: builder options, such as RGB's ``noise_ratio``.
         split: the one split to be read, whose files alone are then asked for; None for all that can be built.
-
-    Returns:
-        The builder, and where its rows come from.
-
-    Raises:
-        QuadragError: a name or option is unknown, an option is out of range, or files are lacking.
     """
     options = dict(options or {})
     known = options_of(catalogue.config(benchmark, config))
@@ -112,11 +105,7 @@ def check_split(builder: Any, split: str) -> str:
 
 
 def rows(builder: Any, split: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a split, from the prepared cache or straight from the upstream files.
-
-    Raises:
-        QuadragError: a file does not hold what the benchmark's script expects, or the split is not there.
-    """
+    """Yield the rows of a split, from the prepared cache or straight from the upstream files."""
     check_split(builder, split)
     with files.script_errors():
         if builder.config.data_dir is None:
@@ -158,11 +147,7 @@ def _arguments(builder: Any, split: str) -> dict[str, Any]:
 
 
 def fingerprint(builder: Any) -> str:
-    """Identify the rows of a builder by what decides them: script, files and options.
-
-    Returns:
-        64 hexadecimal digits. They are those of a prepared config's folder, or would be.
-    """
+    """Identify the rows of a builder by script, files and options: the 64 digits of a prepared config's folder."""
     config, benchmark = builder.config, builder.dataset_name
     if config.data_dir is None:
         return str(builder.built.name)

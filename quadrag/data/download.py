@@ -1,8 +1,4 @@
-"""Verified download of upstream files into a folder.
-
-A file counts only when its size and sha256, or its git blob id, are the expected ones; until then it carries another
-name, and one that differs is removed and named. Nothing is unpacked here.
-"""
+"""Verified download of upstream files into a folder; a file carries another name until size and sum are right."""
 
 from __future__ import annotations
 
@@ -69,12 +65,9 @@ def _digest(path: Path, total: hashlib._Hash) -> str:
 
 
 def fetch(files: Iterable[RemoteFile], folder: Path) -> Path:
-    """Bring files into a folder; those already there and right are left alone.
+    """Bring files into a folder; those already there and right are left alone, and nothing is left of a wrong one.
 
     ``QUADRAG_MIRROR`` names a server that answers for the upstream host under the same paths.
-
-    Raises:
-        QuadragError: a file cannot be had, is cut short, or is not the one expected; nothing of it is left.
     """
     for file in files:
         target = folder / file.name

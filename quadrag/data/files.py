@@ -1,8 +1,7 @@
 """Upstream files by name: where they lie in a folder, what of them is lacking, where they come from, what they are.
 
-Which files a split needs, where a checkout keeps them and what verifies them is the dataset script's knowledge
-(`files_of`, `lacking`, `locate`, `FILES`); this is the asking. Nothing is parsed here. A script whose files have no
-names that are known before says what a folder holds itself (`search`), and brings them itself (`fetch`).
+Which files a split needs, where a checkout keeps them and what verifies them the dataset script says (`files_of`,
+`lacking`, `locate`, `FILES`). One whose files have no names that are known before has `search` and `fetch`.
 """
 
 import contextlib
@@ -42,18 +41,9 @@ def locate_files(
 ) -> tuple[dict[str, Path], dict[str, list[str]]]:
     """Look for the files of a builder's config in a folder: an upstream checkout's root, or the files' own.
 
-    Args:
-        benchmark: its name.
-        config: the config itself, with its options.
-        data_dir: the folder.
-        split: the split that is wanted; None for the config's only one, else for all.
-
     Returns:
         The files found of the splits that can be built (of any, where none can be), in the script's order; for each
         split what keeps it from being built: missing files, or a part missing in a file.
-
-    Raises:
-        QuadragError: the folder does not exist, or a file that must be looked into is broken.
     """
     root = Path(data_dir).expanduser()
     if not str(data_dir) or not root.is_dir():

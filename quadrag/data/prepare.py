@@ -49,12 +49,8 @@ def prepare(
     Args:
         benchmark: its name.
         config: one config, or None for all of them.
-        data_dir: folder of upstream files or ``sample``; None fetches and verifies them. A folder need not be whole:
-            what it lacks is named in the result.
+        data_dir: folder of upstream files or ``sample``; None fetches and verifies them. A folder need not be whole.
         on_config: called with each config's name before it is built.
-
-    Raises:
-        QuadragError: a name is unknown, a file is wrong, or the folder holds nothing of what was asked.
     """
     sweep(_aside())
     benchmark = catalogue.benchmark_name(benchmark)
@@ -86,7 +82,6 @@ def prepare(
 
 
 def _aside() -> Path:
-    """Return the place beside which configs are built."""
     import datasets
 
     return Path(datasets.config.HF_DATASETS_CACHE) / "quadrag"
@@ -120,11 +115,7 @@ def _build(benchmark: str, config: str, place: str, found: dict[str, Path], sour
 
 
 def splits_of(folder: Path) -> dict[str, int]:
-    """Return the rows of each split of a prepared config.
-
-    Raises:
-        QuadragError: what `datasets` says of it is damaged.
-    """
+    """Return the rows of each split of a prepared config."""
     try:
         splits = parse_json((folder / _INFO).read_bytes(), folder / _INFO)["splits"]
         return {name: split["num_examples"] for name, split in splits.items()}
@@ -141,9 +132,7 @@ def find_source(benchmark: str, config: str) -> Source | None:
 def find_prepared(benchmark: str, config: str, split: str | None = None) -> tuple[Path, Source] | None:
     """Find what `prepare` built last for a config from real files, by this very script.
 
-    Returns:
-        The folder in the Hugging Face cache that holds the split, and where its files came from, or None. The bundled
-        sample does not count: a run that names no data means the benchmark.
+    The bundled sample does not count: a run that names no data means the benchmark.
     """
     script = files.digest({"script": catalogue.benchmarks()[benchmark]})
     found = [

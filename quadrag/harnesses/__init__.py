@@ -1,7 +1,4 @@
-"""Where the files lie that bring the benchmarks into evaluation harnesses: a folder each, named with underscores.
-
-No harness is imported here: each of them is optional.
-"""
+"""Where the files lie that bring the benchmarks into evaluation harnesses, each of which is optional."""
 
 from pathlib import Path
 
@@ -15,11 +12,7 @@ def known() -> dict[str, Path]:
 
 
 def path(name: str) -> Path:
-    """Return the folder of a harness's files, for `lm_eval --include_path`, say.
-
-    Raises:
-        QuadragError: there is no harness of this name; the nearest names are given.
-    """
+    """Return the folder of a harness's files, for `lm_eval --include_path`, say."""
     found = known()
     if name not in found:
         raise unknown_name("harness", name, found)

@@ -45,10 +45,6 @@ class Examination:
     """The questions of one split, what is sent to the model for each, and what its replies are worth.
 
     Attributes:
-        benchmark: the benchmark's module.
-        task: config, split, options and retriever.
-        profile: ``official`` or ``corrected``.
-        questions: in the order of the data.
         passages: those shown with each question, by its key.
         metrics: names of the rule metrics, ``MODULE.KEY``, as ``items.jsonl`` has them.
         judged: what those are called that a judge decides, which are not computed here.
@@ -73,9 +69,6 @@ class Examination:
             where: what the user calls the settings, for errors.
             typed: the settings that are known to be the user's; of the others an unknown one is refused only where it
                 is nearly a known one. None: all are.
-
-        Raises:
-            QuadragError: a setting is unknown, given twice or cannot be had, or data are lacking.
         """
         given = {name: value for name, value in given.items() if value is not None}
         self.benchmark = load(benchmark)
@@ -126,14 +119,7 @@ class Examination:
         return {**place, "query": question.query, "references": references, **shown}
 
     def items(self, replies: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
-        """Score replies as `quadrag score` does.
-
-        Args:
-            replies: the model's texts by the id of the question; None is a call that failed.
-
-        Returns:
-            The lines of ``items.jsonl``, by id.
-        """
+        """Score replies by id, None a call that failed, as `quadrag score` does; return the ``items.jsonl`` by id."""
         asked = {question.id: question for question in self.questions}
         states = {ident: "api_error" if text is None else "ok" for ident, text in replies.items()}
         answers = [make_answer(asked[ident], 0, text, state=states[ident]) for ident, text in replies.items()]
@@ -144,8 +130,7 @@ class Examination:
     def values(self, item: Mapping[str, Any]) -> dict[str, float | None]:
         """Return an item's values under the profile; None is one that does not count.
 
-        Under ``corrected`` an unscored item counts 0, and one that a metric does not apply to not at all; under
-        ``official`` neither counts.
+        Under ``corrected`` an unscored item counts 0, unless the metric does not apply to it.
         """
         found = {}
         for name in (name for name in self.metrics if name in item):
@@ -211,11 +196,7 @@ def higher_is_better(metric: str) -> bool | None:
 
 @contextmanager
 def one_line(data_dir: str = "--data-dir") -> Iterator[None]:
-    """Turn an error that the user can mend into one line and exit code 2: a harness would print a traceback.
-
-    Args:
-        data_dir: how a folder of data is named to the harness.
-    """
+    """Turn an error that the user can mend into one line and exit code 2: a harness would print a traceback."""
     try:
         yield
     except QuadragError as error:

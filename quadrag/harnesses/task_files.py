@@ -64,14 +64,12 @@ def task_files() -> Iterator[tuple[Path, str]]:
 
 
 def _each_split(task: ListedTask) -> list[ListedTask]:
-    """Return a task of every split, as RGB's noise ratios are, or of the one that the benchmark names."""
     if load(task.benchmark).default_split:
         return [task]
     return [task._replace(split=split) for split in catalogue.config(task.benchmark, task.config).splits]
 
 
 def _name(task: ListedTask) -> str:
-    """Name a task of one split; that of the default split has no ending, and settings may name another for it."""
     usual = default_split(load(task.benchmark), task.config)
     return task.name if task.split == usual else f"{task.name}_{task.split}"
 

@@ -28,17 +28,11 @@ GROUP_CHARACTERS = 16_000_000
 
 
 class Written(NamedTuple):
-    """One split on disk.
+    """One split on disk."""
 
-    Attributes:
-        rows: their number.
-        bytes: of the values in Arrow's memory, which a card gives as `num_bytes`.
-        files: sizes of the shards on disk, by name.
-    """
-
-    rows: int
-    bytes: int
-    files: dict[str, int]
+    rows: int  # their number
+    bytes: int  # of the values in Arrow's memory, which a card gives as `num_bytes`
+    files: dict[str, int]  # sizes of the shards on disk, by name
 
 
 class Part(NamedTuple):
@@ -50,11 +44,7 @@ class Part(NamedTuple):
 
 
 def read_card(benchmark: str, data_dir: str | None = None) -> tuple[dict[str, Any], str]:
-    """Return the header and the body of a benchmark's hub card; of a dataset of the user's own, those of its own card.
-
-    Raises:
-        QuadragError: there is none.
-    """
+    """Return header and body of a benchmark's hub card; of a dataset of the user's own, those of its own card."""
     path = room("hub_cards") / f"{benchmark}.md"
     if data_dir is not None and is_own(data_dir):
         path = Path(data_dir).expanduser() / "README.md"
@@ -105,14 +95,7 @@ def make_recipe(benchmark: str, not_hosted: NotHosted) -> str:
 
 
 def make_data_card(benchmark: str, parts: Mapping[str, Part], sample: bool = False, data_dir: str | None = None) -> str:
-    """Return the README of a repository with Parquet files.
-
-    Args:
-        benchmark: its name.
-        parts: the configs that were written, in their order.
-        sample: whether the rows are those of the bundled sample.
-        data_dir: where they were read from, of a dataset of the user's own.
-    """
+    """Return the README of a repository with Parquet files, of the configs that were written, in their order."""
     header, body = read_card(benchmark, data_dir)
     rows = sum(split.rows for part in parts.values() for split in part.splits.values())
     header["size_categories"] = [size_category(rows)]
@@ -152,7 +135,6 @@ def _spell_type(feature: Any) -> dict[str, Any]:
 
 
 def _describe_part(name: str, part: Part) -> dict[str, Any]:
-    """Describe a config that was written, as `datasets` does in a card."""
     return {
         "config_name": name,
         "features": list_features(part.features),
@@ -211,7 +193,6 @@ def strip_place(source: str) -> str:
 
 
 def _put_first(body: str, section: str) -> str:
-    """Put a section before the first one of a card."""
     before, mark, after = body.partition("\n## ")
     return f"{before}\n{section}\n\n## {after}" if mark else f"{body}\n{section}\n\n"
 

@@ -1,10 +1,7 @@
 """The dataset cards in `hub_cards/`: what comes from the builders is rendered, what is written by hand is kept.
 
 What stands between ``<!-- NAME: rendered by make cards -->`` and ``<!-- /NAME -->`` is rendered, and the header but for
-three keys. It has no key `configs`: on the Hub that maps configs to data files, and only an export has some. The
-Markdown stands in ``quadrag/hub/templates``; what the builder does not tell comes from `quadrag.hub.record`.
-
-``python -m quadrag.hub.cards`` rewrites the cards of a folder, or with ``--check`` names those that would change.
+three keys. It has no key `configs`: on the Hub that maps configs to data files, and only an export has some.
 """
 
 import argparse
@@ -37,11 +34,7 @@ _REGION = re.compile(r"^<!-- ([\w-]+): rendered by make cards -->\n.*?^<!-- /\1 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Rewrite the cards of a folder, or say which would change.
-
-    Returns:
-        0; with ``--check`` 1 where a card is not as it would be rendered; 2 where one cannot be rendered.
-    """
+    """Rewrite the cards of a folder, or with ``--check`` name those that would change, and exit with 1."""
     parser = argparse.ArgumentParser(prog="python -m quadrag.hub.cards", description="Render the dataset cards.")
     parser.add_argument("folder", nargs="?", type=Path, default=room("hub_cards"), help="of NAME.md and NAME.yaml")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a card would change")
@@ -64,12 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def render(benchmark: str, card: str, folder: Path) -> str:
-    """Bring a card in step with its builder and its record, `NAME.yaml` of a folder.
-
-    Raises:
-        QuadragError: the card lacks its header, a key or a region, has one that nobody renders, or the benchmark's
-            record and its builder disagree.
-    """
+    """Bring a card in step with its builder and its record, `NAME.yaml` of a folder."""
     record = read_record(benchmark, folder)
     try:
         header, body = split_card(card)
@@ -149,7 +137,6 @@ def script(benchmark: str) -> Any:
 
 
 def _list_splits(benchmark: str, record: HubRecord) -> list[tuple[Any, ...]]:
-    """List the configs with their splits, those of one config that have as many rows together."""
     lines: list[tuple[Any, ...]] = []
     for name, config in catalogue.configs(benchmark).items():
         for rows, splits in itertools.groupby(config.splits, key=record.rows[name].__getitem__):

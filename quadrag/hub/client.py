@@ -13,11 +13,7 @@ _SECONDS = 120.0  # between two pieces of an answer: the client has no limit of 
 
 
 def open_client() -> Any:
-    """Return a ``huggingface_hub.HfApi``; nothing is asked yet.
-
-    Raises:
-        QuadragError: the endpoint is no web address, or has a password in it, which messages would show.
-    """
+    """Return a ``huggingface_hub.HfApi``; nothing is asked yet."""
     endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     if not re.match(r"https?://[^/@]+(/|$)", endpoint):
         shown = re.sub(r"[^/]*@", "***@", endpoint)
@@ -30,14 +26,7 @@ def open_client() -> Any:
 
 @contextmanager
 def hub_errors(doing: str) -> Iterator[None]:
-    """Turn whatever fails in the client within this block into one line.
-
-    Args:
-        doing: what is being done to what, as ``reading ORG/NAME``.
-
-    Raises:
-        QuadragError: the token lacks a right or is lacking, the Hub cannot be reached, or it refuses what it is asked.
-    """
+    """Turn whatever fails in the client within this block into one line on what is done, as ``reading ORG/NAME``."""
     from huggingface_hub import errors
 
     try:

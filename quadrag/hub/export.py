@@ -1,8 +1,7 @@
 """`quadrag export`: each benchmark as a dataset repository, a folder of Parquet files and a card; nothing is sent.
 
 A folder is written aside and moved when it is whole. Row groups are small: a reader that streams holds one of them, and
-one that leaves a column out skips it in each. Shards are called as `datasets` and the Hub's viewer expect it,
-``SPLIT-00000-of-00003.parquet``.
+one that leaves a column out skips it in each.
 """
 
 import hashlib
@@ -93,12 +92,8 @@ def export(
         accept_licence: whether data of a non-commercial licence may be written; the samples are quadrag's own.
         progress: called with ``BENCHMARK CONFIG SPLIT`` before each is written.
 
-    Returns:
-        What stands in each folder, in the order of the names.
-
     Raises:
-        QuadragError: a name is unknown, a licence is not accepted, data are lacking or wrong, or a folder holds
-            something else. Nothing is then written of that benchmark, or of any where it shows before the first row.
+        QuadragError: nothing is then written of that benchmark, or of any where it shows before the first row.
     """
     names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks))) or list(catalogue.benchmarks())
     check_licences(names, data_dir, accept_licence)
@@ -119,13 +114,7 @@ def check_licences(benchmarks: Sequence[str], data_dir: str | None, accepted: bo
 
 
 def plan_export(benchmark: str, data_dir: str | None, org: str | None = None) -> ExportPlan:
-    """Find out what can be written of a benchmark, and what decides it.
-
-    Args:
-        benchmark: its name.
-        data_dir: as `export` takes it.
-        org: whose repository it becomes: its card then names it, and an `eval.yaml` its tasks.
-    """
+    """Find out what can be written of a benchmark, and what decides it; where `org` is given, its card names that."""
     not_hosted = hub_record(benchmark).not_hosted
     own = files.is_own(data_dir)
     kind = "sample" if data_dir == builders.SAMPLE else "own" if own else "recipe" if not_hosted else "data"
@@ -153,11 +142,7 @@ def plan_export(benchmark: str, data_dir: str | None, org: str | None = None) ->
 
 
 def write_export(folder: Path, plan: ExportPlan, progress: Callable[[str], None]) -> Exported:
-    """Write one repository, unless the very same stands there.
-
-    Raises:
-        QuadragError: something else stands there, or data are wrong.
-    """
+    """Write one repository, unless the very same stands there."""
     splits = _read_rows(folder, plan)
     made = splits is None
     if splits is None:
@@ -243,18 +228,8 @@ def write_split(
 ) -> Written:
     """Write a split's rows into Parquet files of a folder, a row group in memory at once.
 
-    Args:
-        rows: as the builder gives them.
-        schema: their ``pyarrow.Schema``; its metadata are left out, since `datasets` 3.6 cannot read those of 5.
-        folder: where to; it is made.
-        split: the split's name.
-        shard_bytes: size on disk at which the next shard begins.
-
-    Returns:
-        What was written; a split without rows is one file without row groups.
-
-    Raises:
-        QuadragError: a row does not fit the schema.
+    The schema's metadata are left out, since `datasets` 3.6 cannot read those of 5. At `shard_bytes` on disk the next
+    shard begins; a split without rows is one file without row groups.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -46,18 +46,7 @@ def plan_push(
     data_dir: str | None = None,
     accept_licence: bool = False,
 ) -> list[Repository]:
-    """Say what would be pushed; nothing is asked of the Hub.
-
-    Args:
-        org: an organisation on the Hub, or the user's own name.
-        benchmarks: names of benchmarks.
-        metrics: names of metrics; where neither is named, all of both.
-        data_dir: as `quadrag.hub.export.export` takes it.
-        accept_licence: whether data of a non-commercial licence may go out.
-
-    Raises:
-        QuadragError: a name is unknown, a licence is not accepted, or data are lacking or wrong.
-    """
+    """Say what would be pushed, all benchmarks and metrics where neither is named; nothing is asked of the Hub."""
     check_org(org)
     names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks)))
     others = list(dict.fromkeys(map(catalogue.metric_name, metrics)))
@@ -88,13 +77,7 @@ def push(
     private: bool = False,
     progress: Callable[[str], None] = lambda line: None,
 ) -> Iterator[str]:
-    """Push repositories, and yield the address of each commit.
-
-    Args:
-        org: whose they are to be.
-        repositories: what `plan_push` returned.
-        private: whether new repositories are; those that are there stay as they are.
-        progress: called with a line on what is being done.
+    """Push repositories, and yield the address of each commit; `private` are those that are not there yet.
 
     Raises:
         QuadragError: a name is another's (nothing is then written), the token is missing or may not write, or the Hub
@@ -142,11 +125,7 @@ def _metric_card(org: str, metric: str) -> str:
 
 
 def _is_there(api: Any, kind: str, repo: str) -> bool:
-    """Whether a repository is there, and ours or as the Hub made it.
-
-    Raises:
-        QuadragError: it is another's.
-    """
+    """Whether a repository is there; raise where it is another's."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
     with hub_errors(f"reading {kind} {repo}"):

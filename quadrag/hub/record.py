@@ -95,16 +95,7 @@ def hub_record(benchmark: str) -> HubRecord:
 
 
 def read_record(benchmark: str, folder: Path) -> HubRecord:
-    """Read the record of a benchmark.
-
-    Args:
-        benchmark: its name.
-        folder: where `NAME.yaml` lies.
-
-    Raises:
-        QuadragError: there is no such benchmark or file, or the file does not tell of all that the builder has, and of
-            that alone.
-    """
+    """Read a benchmark's record, `NAME.yaml` of a folder; it must tell of all that the builder has, and that alone."""
     configs = catalogue.configs(benchmark)
     path = folder / f"{benchmark}.yaml"
     try:

@@ -1,9 +1,8 @@
 """Run folders to the results on a model's page: one file a task in `.eval_results/`, sent as a pull request.
 
-The form is the Hub's (https://huggingface.co/docs/hub/eval-results), the types are its client's. A value is that of
-the profile ``official``, which is what published numbers are compared with, in the paper's unit: the Hub scales
-nothing. The notes say all else about it; of places on the user's machine they show the last name alone. Where passages
-were found in another way than usual, the file says so in its name.
+The form is the Hub's (https://huggingface.co/docs/hub/eval-results). A value is that of the profile ``official``, in
+the paper's unit. The notes say all else about it; of places on the user's machine they show the last name alone. Where
+passages were found in another way than usual, the file says so in its name.
 """
 
 from __future__ import annotations
@@ -67,10 +66,6 @@ def plan_results(
         accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
             the notes then say so first. The bundled sample is never accepted.
         source: a web address where more about the results is, as the runs themselves; None for none.
-
-    Raises:
-        QuadragError: a folder is no finished run of this model on the benchmark's own questions, two hold the same
-            task, or none holds a value of one.
     """
     check_org(org)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
@@ -103,13 +98,9 @@ def plan_results(
 
 
 def push_results(plan: ResultsPlan) -> str | None:
-    """Open a pull request on the model's repository, unless one with the same results is open.
+    """Open a pull request on the model's repository and return its address; that of an open one with the same results.
 
-    Returns:
-        Its address; None where the same results stand in the repository.
-
-    Raises:
-        QuadragError: there is no such model, there is no token, or it may not do that.
+    None is returned where the same results stand in the repository.
     """
     digest = hashlib.sha256(json.dumps(plan.files, sort_keys=True).encode()).hexdigest()[:8]
     title = f"Evaluation results by quadrag ({digest})"

@@ -1,12 +1,8 @@
 """A benchmark's `eval.yaml`: the tasks of its dataset repository that results of models on the Hub refer to.
 
-The form is the Hub's own (https://huggingface.co/docs/hub/eval-results): a name, a description, the framework, and of
-each task id, config and split. The framework is one of the list in huggingface.js, `packages/tasks/src/eval.ts`, which
-takes new names seldom and has none of quadrag's; the tasks run under Inspect AI, which is there. Inspect could run an
-`eval.yaml` by itself, but its form has no place for what ours need: messages built from a list of documents, references
-of alternatives within alternatives, our scorers. So no `field_spec`, `solvers` or `scorers` are written.
-
-The file does not make a leaderboard: the Hub admits benchmarks one by one.
+The form is the Hub's own (https://huggingface.co/docs/hub/eval-results). Its list of frameworks has none of quadrag's;
+the tasks run under Inspect AI, which is there. Inspect could run an `eval.yaml` by itself, but the form has no place
+for messages built of documents, references within alternatives and our scorers: no `solvers` or `scorers` are written.
 """
 
 from collections.abc import Collection, Mapping
@@ -43,18 +39,10 @@ def list_hub_tasks(benchmark: str) -> list[HubTask]:
 
 
 def write_eval_yaml(benchmark: str, org: str, there: Mapping[str, Collection[str]] | None = None) -> str | None:
-    """Write the `eval.yaml` of a benchmark's dataset repository.
+    """Write the `eval.yaml` of a benchmark's dataset repository; None where it holds the data of no task.
 
-    A recipe repository has one too, though it holds no rows: a model's result names dataset and task, and without the
-    file those of benchmarks whose data may not be hosted could name none.
-
-    Args:
-        benchmark: its name.
-        org: whose repository it is, as in ``ORG/NAME``.
-        there: the splits that the repository holds, by config; None for all, and for a recipe.
-
-    Returns:
-        The text, or None where the repository holds the data of no task.
+    A recipe repository has one too, though it holds no rows: a model's result names dataset and task. `there` are the
+    splits that the repository holds, by config; None for all, and for a recipe.
     """
     import yaml
 

@@ -42,16 +42,11 @@ class ReplayJudge:
     """A judge as the modules take it, which gives the replies entered so far: texts, or what has a `reason`."""
 
     def __init__(self, model: str) -> None:
-        """Start with none; `model` names the judge."""
         self.model = model
         self.replies: dict[str, Any] = {}
 
     def __call__(self, batch: list[Chat]) -> list[Any]:
-        """Return the replies to a batch.
-
-        Raises:
-            MissingReplies: some are not there.
-        """
+        """Return the replies to a batch, or raise MissingReplies."""
         keys = [dumps(chat) for chat in batch]
         missing = {key: chat for key, chat in zip(keys, batch, strict=True) if key not in self.replies}
         if missing:
@@ -65,10 +60,7 @@ class ReplayJudge:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The values of one module by key, NaN where one does not count, and by key the reason where it has none.
-
-    `done` are the keys that have been computed, those that have neither among them.
-    """
+    """The values of one module by key, NaN where one does not count; why a key has none; which are computed."""
 
     values: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
@@ -98,18 +90,10 @@ class Marking:
     def mark(
         self, module: str, ident: str, text: str | None, state: str, judges: Sequence[ReplayJudge], marks: Marks
     ) -> list[MissingReplies]:
-        """Compute what a module says of an answer, as far as the judges' replies reach.
+        """Compute what a module says of a reply, None where there is none, as far as the judges' replies reach.
 
-        Args:
-            module: one of `modules`.
-            ident: of the question.
-            text: the model's reply, None where there is none.
-            state: of the answer, as ``answers.jsonl`` has it.
-            judges: as many as there are.
-            marks: what is there already, and is not computed again; the rest is entered.
-
-        Returns:
-            What the judges are to be asked before the next call; [] where the marks are complete.
+        What is in `marks` is not computed again; the rest is entered. Returned is what the judges are to be asked
+        before the next call; [] where the marks are complete.
         """
         question = self.examination.questions[self._place[ident]]
         answer = make_answer(question, 0, text, state=state)

@@ -63,10 +63,7 @@ def counts() -> Metric:
 
 
 def gravest_reason(reasons: Iterable[str]) -> str | None:
-    """Return the reason by which an item is counted; None where it is scored.
-
-    What a judge would have said is missing from all items alike without one, and makes none unscored.
-    """
+    """Return the reason by which an item is counted; None where it is scored, or nothing but a judge is lacking."""
     found = [why for why in reasons if why != NOT_APPLICABLE and not why.startswith(NOT_RUN)]
     return next((why for why in (*FAILED, *found) if why in found), None)
 

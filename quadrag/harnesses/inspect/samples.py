@@ -20,11 +20,7 @@ _NOISE = re.compile(r"noise_(\d+(?:_\d+)?)")
 
 
 def make_sample(examination: Examination, place: int, question: Question) -> Any:
-    """Make a sample.
-
-    Its metadata are benchmark, config, split, the question's place in the data, conditions, query, language, passages,
-    the noise ratio of RGB, and the groups of questions that it belongs to, each by its name; ``slices`` lists those.
-    """
+    """Make a sample; the groups of questions that it belongs to are metadata by their names, which ``slices`` lists."""
     metadata: dict[str, Any] = {
         "benchmark": question.benchmark,
         "config": question.config,

@@ -39,11 +39,7 @@ _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a j
 
 
 def open_marking(benchmark: str, config: str, settings: Mapping[str, Any]) -> Marking:
-    """Return what a task and its scorers share, loaded once in a process.
-
-    Raises:
-        QuadragError: a setting is unknown, given twice or cannot be had, or data are lacking.
-    """
+    """Return what a task and its scorers share, loaded once in a process."""
     return _load_marking(benchmark, config, json.dumps(dict(settings), sort_keys=True, default=str))
 
 
@@ -53,11 +49,7 @@ def _load_marking(benchmark: str, config: str, settings: str) -> Marking:
 
 
 async def ask_marks(marking: Marking, module: str, ident: str, text: str | None, state: str) -> Marks:
-    """Return a module's marks of an answer, and ask the graders where it wants them.
-
-    Raises:
-        QuadragError: there are more graders than the metrics ask.
-    """
+    """Return a module's marks of an answer, and ask the graders where it wants them."""
     graders, marks = _graders(marking), Marks()
     work = partial(marking.mark, module, ident, text, state, list(graders), marks)
     while missing := await to_thread.run_sync(work):
@@ -152,11 +144,7 @@ def items() -> Scorer:
 
 
 def scorers_of(benchmark: str, config: str, settings: Mapping[str, Any]) -> Sequence[Scorer]:
-    """Return the scorers of a task, in the order in which `quadrag run` reports; then the one that counts the items.
-
-    Raises:
-        QuadragError: there are more graders than the metrics ask; said here, before any model is asked.
-    """
+    """Return the scorers of a task, in the order in which `quadrag run` reports; then the one that counts the items."""
     marking = open_marking(benchmark, config, settings)
     _graders(marking)
     found = [SCORERS[module](benchmark=benchmark, config=config, **settings) for module in marking.modules]

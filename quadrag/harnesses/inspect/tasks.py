@@ -1,7 +1,4 @@
-"""The tasks of Inspect: one for every config that holds questions, under its name, as ``rgb_noise_robustness_en``.
-
-What ``-T`` may set is said in `quadrag.harnesses.examination`; ``noise`` is short for ``noise_ratio``.
-"""
+"""The tasks of Inspect: one for every config that holds questions, under its name, as ``rgb_noise_robustness_en``."""
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
 
@@ -30,11 +27,8 @@ _PATHS = ("data_dir", "prompts", "retrieved")
 def make_task(benchmark: str, config: str, settings: Mapping[str, Any]) -> Task:
     """Make the task of a config.
 
-    An item that fails is scored too, where the user lets it pass (``--no-fail-on-error``), so that it counts.
-
-    Raises:
-        PrerequisiteError: as `QuadragError`, which Inspect would show as a crash: a setting is unknown or cannot be
-            had, or data are lacking.
+    An item that fails is scored too, where the user lets it pass (``--no-fail-on-error``), so that it counts. Inspect
+    would show a QuadragError as a crash, and a PrerequisiteError as a line.
     """
     try:
         settings = _absolute(benchmark, settings)

@@ -35,15 +35,10 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
     """
 
     def __init__(self, config: dict[str, Any]) -> None:
-        """Take what the YAML file says, with the metadata of the command line laid over its own."""
         super().__init__(config={name: value for name, value in config.items() if name != "class"})
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **kwargs: Any) -> None:
-        """Load the questions with their messages, through `quadrag.data.builders`; no Hub is asked for a dataset.
-
-        Raises:
-            SystemExit: a setting is unknown or cannot be had, or data are lacking; it is told in one line.
-        """
+        """Load the questions with their messages, through `quadrag.data.builders`; no Hub is asked for a dataset."""
         with one_line("""--metadata '{"data_dir": "FOLDER"}'"""):
             self._load()
 
@@ -84,11 +79,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         chat_template: Callable[[list[dict[str, str]]], Any] | None = None,
         gen_prefix: str | None = None,
     ) -> Any:
-        """Return the messages through the chat template, or as one text where there is none.
-
-        Raises:
-            SystemExit: examples are asked for; it is told in one line.
-        """
+        """Return the messages through the chat template, or as one text where there is none."""
         if num_fewshot:
             with one_line():
                 raise QuadragError(f"num_fewshot is {num_fewshot}, and the protocol shows no examples; leave it out")
@@ -143,7 +134,6 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
 
 
 def _typed() -> Collection[str]:
-    """Return the names that the command line gives as ``--metadata``; none where there is no such command."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--metadata", default={}, nargs="+", action=MergeDictAction)
     try:
@@ -153,6 +143,5 @@ def _typed() -> Collection[str]:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """Return the mean of the values that are numbers; NaN where there is none."""
     found = average([None if math.isnan(value) else value for value in values])
     return math.nan if found is None else found

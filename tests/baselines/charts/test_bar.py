@@ -1,7 +1,5 @@
 """A bar has the place of each of its numbers, and no bar stands for what is no number of its scale."""
 
-from __future__ import annotations
-
 import re
 
 from quadrag.baselines.charts.bar import draw_bars

@@ -1,7 +1,5 @@
 """Charts: what stands in them, where, that it can be read on light and dark pages, and that data stay text."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -12,7 +10,7 @@ import pytest
 from quadrag.baselines.charts.draw import can_draw, draw_grid
 from quadrag.baselines.charts.forms import NARROW
 from quadrag.baselines.charts.matrix import Tile, view_matrix
-from quadrag.baselines.charts.palette import contrast, cut_text
+from quadrag.baselines.charts.palette import HEAT, blend, contrast, cut_text, ink_on
 from quadrag.baselines.page.render import HERE, render_page
 from quadrag.baselines.page.render import _words as read_words
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line, Verdict
@@ -130,7 +128,6 @@ def test_a_library_without_descriptors_is_one_line(forked_python, left):
 
 
 def marks(image, colour):
-    """The places of the signs of a colour."""
     found = []
     for element in image.iter("path"):
         if colour in (element.attrib.get("fill"), element.attrib.get("stroke")) and "transform" in element.attrib:
@@ -210,7 +207,6 @@ def test_a_text_is_cut_to_its_room_by_the_width_of_its_characters():
 
 
 def theme(name):
-    """The variables of the page's style in one theme."""
     style = (HERE / "page.css").read_text(encoding="utf-8")
     [block] = re.findall(
         r":root \{(.*?)\}" if name == "light" else r':root\[data-theme="dark"\] \{(.*?)\}', style, re.S
@@ -219,7 +215,6 @@ def theme(name):
 
 
 def over(colour, paper, share):
-    """A colour that lets so much of the paper through."""
     pairs = [(int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{round(one * share + two * (1 - share)):02x}" for one, two in pairs)
 
@@ -256,20 +251,10 @@ def test_texts_and_marks_of_a_chart_can_be_read(form, name):
     assert judged > 5
 
 
-def test_contrast_is_that_of_wcag():
+def test_contrast_is_that_of_wcag_and_enough_for_every_curve_and_cell():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
-
-
-@pytest.mark.parametrize("name", ["light", "dark"])
-def test_every_colour_of_a_curve_can_be_read_as_text(name):
-    known = theme(name)
-    assert min(contrast(known[f"s{rank}"], known["paper"]) for rank in range(1, 7)) >= 4.5
-
-
-@pytest.mark.parametrize("share", range(0, 101, 5))
-def test_every_cell_of_a_matrix_can_be_read(share):
-    from quadrag.baselines.charts.palette import HEAT, blend, ink_on
-
-    fill = blend(HEAT, share / 100)
-    assert contrast(ink_on(fill), fill) >= 4.5
+    for known in map(theme, ("light", "dark")):
+        assert min(contrast(known[f"s{rank}"], known["paper"]) for rank in range(1, 7)) >= 4.5
+    fills = [blend(HEAT, share / 100) for share in range(0, 101, 5)]
+    assert min(contrast(ink_on(fill), fill) for fill in fills) >= 4.5

@@ -1,7 +1,5 @@
 """Prices, and a budget that is never passed."""
 
-from __future__ import annotations
-
 import json
 import threading
 
@@ -130,7 +128,6 @@ def test_amounts_are_decimal(server):
 
 
 def test_two_clients_at_the_same_time_share_one_budget(server):
-    """A generator and its judge: what one spends, the other lacks."""
     server.state.latency = 0.01
     budget = Budget(600, PRICES.currency)
     spent = []

@@ -1,7 +1,5 @@
 """The chat client's contract on a server that behaves: order, ledger, replay, reasoning, model names, providers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess
@@ -186,11 +184,6 @@ def test_the_only_model_is_taken_and_several_are_listed(server, ledger):
     for replay, names in ((True, "k, m"), (False, "m, k")):
         with ChatClient(server.url, ledger=ledger, replay=replay) as client, pytest.raises(QuadragError, match=names):
             client(chats(1))
-
-
-def test_a_base_url_may_lack_v1(server):
-    with ChatClient(server.url.removesuffix("/v1") + "/") as client:
-        assert client.model == "m" and len(client(chats(1))) == 1
 
 
 @pytest.mark.parametrize(

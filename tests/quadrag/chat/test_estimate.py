@@ -1,7 +1,5 @@
 """A model that is asked nothing: what its calls would take."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import pytest

@@ -1,7 +1,5 @@
 """What the chat client does when a server fails: retries, pauses, one failure or a dead server."""
 
-from __future__ import annotations
-
 import email.utils
 import errno
 import resource
@@ -40,7 +38,6 @@ RETRIED = [
 
 @pytest.mark.slow(3, 13, 13)
 def test_a_fault_that_may_pass_is_retried(server, rounds):
-    """All at once, each of a question of its own."""
     rules = RETRIED if rounds > 3 else [RETRIED[2], RETRIED[4], RETRIED[7]]
     server.rules += [Rule(**{**vars(rule), "match": f"question {n:02}", "times": 1}) for n, rule in enumerate(rules)]
     asked = [[{"role": "user", "content": f"question {n:02}"}] for n in range(20)]

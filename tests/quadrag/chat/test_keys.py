@@ -1,7 +1,5 @@
 """Addresses and secrets: where a request and its key go, what is followed, and that nothing secret is shown."""
 
-from __future__ import annotations
-
 import base64
 import traceback
 

@@ -1,7 +1,5 @@
 """A run that is killed again and again repeats at most the calls in flight and ends with the same replies."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """The ledger as a file: what it stores, what it refuses, and several writers."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import sqlite3

@@ -1,7 +1,5 @@
 """Servers that are slow and well: few calls until the first reply, as many then as they bear; and what is too long."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from chat_server import ChatServer, Rule, chats
 from quadrag.chat.calls import backoff
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.cli import main
-from quadrag.errors import QuadragError
 
 WAY = "fewer passages (--top-k)"
 
@@ -93,14 +90,6 @@ def test_a_question_that_is_too_long_is_a_failure_of_its_own(server):
     assert all(isinstance(reply, Failure) and reply.reason == "api_error" for reply in replies)
     assert [WAY in reply.detail for reply in replies] == [n <= len(TOO_LONG) for n in range(len(said))]
     assert server.requests == 1 + len(said), "it is not asked again"
-
-
-def test_what_is_refused_of_every_call_ends_the_command(server):
-    status, message = NOT_TOO_LONG[0]
-    server.rules.append(Rule("status", status=status, body={"error": {"message": message}}))
-    client = ChatClient(server.url + "#m", parameters={"max_tokens": 9999}, retries=0)
-    with client, pytest.raises(QuadragError, match="all failed"):
-        client(chats(20))
 
 
 def test_a_run_whose_every_question_is_too_long_is_not_of_a_dead_server(tmp_path, monkeypatch, capsys):

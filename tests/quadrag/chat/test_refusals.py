@@ -1,7 +1,5 @@
 """Fields that a server refuses: what it is asked after that, what is told, what is kept, who asks so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -34,7 +32,6 @@ def refusing(messages, status=400, form=lambda message, name: {"error": {"messag
 
 
 def like_gpt_5(body):
-    """Take no length by its old name, and no temperature but 1."""
     if "max_tokens" in body:
         return Rule("status", status=400, body={"error": {"message": INSTEAD, "param": "max_tokens"}})
     if body.get("temperature", 1) != 1:
@@ -124,7 +121,6 @@ def test_of_two_that_exclude_each_other_one_is_left(server):
     ],
 )
 def test_another_refusal_ends_the_command(server, status, message):
-    """As a value that is out of bounds does, which is the user's to correct."""
     asked = {"temperature": 3.0, "max_tokens": 8192, "top_k": -3}
     server.rules.append(Rule("status", status=status, body={"error": {"message": message}}))
     with (
@@ -144,7 +140,6 @@ def test_a_server_that_names_fields_without_end_is_dead(server):
 
 
 def test_a_refused_question_that_speaks_of_a_field_takes_none_from_the_others(server, capsys):
-    """The field is not what was refused: without it the same is said again."""
     said = {"error": {"message": "flagged: 'what is the temperature of the sun, and the seed of a plum?'"}}
     server.rules.append(Rule("status", match="question 3", status=400, body=said))
     with ChatClient(server.url + "#m", parameters=ASKED) as client:

@@ -1,7 +1,5 @@
 """The chat client over a server it was not written with: the genuine `transformers serve`, on a tiny random model."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -22,9 +20,11 @@ from quadrag.errors import QuadragError
 
 torch = pytest.importorskip("torch", reason="torch is not installed (extra: local)")
 transformers = pytest.importorskip("transformers", reason="transformers is not installed (extra: local)")
-pytestmark = pytest.mark.serve
+pytestmark = [pytest.mark.serve, pytest.mark.timeout(300)]
 COMMAND = Path(sys.executable).with_name("transformers")
 START_SECONDS = 120
+SYSTEM = {"role": "system", "content": "Answer."}
+CHATS = [[SYSTEM, {"role": "user", "content": f"Frage {n}: 你好?"}] for n in range(8)]
 
 
 @pytest.fixture(scope="module")
@@ -56,32 +56,27 @@ def server(tmp_path_factory):
             process.kill()
 
 
-@pytest.mark.timeout(300)
 def test_both_endpoints_give_one_answer_to_one_chat(server, tmp_path):
     url, model, _ = server
-    chats = [
-        [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"Frage {n}: 你好?"}] for n in range(4)
-    ]
     source = "{% for m in messages %}<s>{{ m.role }}\n{{ m.content }}</s>{% endfor %}<s>assistant{{ '\\n' }}"
     (tmp_path / "own.jinja").write_text(source, encoding="utf-8")
     options = {"temperature": 0.0, "max_tokens": 12}
     with ChatClient(f"{url}#{model}", parameters=options) as client:
-        answers = client.complete(chats)
+        answers = client.complete(CHATS)
     for name in (model, str(tmp_path / "own.jinja")):
         template = load_template(name)
         transport = CompletionsTransport(template.render, template.digest)
         parameters = {**options, **transport.parameters}
         with ChatClient(f"{url}#{model}", parameters=parameters, transport=transport) as client:
-            texts = client.complete(chats)
+            texts = client.complete(CHATS)
         assert [(one.text, one.usage) for one in texts] == [(one.text.strip(), one.usage) for one in answers]
     plain = load_template("plain")
     transport = CompletionsTransport(plain.render, plain.digest)
     with ChatClient(f"{url}#{model}", parameters=options | transport.parameters, transport=transport) as client:
-        others = client.complete(chats)
+        others = client.complete(CHATS)
     assert [one.text for one in others] != [one.text for one in texts], "a random model still reads its prompt"
 
 
-@pytest.mark.timeout(300)
 def test_sampling_that_it_refuses_is_left_out(server, capsys):
     url, model, _ = server
     asked = {"temperature": 0.3, "top_k": 5, "repetition_penalty": 1.05, "seed": 3, "max_tokens": 4}
@@ -92,7 +87,6 @@ def test_sampling_that_it_refuses_is_left_out(server, capsys):
     assert err.count("\n") == 1 and "top_k" in err and "repetition_penalty" in err
 
 
-@pytest.mark.timeout(300)
 def test_a_tokenizer_that_begins_texts_itself_takes_its_token_off_the_prompt(tmp_path):
     from tokenizers import processors
 
@@ -113,22 +107,15 @@ def test_a_tokenizer_that_begins_texts_itself_takes_its_token_off_the_prompt(tmp
         load_template(str(tmp_path / "none"))
 
 
-@pytest.mark.timeout(300)
-def test_transformers_serve(server, tmp_path, monkeypatch):
-    for name in ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN"):
-        monkeypatch.delenv(name, raising=False)
+def test_replies_are_counted_and_outlive_the_server(server, tmp_path):
     url, model, process = server
-    chats = [
-        [{"role": "system", "content": "Answer."}, {"role": "user", "content": f"Frage {n}: 你好?"}] for n in range(8)
-    ]
     options = {"parameters": {"temperature": 0.0, "max_tokens": 12}, "concurrency": 4}
     with Ledger(tmp_path / "ledger.sqlite") as ledger:
         with ChatClient(f"{url}#{model}", ledger=ledger, **options) as client:
-            replies = client.complete(chats)
+            replies = client.complete(CHATS)
         assert all(isinstance(reply, Reply) for reply in replies), replies
         for reply in replies:
-            assert isinstance(reply.text, str)
-            assert reply.finish_reason in ("stop", "length")
+            assert isinstance(reply.text, str) and reply.finish_reason in ("stop", "length")
             # One token per byte: the prompt holds at least its own text.
             assert reply.usage["prompt_tokens"] >= len("Answer.Frage 0: 你好?".encode())
             assert 0 < reply.usage["completion_tokens"] <= 12
@@ -137,7 +124,7 @@ def test_transformers_serve(server, tmp_path, monkeypatch):
         process.kill()
         process.wait()
         replay = ChatClient(f"{url}#{model}", ledger=ledger, replay=True, **options)
-        again = replay.complete(chats)
+        again = replay.complete(CHATS)
     assert [(reply.text, reply.usage, reply.latency) for reply in again] == [
         (reply.text, reply.usage, reply.latency) for reply in replies
     ]

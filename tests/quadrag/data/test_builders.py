@@ -1,12 +1,9 @@
 """From a name to files, builder and rows, of a folder that is partial or partly broken, or of a prepared cache."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 from prepared_data import other_data
@@ -22,18 +19,18 @@ CORPUS = "data/80000_docs/documents_"
 
 
 @pytest.fixture
-def root(tmp_path: Path, own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path, own_cache, monkeypatch):
     """A copy of CRUD-RAG's sample that is nobody's sample; and no upstream."""
     monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")  # nothing listens there
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "downloads"))
     return Path(shutil.copytree(files.sample_dir("crud_rag"), tmp_path / "root"))
 
 
-def rows(builder: Any, split: str) -> list[dict[str, Any]]:
+def rows(builder, split):
     return list(builders.rows(builder, split))
 
 
-def test_files_are_found_for_a_split_or_for_any(root: Path) -> None:
+def test_files_are_found_for_a_split_or_for_any(root):
     assert files.find_files("crud_rag", "summary", root) == ({SPLIT: root / SPLIT, FULL: root / FULL}, [])
     (root / FULL).unlink()
     # One split can be built, so nothing is lacking until the other is asked for.
@@ -48,14 +45,14 @@ def test_files_are_found_for_a_split_or_for_any(root: Path) -> None:
             builders.open_builder("crud_rag", "corpus", folder)
 
 
-def test_a_home_folder_is_understood(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_folder_is_understood(root, monkeypatch):
     monkeypatch.setenv("HOME", str(root.parent))
     builder, source = builders.open_builder("crud_rag", "summary", "~/root", split="test")
     assert source.place == "~/root"
     assert len(rows(builder, "test")) == 8
 
 
-def test_a_source_says_what_is_missing_and_what_is_not_upstreams(root: Path) -> None:
+def test_a_source_says_what_is_missing_and_what_is_not_upstreams(root):
     config = catalogue.config("crud_rag", "corpus")
     for lacking in (1, 16, 0):
         found = dict.fromkeys(config.files[: 48 - lacking], root / SPLIT)
@@ -68,8 +65,8 @@ def test_a_source_says_what_is_missing_and_what_is_not_upstreams(root: Path) -> 
     ]
 
 
-def test_splits_are_those_that_can_be_read(root: Path) -> None:
-    def splits(config: str, split: str | None = None) -> list[str]:
+def test_splits_are_those_that_can_be_read(root):
+    def splits(config, split=None):
         return builders.splits(builders.open_builder("crud_rag", config, str(root), None, split)[0])
 
     assert splits("summary") == ["test", "full"]
@@ -89,7 +86,7 @@ def test_splits_are_those_that_can_be_read(root: Path) -> None:
             rows(builder, split)
 
 
-def test_a_file_of_another_split_may_be_broken_and_two_splits_are_read_in_turn(root: Path) -> None:
+def test_a_file_of_another_split_may_be_broken_and_two_splits_are_read_in_turn(root):
     builder, _ = builders.open_builder("crud_rag", "summary", str(root))
     expected = {split: rows(builder, split) for split in ("test", "full")}
     turns = zip(builders.rows(builder, "test"), builders.rows(builder, "full"), strict=False)
@@ -104,15 +101,15 @@ def test_a_file_of_another_split_may_be_broken_and_two_splits_are_read_in_turn(r
     assert "merged.zip" not in source.text
 
 
-def test_two_builders_of_a_config_keep_their_own_folders(tmp_path: Path) -> None:
+def test_two_builders_of_a_config_keep_their_own_folders(tmp_path):
     name = "noise_robustness_zh"
     opened = [builders.open_builder("rgb", name, str(other_data(tmp_path / each, query=each)))[0] for each in "ab"]
     assert [next(builders.rows(builder, "noise_0"))["query"] for builder in opened] == ["a", "b"]
     assert catalogue.config("rgb", name).data_dir is None
 
 
-def test_the_fingerprint_knows_script_files_and_options(root: Path) -> None:
-    def fingerprint(data_dir: str | None = str(root), split: str | None = None, **options: Any) -> str:
+def test_the_fingerprint_knows_script_files_and_options(root):
+    def fingerprint(data_dir=str(root), split=None, **options):
         return builders.fingerprint(builders.open_builder("crud_rag", "corpus", data_dir, options, split)[0])
 
     plain = fingerprint()
@@ -134,8 +131,8 @@ def test_the_fingerprint_knows_script_files_and_options(root: Path) -> None:
     assert fingerprint() not in (plain, changed)
 
 
-def test_a_splits_fingerprint_leaves_out_what_has_no_part_in_its_rows(root: Path) -> None:
-    def fingerprint(config: str, split: str | None) -> str:
+def test_a_splits_fingerprint_leaves_out_what_has_no_part_in_its_rows(root):
+    def fingerprint(config, split):
         return builders.fingerprint(builders.open_builder("crud_rag", config, str(root), split=split)[0])
 
     test, full = (fingerprint("summary", split) for split in ("test", "full"))
@@ -152,7 +149,7 @@ def test_a_splits_fingerprint_leaves_out_what_has_no_part_in_its_rows(root: Path
     assert others[0] == plain and len({plain, *others}) == 3
 
 
-def test_what_was_prepared_in_part_is_read_in_part(root: Path, own_cache: Path) -> None:
+def test_what_was_prepared_in_part_is_read_in_part(root, own_cache):
     opened, _ = builders.open_builder("crud_rag", "summary", str(root))
     expected = {split: rows(opened, split) for split in ("test", "full")}
     whole = (root / FULL).read_bytes()
@@ -184,8 +181,8 @@ def test_what_was_prepared_in_part_is_read_in_part(root: Path, own_cache: Path) 
             builders.open_builder("crud_rag", "summary", split="full")
 
 
-def test_the_newest_build_is_read_of_this_script_and_never_the_sample(root: Path, own_cache: Path) -> None:
-    def fingerprint() -> str:
+def test_the_newest_build_is_read_of_this_script_and_never_the_sample(root, own_cache):
+    def fingerprint():
         return builders.fingerprint(builders.open_builder("crud_rag", "corpus")[0])
 
     prepare("crud_rag", "corpus", builders.SAMPLE)

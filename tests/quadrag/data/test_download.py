@@ -1,15 +1,10 @@
 """Verified download against a real server on this machine that serves right, wrong, cut, missing and stalled files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess
-from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
-from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 from small_servers import Quiet, serving
@@ -30,7 +25,7 @@ class Upstream(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files: dict[str, bytes] = {"/right": CONTENT, "/wrong": b"x" * len(CONTENT), "/short": CONTENT[:-1]}
         self.asked: list[str] = []
@@ -41,7 +36,7 @@ class Upstream(ThreadingHTTPServer):
 class Handler(Quiet):
     server: Upstream
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.server.asked.append(self.path)
         status, body, length = 200, self.server.files.get(self.path, b""), 0
         if self.path in ("/cut", "/stalled"):
@@ -60,14 +55,14 @@ class Handler(Quiet):
 
 
 @pytest.fixture
-def upstream() -> Iterator[Upstream]:
+def upstream():
     server = Upstream()
     with serving(server):
         yield server
         server.over.set()
 
 
-def test_git_and_sha256_agree_with_their_own_tools(tmp_path: Path) -> None:
+def test_git_and_sha256_agree_with_their_own_tools(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(CONTENT)
     git = subprocess.run(["git", "hash-object", str(path)], capture_output=True, text=True, check=True)
@@ -86,19 +81,19 @@ def test_git_and_sha256_agree_with_their_own_tools(tmp_path: Path) -> None:
         ({"sha256": SHA256, "blob": "0" * 40}, f"git blob id {BLOB}, expected {'0' * 40}"),
     ],
 )
-def test_what_is_known_is_checked(tmp_path: Path, known: dict[str, Any], found: str | None) -> None:
+def test_what_is_known_is_checked(tmp_path, known, found):
     (tmp_path / "file").write_bytes(CONTENT)
     assert fault(tmp_path / "file", RemoteFile("file", "", **known)) == found
 
 
-def test_nothing_counts_unverified(tmp_path: Path, upstream: Upstream) -> None:
+def test_nothing_counts_unverified(tmp_path, upstream):
     with pytest.raises(ValueError, match="file has neither a sha256 nor a git blob id"):
         fetch([RemoteFile("file", f"{upstream.url}/right", len(CONTENT))], tmp_path)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("known", [{"sha256": SHA256}, {"blob": BLOB}], ids=list)
-def test_a_right_file_is_kept_and_not_fetched_again(tmp_path: Path, upstream: Upstream, known: dict[str, str]) -> None:
+def test_a_right_file_is_kept_and_not_fetched_again(tmp_path, upstream, known):
     files = [RemoteFile(name, f"{upstream.url}/right", **known) for name in ("a", "sub/b")]
     folder = tmp_path / "new" / "folder"
     for _ in range(2):
@@ -125,9 +120,7 @@ def test_a_right_file_is_kept_and_not_fetched_again(tmp_path: Path, upstream: Up
         ("refused", "cannot fetch"),
     ],
 )
-def test_what_goes_wrong_is_named_and_nothing_is_left(
-    tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, path: str, said: str
-) -> None:
+def test_what_goes_wrong_is_named_and_nothing_is_left(tmp_path, upstream, monkeypatch, path, said):
     monkeypatch.setattr(download, "TIMEOUT", (1, 0.3))
     url = "http://127.0.0.1:9/file" if path == "refused" else upstream.url + path
     files = [RemoteFile("first", f"{upstream.url}/right", sha256=SHA256)]
@@ -139,14 +132,14 @@ def test_what_goes_wrong_is_named_and_nothing_is_left(
     assert [path.name for path in tmp_path.iterdir()] == ["first"], "the right one stays, of the other nothing"
 
 
-def test_a_wrong_file_never_replaces_one_from_before(tmp_path: Path, upstream: Upstream) -> None:
+def test_a_wrong_file_never_replaces_one_from_before(tmp_path, upstream):
     (tmp_path / "file").write_bytes(b"older")
     with pytest.raises(QuadragError, match="answered 404"):
         fetch([RemoteFile("file", f"{upstream.url}/404", sha256=SHA256)], tmp_path)
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"older")]
 
 
-def test_a_folder_that_cannot_be_is_named(tmp_path: Path, upstream: Upstream) -> None:
+def test_a_folder_that_cannot_be_is_named(tmp_path, upstream):
     (tmp_path / "file").write_bytes(b"not a folder")
     remote = RemoteFile("a", f"{upstream.url}/right", sha256=SHA256)
     for folder in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -159,9 +152,7 @@ def test_a_folder_that_cannot_be_is_named(tmp_path: Path, upstream: Upstream) ->
 
 
 @pytest.mark.parametrize("slash", ["", "/"])
-def test_a_mirror_answers_under_the_same_path(
-    tmp_path: Path, upstream: Upstream, monkeypatch: pytest.MonkeyPatch, slash: str
-) -> None:
+def test_a_mirror_answers_under_the_same_path(tmp_path, upstream, monkeypatch, slash):
     monkeypatch.setenv("QUADRAG_MIRROR", upstream.url + slash)
     upstream.files["/owner/repository/0123/data/a%20b.json"] = CONTENT
     fetch([RemoteFile("a", "https://host.invalid/owner/repository/0123/data/a%20b.json", blob=BLOB)], tmp_path)
@@ -182,13 +173,7 @@ sys.exit(cli.main())
 
 
 @pytest.mark.slow
-def test_prepare_fetches_verifies_and_builds_through_a_mirror(
-    upstream: Upstream,
-    environment: Callable[..., dict[str, str]],
-    python: Callable[..., subprocess.CompletedProcess[str]],
-    quadrag: Callable[..., subprocess.CompletedProcess[str]],
-    tmp_path: Path,
-) -> None:
+def test_prepare_fetches_verifies_and_builds_through_a_mirror(upstream, environment, python, quadrag, tmp_path):
     name, config = "zh_int.json", "information_integration_zh"
     content = (sample_dir("rgb") / name).read_bytes()
     path = catalogue.builder_class("rgb").URL.removeprefix("https://raw.githubusercontent.com") + name

@@ -4,15 +4,11 @@
 exported folder holds.
 """
 
-from __future__ import annotations
-
 import json
 import re
-import subprocess
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import datasets
 import evaluate
@@ -22,9 +18,6 @@ from quadrag import catalogue
 from quadrag.data import builders
 from quadrag.data.files import sample_dir
 from quadrag.hub.export import export
-
-Process = Callable[..., "subprocess.CompletedProcess[str]"]
-Environment = Callable[..., dict[str, str]]
 
 THREE = datasets.__version__.startswith("3.")
 NO_SCRIPTS = "Dataset scripts are no longer supported"
@@ -104,14 +97,14 @@ for name, config in zip(sys.argv[1::2], sys.argv[2::2]):
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def exported(tmp_path_factory):
     folder = tmp_path_factory.mktemp("exported")
     export(folder, data_dir=builders.SAMPLE)
     return folder
 
 
 @pytest.fixture
-def elsewhere(tmp_path: Path, exported: Path) -> Path:
+def elsewhere(tmp_path, exported):
     """The folder that processes run in, with what the calls name below it."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
@@ -122,17 +115,16 @@ def elsewhere(tmp_path: Path, exported: Path) -> Path:
 
 
 @cache
-def rows(name: str) -> list[dict[str, Any]]:
+def rows(name):
     config, split = READ[name]
     return list(builders.rows(builders.open_builder(name, config, builders.SAMPLE)[0], split))
 
 
-def columns(name: str) -> list[str]:
+def columns(name):
     return list(catalogue.builder_class(name)(config_name=READ[name][0]).info.features)[:2]
 
 
-def expected(row: Row) -> dict[str, Any]:
-    """What a row is to bring, by name."""
+def expected(row):
     if row.call.startswith("evaluate"):
         loaded = {name: evaluate.load(str(catalogue.metric_folder(name))) for name in COMPUTE}
         return {name: metric.compute(**eval(COMPUTE[name])) for name, metric in loaded.items()}
@@ -145,18 +137,18 @@ def expected(row: Row) -> dict[str, Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.call[:8]}: {row.route}".replace("`", ""))
-def test_each_route(row: Row, elsewhere: Path, forked_python: Process, environment: Environment) -> None:
+def test_each_route(row, elsewhere, python, environment):
     env, metric = environment(), row.call.startswith("evaluate")
     if "prepare" in row.route:
         given = [each for name, (config, _) in READ.items() for each in (name, config)]
-        done = forked_python(PREPARE, *(given[:2] if metric else given), env=env)
+        done = python(PREPARE, *(given[:2] if metric else given), env=env)
         assert done.returncode == 0, done.stderr
     named = dict.fromkeys(COMPUTE, ("", "")) if metric else READ
     calls = {
         name: row.call.format(name=name, config=config, split=split, columns="" if metric else columns(name))
         for name, (config, split) in named.items()
     }
-    done = forked_python(LOAD, json.dumps(calls), json.dumps(COMPUTE), env=env)
+    done = python(LOAD, json.dumps(calls), json.dumps(COMPUTE), env=env)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     if THREE or row.later == "yes":
@@ -165,7 +157,7 @@ def test_each_route(row: Row, elsewhere: Path, forked_python: Process, environme
         assert all(each.startswith(row.later) for each in found.values()), found
 
 
-def test_the_page_of_the_hub_shows_the_table() -> None:
+def test_the_page_of_the_hub_shows_the_table():
     text = (ROOT / "docs" / "hub.md").read_text(encoding="utf-8")
     calls = re.findall(
         r"^\| [^|]+ \| `((?:load_dataset|get_dataset|evaluate)[^`]+)` \| ([^|]+) \| ([^|]+) \|$", text, re.M

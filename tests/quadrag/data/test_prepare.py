@@ -1,16 +1,12 @@
 """`quadrag prepare` as a user meets it: what it builds, what it says of what lacks, who then loads it by name."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -24,8 +20,6 @@ from quadrag.data import builders
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
 
-Process = Callable[..., "subprocess.CompletedProcess[str]"]
-Environment = Callable[..., dict[str, str]]
 COMMAND = "import sys; from quadrag.cli import main; sys.exit(main(sys.argv[1:]))"
 NAME = "noise_robustness_zh"
 ARGUMENTS = ("prepare", "rgb", "--config", NAME, "--data-dir", "sample")
@@ -42,7 +36,7 @@ print(json.dumps({"said": list(said), "rows": rows}))
 """
 
 
-def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(own_cache: Path, tmp_path: Path) -> None:
+def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(own_cache, tmp_path):
     root = Path(copy_sample("crud_rag", tmp_path / "root"))
     split, full = root / "data/crud_split/split_merged.json", root / "data/crud/merged.zip"
     content = json.loads(split.read_text(encoding="utf-8"))
@@ -71,7 +65,7 @@ def test_a_partial_folder_builds_what_it_holds_and_names_what_it_lacks(own_cache
         prepare("crud_rag", None, str(root))
 
 
-def test_features_are_spelled_so_that_every_version_reads_them(own_cache: Path) -> None:
+def test_features_are_spelled_so_that_every_version_reads_them(own_cache):
     done = prepare("rgb", "information_integration_zh", builders.SAMPLE)
     assert done[:2] == ({"information_integration_zh": {"noise_0": 12, "noise_20": 12, "noise_40": 12}}, {})
     (folder,) = (own_cache / "rgb" / "information_integration_zh" / "1.0.0").glob("[0-9a-f]*/")
@@ -101,9 +95,7 @@ def test_features_are_spelled_so_that_every_version_reads_them(own_cache: Path) 
         (("rgb", "--config", NAME, "--data-dir", "bad"), "zh_refine.json:13 "),
     ],
 )
-def test_bad_arguments_and_files_get_one_line_and_leave_nothing(
-    quadrag: Process, environment: Environment, tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
+def test_bad_arguments_and_files_get_one_line_and_leave_nothing(quadrag, environment, tmp_path, arguments, said):
     folder = other_data(tmp_path / "bad")
     with (folder / "zh_refine.json").open("a", encoding="utf-8") as file:
         file.write("\n{'id': 12}\n")
@@ -118,8 +110,8 @@ def test_bad_arguments_and_files_get_one_line_and_leave_nothing(
 class Hub(Quiet):
     """Knows no repository, and says so as the Hub does."""
 
-    def do_GET(self) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+    def do_GET(self):
+        self.server.asked.append(self.path)
         self.send_response(404)
         self.send_header("X-Error-Code", "RepoNotFound")
         self.send_header("Content-Length", "0")
@@ -128,40 +120,26 @@ class Hub(Quiet):
     do_HEAD = do_POST = do_GET
 
 
-@pytest.fixture(params=["offline", "hub"])
-def hub(request: pytest.FixtureRequest) -> Iterator[tuple[dict[str, str | None], list[str]]]:
-    """Settings of a process without the Hub or with one, and the paths that the latter was asked for."""
-    if request.param == "offline":
-        yield {"HF_HUB_OFFLINE": "1"}, ["datasets/rgb"]
-        return
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.asked = []  # type: ignore[attr-defined]
-    online = dict.fromkeys(("HF_HUB_OFFLINE", "HF_EVALUATE_OFFLINE"))
-    with serving(server) as endpoint:
-        yield {**online, "HF_ENDPOINT": endpoint, "HF_HUB_DISABLE_XET": "1"}, server.asked  # type: ignore[attr-defined]
-
-
 @pytest.mark.slow
-def test_bare_names_load_elsewhere_with_the_hub_or_without(
-    quadrag: Process, python: Process, environment: Environment, hub: tuple[dict[str, str | None], list[str]]
-) -> None:
-    settings, asked = hub
+def test_bare_names_load_elsewhere_while_the_hub_is_asked_and_knows_none(quadrag, python, environment):
     done = quadrag(*ARGUMENTS, env=environment(), fresh=True)
     assert done.returncode == 0, done.stderr
-    loaded = printed(python(LOAD, env=environment(**settings), fresh=True))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.asked = []
+    online = {"HF_HUB_OFFLINE": None, "HF_EVALUATE_OFFLINE": None, "HF_HUB_DISABLE_XET": "1"}
+    with serving(server) as endpoint:
+        loaded = printed(python(LOAD, env=environment(**online, HF_ENDPOINT=endpoint), fresh=True))
     assert loaded["rows"] == sample(NAME, "noise_40")
     assert loaded["columns"] == list(loaded["rows"][0])
     assert loaded["rate"] == 0.5
-    assert any("datasets/rgb" in path for path in asked), "the Hub was to be asked and to know nothing"
+    assert any("datasets/rgb" in path for path in server.asked)
 
 
 @pytest.mark.parametrize(
     "benchmark",
     [pytest.param(name, marks=[] if name == "rgb" else pytest.mark.slow) for name in sorted(catalogue.benchmarks())],
 )
-def test_every_config_loads_by_name(
-    quadrag: Process, python: Process, environment: Environment, benchmark: str
-) -> None:
+def test_every_config_loads_by_name(quadrag, python, environment, benchmark):
     done = quadrag("prepare", benchmark, "--data-dir", "sample", env=environment())
     assert done.returncode == 0, done.stderr
     expected = {
@@ -179,13 +157,12 @@ def test_every_config_loads_by_name(
 
 @pytest.mark.parametrize("direction", ["written here", "read here"])
 @pytest.mark.parametrize("benchmark", ["rgb", "crud_rag"])
-def test_versions_of_datasets_read_each_others_caches(
-    quadrag: Process, python: Process, environment: Environment, other_python: str, benchmark: str, direction: str
-) -> None:
+def test_versions_of_datasets_read_each_others_caches(quadrag, python, environment, other_python, benchmark, direction):
     version = "import datasets; print(datasets.__version__.split('.')[0])"
-    versions = [python(version, env=environment(), executable=each).stdout for each in (sys.executable, other_python)]
-    assert versions[0] != versions[1], "QUADRAG_OTHER_PYTHON has the same version of datasets"
-    writer, reader = (sys.executable, other_python) if direction == "written here" else (other_python, sys.executable)
+    pythons = (sys.executable, other_python)
+    versions = {python(version, env=environment(), executable=each).stdout for each in pythons}
+    assert len(versions) == 2, "QUADRAG_OTHER_PYTHON has the same version of datasets"
+    writer, reader = pythons if direction == "written here" else reversed(pythons)
     splits = {"rgb": {NAME: ["noise_40"]}, "crud_rag": {"hallucination": ["test"], "ragquesteval": ["hallucination"]}}
     asked = splits[benchmark]
     arguments = [("prepare", benchmark, "--config", name, "--data-dir", "sample") for name in asked]
@@ -200,9 +177,7 @@ def test_versions_of_datasets_read_each_others_caches(
 
 
 @pytest.mark.slow
-def test_the_newest_wins_and_a_killed_prepare_leaves_the_name_loadable(
-    quadrag: Process, python: Process, environment: Environment, tmp_path: Path
-) -> None:
+def test_the_newest_wins_and_a_killed_prepare_leaves_the_name_loadable(quadrag, python, environment, tmp_path):
     other = other_data(tmp_path / "other")
     queries = []
     for data_dir in ("sample", other, "sample"):
@@ -232,12 +207,11 @@ def test_the_newest_wins_and_a_killed_prepare_leaves_the_name_loadable(
 
 
 @pytest.fixture
-def read_only(forked_python: Any, environment: Any, tmp_path: Path) -> Callable[..., Any]:
-    """A function that runs a command with caches that it may only read."""
+def read_only(python, environment, tmp_path):
 
-    def run(*arguments: Any, **changes: str) -> Any:
+    def run(*arguments, **changes):
         code = "".join(READ_ONLY.format(str(tmp_path / "home" / name)) for name in ("huggingface", "quadrag"))
-        return forked_python(code + COMMAND, *arguments, env=environment(**changes))
+        return python(code + COMMAND, *arguments, env=environment(**changes))
 
     for name in ("huggingface", "quadrag"):
         (tmp_path / "home" / name).mkdir(parents=True)
@@ -248,9 +222,7 @@ RUN = ("run", "rgb", "noise_robustness_en", "--split", "noise_0")
 SEARCH = ("run", "crud_rag", "summary", "--data-dir", "sample")
 
 
-def test_what_is_in_a_cache_that_may_only_be_read_is_read(
-    read_only: Any, quadrag: Process, environment: Environment, tmp_path: Path
-) -> None:
+def test_what_is_in_a_cache_that_may_only_be_read_is_read(read_only, quadrag, environment, tmp_path):
     data = copy_sample("rgb", tmp_path / "RGB")
     for command in (("prepare", "rgb", "--config", RUN[2], "--data-dir", data), (*SEARCH, "--out", tmp_path / "w")):
         assert quadrag(*command, env=environment()).returncode == 0
@@ -273,9 +245,7 @@ def test_what_is_in_a_cache_that_may_only_be_read_is_read(
         (("run", "crag", "task_1_2", "--data-dir", "sample", "--retriever", "snippets-kg"), "QUADRAG_CACHE"),
     ],
 )
-def test_what_is_not_there_is_one_line_with_the_setting(
-    read_only: Any, tmp_path: Path, arguments: tuple[str, ...], setting: str
-) -> None:
+def test_what_is_not_there_is_one_line_with_the_setting(read_only, tmp_path, arguments, setting):
     more = ("--out", tmp_path / "r") if arguments[0] == "run" else ()
     done = read_only(*arguments, *more)
     assert done.returncode == 2 and setting in done.stderr

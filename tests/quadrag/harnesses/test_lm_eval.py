@@ -1,7 +1,5 @@
 """lm-eval on our tasks, by its genuine command against a local server: messages and scores are `quadrag`'s own."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -10,51 +8,28 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 from chat_server import ChatServer, Rule
 from harness_replies import ASKED, PROFILES, questions
 
-from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.runs.files.answers import lines
 from quadrag.cli import main
-from quadrag.errors import QuadragError
 from quadrag.harnesses import path
 from quadrag.harnesses.examination import Examination
 from quadrag.paths import room
 from quadrag.records import read_jsonl
 from quadrag.stats import Item, summarise
 
-needs_lm_eval = pytest.mark.skipif(
-    find_spec("lm_eval") is None, reason="lm-eval is not installed; pip install '.[harness]'"
-)
+pytest.importorskip("lm_eval", reason="lm-eval is not installed; pip install '.[harness]'")
 NO_CONTENT = "[no content]"
 
 
-def tasks() -> dict[str, dict[str, Any]]:
-    """Every YAML file as lm-eval reads it, templates laid under, by its task's or group's name."""
-
-    class Loader(yaml.SafeLoader):
-        pass
-
-    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
-    folder = path("lm-eval")
-    found = {}
-    for file in sorted(folder.glob("*.yaml")):
-        read = yaml.load(file.read_text(encoding="utf-8"), Loader)
-        under = yaml.load((folder / read.pop("include")).read_text("utf-8"), Loader) if "include" in read else {}
-        found[read.get("group") or read["task"]] = {**under, **read}
-    return found
-
-
-def rules() -> list[Rule]:
+def rules():
     """Replies by the question asked: right, right in the protocol's tag, refused, empty, in part, none, echoed."""
     found = []
     for asked in questions():
@@ -65,18 +40,16 @@ def rules() -> list[Rule]:
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ChatServer]:
+def model():
     with ChatServer(rules=rules()) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def lm_eval(model: ChatServer, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+def lm_eval(model, tmp_path_factory):
     """A function that runs the command; it returns the process, the folder of results, and the messages sent."""
 
-    def run(
-        names: list[str], metadata: dict[str, Any], *options: str
-    ) -> tuple[subprocess.CompletedProcess[str], Path, list[Any]]:
+    def run(names, metadata, *options):
         out, before = tmp_path_factory.mktemp("lm-eval"), len(model.bodies)
         arguments = f"model=m,base_url={model.url}/chat/completions,num_concurrent=4,tokenizer_backend=None"
         command = [str(Path(sys.executable).with_name("lm_eval")), "--model", "local-chat-completions"]
@@ -98,7 +71,7 @@ def lm_eval(model: ChatServer, tmp_path_factory: pytest.TempPathFactory) -> Call
 
 
 @pytest.fixture(scope="module")
-def ran(lm_eval: Callable[..., Any]) -> dict[str, tuple[Path, list[Any]]]:
+def ran(lm_eval):
     """What lm-eval left of all tasks asked, by profile: the folder, and the messages sent."""
     found = {}
     for profile in PROFILES:
@@ -108,61 +81,27 @@ def ran(lm_eval: Callable[..., Any]) -> dict[str, tuple[Path, list[Any]]]:
     return found
 
 
-def samples(folder: Path, benchmark: str, config: str) -> Path:
+def samples(folder, benchmark, config):
     (found,) = folder.glob(f"samples_quadrag_{benchmark}_{config}_2*.jsonl")
     return found
 
 
-def sent(messages: list[Any]) -> list[str]:
+def refusal(ran):
+    """The line in which a command is refused before anything is asked."""
+    done, _, messages = ran
+    assert done.returncode == 2 and messages == [] and "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+def sent(messages):
     return sorted(json.dumps(chat, ensure_ascii=False) for chat in messages)
 
 
-def test_the_folder_is_found_by_the_harness_s_name() -> None:
-    assert (path("lm-eval") / "utils.py").is_file()
-    with pytest.raises(QuadragError, match=re.escape("unknown harness 'lmeval'; nearest: lm-eval")):
-        path("lmeval")
-
-
-def test_every_config_with_questions_is_a_task_and_in_the_split_that_is_there() -> None:
-    single = [task for task in tasks().values() if "dataset_name" in task]
-    wanted = set()
-    for benchmark in catalogue.benchmarks():
-        for config in set(catalogue.configs(benchmark)) - {"corpus", "ragquesteval"}:
-            name, usual = f"quadrag_{benchmark}_{config}", load(benchmark).default_split
-            first, *others = [usual] if usual else catalogue.config(benchmark, config).splits
-            wanted |= {(name, benchmark, config, first)}
-            wanted |= {(f"{name}_{split}", benchmark, config, split) for split in others}
-    found = {(task["task"], task["dataset_path"], task["dataset_name"], task["test_split"]) for task in single}
-    assert found == wanted
-    assert len(found) == len(single) == 47
-    for task in single:
-        assert task["generation_kwargs"]["temperature"] == load(task["dataset_path"]).temperature
-
-
-def test_the_groups_are_the_configs_of_the_papers_tables() -> None:
-    groups = {name: task["task"] for name, task in tasks().items() if "group" in task}
-    assert set(groups) == {f"quadrag_{benchmark}" for benchmark in catalogue.benchmarks()}
-    assert groups["quadrag_crag"] == ["quadrag_crag_qa", "quadrag_crag_task_1_2", "quadrag_crag_task_3"]
-    within = {group["group"]: group["task"] for group in groups.pop("quadrag_rgb")}
-    ratios = {f"noise_robustness_noise_{ratio}" for ratio in (0, 20, 40, 60, 80)}
-    ratios |= {f"information_integration_noise_{ratio}" for ratio in (0, 20, 40)}
-    assert set(within) == {*ratios, "negative_rejection", "counterfactual_robustness"}
-    assert set().union(*groups.values(), *within.values()) < set(tasks())
-
-
-@needs_lm_eval
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(("benchmark", "config", "split", "retriever"), ASKED, ids=[f"{b}-{c}" for b, c, _, _ in ASKED])
 def test_scores_are_those_of_quadrag_score_to_the_last_digit(
-    benchmark: str,
-    config: str,
-    split: str,
-    retriever: str,
-    profile: str,
-    ran: dict[str, tuple[Path, list[Any]]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    benchmark, config, split, retriever, profile, ran, tmp_path, monkeypatch
+):
     monkeypatch.setenv("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER", NO_CONTENT)
     folder, _ = ran[profile]
     logged = {row["doc"]["id"]: row for _, row in read_jsonl(samples(folder, benchmark, config))}
@@ -191,11 +130,8 @@ def test_scores_are_those_of_quadrag_score_to_the_last_digit(
             assert logged[item["id"]].get(name) == (0.0 if counts else value), (name, item["id"])
 
 
-@needs_lm_eval
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(
-    profile: str, ran: dict[str, tuple[Path, list[Any]]]
-) -> None:
+def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(profile, ran):
     folder, _ = ran[profile]
     (file,) = folder.glob("results_*.json")
     results = json.loads(file.read_text("utf-8"))["results"]
@@ -219,17 +155,17 @@ def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(
     assert checked > 15
 
 
-@needs_lm_eval
 @pytest.mark.parametrize("processes", [1, 2])
-def test_each_of_several_processes_gives_every_metric(processes: int) -> None:
+def test_each_of_several_processes_gives_every_metric(processes):
     """lm-eval looks the metrics of the first process up in all others; here no item of this one has an error found."""
     spec = spec_from_file_location("lm_eval_tasks", path("lm-eval") / "utils.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    config = tasks()["quadrag_rgb_counterfactual_robustness_en"]
-    task = module.QuadragTask({**config, "metadata": {"data_dir": "sample"}})
+    place = {"dataset_path": "rgb", "dataset_name": "counterfactual_robustness_en", "test_split": "test"}
+    asked = {"task": "t", "output_type": "generate_until", "generation_kwargs": {"until": []}, **place}
+    task = module.QuadragTask({**asked, "metadata": {"data_dir": "sample"}})
     task.build_all_requests(rank=0, world_size=processes)
     assert len(task.instances) == 12 // processes
     for instance in task.instances:
@@ -247,10 +183,7 @@ def test_each_of_several_processes_gives_every_metric(processes: int) -> None:
     assert task.aggregation()["rgb_accuracy.accuracy"]([each["rgb_accuracy.accuracy"] for each in found]) == 0
 
 
-@needs_lm_eval
-def test_the_table_has_every_noise_ratio_and_the_rows_of_the_groups_that_may_have_one(
-    lm_eval: Callable[..., Any],
-) -> None:
+def test_the_table_has_every_noise_ratio_and_the_rows_of_the_groups_that_may_have_one(lm_eval):
     done, out, _ = lm_eval(["quadrag_rgb", "quadrag_crud_rag", "quadrag_crag"], {})
     assert done.returncode == 0, done.stderr[-3000:]
     assert "N/A" not in done.stdout
@@ -276,10 +209,7 @@ def test_the_table_has_every_noise_ratio_and_the_rows_of_the_groups_that_may_hav
     assert len(shown["quadrag_rgb::noise_robustness_noise_40"]) > 4
 
 
-@needs_lm_eval
-def test_messages_are_those_of_quadrag_run(
-    ran: dict[str, tuple[Path, list[Any]]], model: ChatServer, tmp_path: Path
-) -> None:
+def test_messages_are_those_of_quadrag_run(ran, model, tmp_path):
     before = len(model.bodies)
     for benchmark, config, split, retriever in ASKED:
         place = ["--split", split, "--data-dir", "sample", "--retriever", retriever]
@@ -291,10 +221,7 @@ def test_messages_are_those_of_quadrag_run(
     assert len(set(ours)) > 50
 
 
-@needs_lm_eval
-def test_passages_of_a_run_are_shown_as_the_run_shows_them(
-    lm_eval: Callable[..., Any], model: ChatServer, tmp_path: Path
-) -> None:
+def test_passages_of_a_run_are_shown_as_the_run_shows_them(lm_eval, model, tmp_path):
     before = len(model.bodies)
     place = ["run", "crud_rag", "summary", "--data-dir", "sample", "--retriever", "bm25", "--llm", f"{model.url}#m"]
     assert main([*place, "--ledger", str(tmp_path / "ledger.sqlite"), "--out", str(tmp_path / "run")]) == 0
@@ -306,51 +233,24 @@ def test_passages_of_a_run_are_shown_as_the_run_shows_them(
     assert all(any(shown[0]["text"] in json.loads(chat)[0]["content"] for chat in ours) for shown in passages)
 
 
-@pytest.mark.parametrize("name", ["data_dir", "split", "profile", "prompts", "retriever", "retrieved"])
-@pytest.mark.parametrize("value", [2024, True, ["sample"], ""])
-def test_a_setting_that_is_no_text_is_refused(name: str, value: Any) -> None:
-    with pytest.raises(QuadragError, match=re.escape(f"{name} in --metadata is {value!r}; expected words or a path")):
-        Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", name: value}, "--metadata", ())
-
-
-def test_passages_of_another_split_are_refused_and_nobody_is_told_to_remove_them(tmp_path: Path) -> None:
-    run = ["run", "rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample", "--out", str(tmp_path)]
-    assert main(run) == 0
-    given = {"data_dir": "sample", "split": "noise_20", "retrieved": str(tmp_path / "retrieved.jsonl")}
-    with pytest.raises(QuadragError) as caught:
-        Examination("rgb", "noise_robustness_en", "noise_0", given)
-    assert "holds 12 questions of which 0 are among the 12 asked" in str(caught.value)
-    assert str(caught.value).endswith("; expected passages for every question of noise_robustness_en noise_20")
-
-
-@needs_lm_eval
-def test_noise_and_passages_come_by_metadata(lm_eval: Callable[..., Any]) -> None:
-    setting = {"noise_ratio": 0.5, "passage_num": 4}
-    done, out, _ = lm_eval(["quadrag_rgb_noise_robustness_en"], {"noise": 0.5, "passage_num": 4})
+@pytest.mark.parametrize("noise", [0.5, 0.25])
+def test_noise_and_passages_come_by_metadata_and_no_kept_requests_of_others_are_sent(lm_eval, noise):
+    setting, options = ({name: noise, "passage_num": 4} for name in ("noise", "noise_ratio"))
+    done, out, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], setting, "--cache_requests", "true")
     assert done.returncode == 0, done.stderr[-3000:]
-    task = Task("rgb", "noise_robustness_en", None, "sample", options=setting)
+    examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **options})
+    assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
+    task = Task("rgb", "noise_robustness_en", None, "sample", options=options)
     questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
     logged = [row["doc"] for _, row in read_jsonl(samples(out, "rgb", "noise_robustness_en"))]
     assert [doc["id"] for doc in logged] == list(questions)
-    assert "|quadrag_rgb_noise_robustness_en_noise_50|" in done.stdout
+    assert f"|quadrag_rgb_noise_robustness_en_noise_{noise * 100:g}|" in done.stdout
     for doc in logged:
-        assert doc["split"] == "noise_50"
         shown = questions[doc["id"]].passages
-        assert len(shown) == 4
+        assert (doc["split"], len(shown)) == (f"noise_{noise * 100:g}", 4)
         assert "\n".join(passage.text for passage in shown) in doc["messages"][1]["content"]
 
 
-@needs_lm_eval
-def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Callable[..., Any]) -> None:
-    for setting in ({"noise_ratio": 0.5, "passage_num": 4}, {"noise_ratio": 0.25, "passage_num": 4}):
-        kept = ("--cache_requests", "true")
-        done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], setting, *kept)
-        assert done.returncode == 0, done.stderr[-3000:]
-        examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **setting})
-        assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
-
-
-@needs_lm_eval
 @pytest.mark.parametrize(
     ("name", "setting", "said"),
     [
@@ -360,9 +260,7 @@ def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Cal
             {"xyzzy": 3},
             "unknown setting in --metadata 'xyzzy'; known: data_dir, split, profile",
         ),
-        ("rgb_noise_robustness_en", {"noise": 0.2, "noise_ratio": 0.4}, "--metadata has both noise and noise_ratio"),
         ("rgb_negative_rejection_en", {"noise": 0.4}, "option noise_ratio is of noise_robustness and information"),
-        ("crag_task_1_2", {"retriever": "pages"}, "retriever pages is not run within a harness; give its retrieved"),
         (
             "rgb",
             {"split": "noise_0"},
@@ -371,37 +269,21 @@ def test_requests_kept_by_lm_eval_are_never_those_of_other_settings(lm_eval: Cal
         ),
     ],
 )
-def test_settings_that_cannot_be_had_are_refused_in_one_line(
-    name: str, setting: dict[str, Any], said: str, lm_eval: Callable[..., Any]
-) -> None:
-    done, _, messages = lm_eval([f"quadrag_{name}"], setting)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(f"quadrag: {said}")
-    assert "Traceback" not in done.stderr
-    assert messages == []
+def test_settings_that_cannot_be_had_are_refused_in_one_line(name, setting, said, lm_eval):
+    assert refusal(lm_eval([f"quadrag_{name}"], setting)).startswith(f"quadrag: {said}")
 
 
-@needs_lm_eval
-def test_a_folder_with_a_part_of_the_data_is_told_in_one_line(lm_eval: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_folder_with_a_part_of_the_data_is_told_in_one_line(lm_eval, tmp_path):
     data = tmp_path / "RGB"
     shutil.copytree(room("datasets_scripts") / "rgb" / "sample", data)
     (data / "zh_fact.json").unlink()
-    done, _, messages = lm_eval(["quadrag_rgb"], {"data_dir": str(data)})
-    assert done.returncode == 2
     lacks = f"quadrag: {data} lacks zh_fact.json, which rgb counterfactual_robustness_zh needs"
-    assert done.stderr.splitlines()[-1] == lacks
-    assert "Traceback" not in done.stderr
-    assert messages == []
+    assert refusal(lm_eval(["quadrag_rgb"], {"data_dir": str(data)})) == lacks
 
 
-@needs_lm_eval
-def test_without_data_the_line_names_what_lm_eval_takes(
-    lm_eval: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_without_data_the_line_names_what_lm_eval_takes(lm_eval, monkeypatch, tmp_path):
     monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path))
-    done, _, messages = lm_eval(["quadrag_rgb_noise_robustness_en"], {"data_dir": None})
-    assert done.returncode == 2 and messages == []
-    said = done.stderr.splitlines()[-1]
+    said = refusal(lm_eval(["quadrag_rgb_noise_robustness_en"], {"data_dir": None}))
     assert said.startswith("quadrag: cannot fetch ")
     assert """use --metadata '{"data_dir": "FOLDER"}';""" in said and "--data-dir" not in said

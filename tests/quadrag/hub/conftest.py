@@ -1,7 +1,5 @@
 """What the tests of the Hub share: exported samples, runs of the real pipeline, copies of runs that were changed."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest
@@ -12,14 +10,13 @@ from quadrag import catalogue
 from quadrag.cli import main
 from quadrag.data import builders
 from quadrag.data.files import sample_dir
-from quadrag.hub.export import Exported, export
+from quadrag.hub.export import export
 
 MODEL = "ann/model"
 
 
 @pytest.fixture(scope="session")
-def samples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Exported]:
-    """The samples of all benchmarks, exported."""
+def samples(tmp_path_factory):
     done = export(tmp_path_factory.mktemp("exported"), data_dir=builders.SAMPLE)
     assert [one.benchmark for one in done] == sorted(catalogue.benchmarks())
     return {one.benchmark: one for one in done}
@@ -51,7 +48,6 @@ def runs(tmp_path_factory):
 
 @pytest.fixture
 def copied(runs, tmp_path):
-    """A function that copies a run and changes its run.json."""
 
     def copy(name="noise", change=lambda info: None):
         folder = tmp_path / "copied" / name

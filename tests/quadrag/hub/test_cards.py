@@ -1,15 +1,11 @@
 """The cards of `hub_cards/` are what their builders and records make of them, and the genuine clients read them so."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import json
 import re
 import shlex
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,43 +21,42 @@ from quadrag.hub.card import split_card
 from quadrag.hub.cards import main
 from quadrag.hub.record import hub_record
 
-Process = Callable[..., "subprocess.CompletedProcess[str]"]
 CARDS = Path(__file__).parents[3] / "hub_cards"
 BENCHMARKS = sorted(catalogue.benchmarks())
 ALL = pytest.mark.parametrize("benchmark", BENCHMARKS)
 
 
-def text_of(benchmark: str) -> str:
+def text_of(benchmark):
     return (CARDS / f"{benchmark}.md").read_text(encoding="utf-8")
 
 
-def region(benchmark: str, name: str) -> str:
+def region(benchmark, name):
     (found,) = re.findall(rf"<!-- {name}: rendered by make cards -->\n(.*?)<!-- /{name} -->", text_of(benchmark), re.S)
     return found
 
 
-def table(text: str) -> list[list[str]]:
+def table(text):
     """The rows of a Markdown table, each a list of cells, without its head."""
     lines = [line for line in text.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
 
 
 @pytest.fixture
-def copies(tmp_path: Path) -> Path:
+def copies(tmp_path):
     return Path(shutil.copytree(CARDS, tmp_path / "cards"))
 
 
-def put(path: Path, old: str, new: str) -> None:
+def put(path, old, new):
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
-def test_committed_cards_are_as_rendered(capsys: pytest.CaptureFixture[str]) -> None:
+def test_committed_cards_are_as_rendered(capsys):
     assert main(["--check"]) == 0, f"run `make cards`: {capsys.readouterr().out}"
 
 
-def test_what_drifted_is_brought_back_and_prose_is_kept(copies: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_drifted_is_brought_back_and_prose_is_kept(copies, capsys):
     put(copies / "crag.md", "| 1,335 |", "| 1,336 |")
     put(copies / "crag.md", "dtype: string", "dtype: int8")
     put(copies / "omnieval.yaml", "about: 3000", "about: 3001")
@@ -99,9 +94,7 @@ def test_what_drifted_is_brought_back_and_prose_is_kept(copies: Path, capsys: py
         ("rgb.yaml", "split: noise_40}", "split: noise_50}", "noise_50"),
     ],
 )
-def test_what_disagrees_with_the_builder_is_one_line(
-    copies: Path, capsys: pytest.CaptureFixture[str], name: str, old: str, new: str, said: str
-) -> None:
+def test_what_disagrees_with_the_builder_is_one_line(copies, capsys, name, old, new, said):
     put(copies / name, old, new)
     assert main([str(copies), "--check"]) == 2
     err = capsys.readouterr().err
@@ -110,7 +103,7 @@ def test_what_disagrees_with_the_builder_is_one_line(
 
 
 @ALL
-def test_the_client_of_the_hub_reads_the_card(benchmark: str) -> None:
+def test_the_client_of_the_hub_reads_the_card(benchmark):
     card = DatasetCard.load(CARDS / f"{benchmark}.md")
     assert "configs" not in card.data.to_dict(), "there are no data files"
     licences = [card.data.license] if isinstance(card.data.license, str) else card.data.license
@@ -124,7 +117,7 @@ def test_the_client_of_the_hub_reads_the_card(benchmark: str) -> None:
     assert card.data.task_categories
 
 
-def test_an_example_is_a_row_of_the_sample_cut_short() -> None:
+def test_an_example_is_a_row_of_the_sample_cut_short():
     shown = region("crag", "example-pages")
     row = json.loads(shown.split("```json\n")[1].split("\n```")[0])
     builder, _ = builders.open_builder("crag", "task_1_2", builders.SAMPLE)
@@ -139,7 +132,7 @@ def test_an_example_is_a_row_of_the_sample_cut_short() -> None:
 
 
 @ALL
-def test_commands_code_and_options_of_the_card_hold(benchmark: str) -> None:
+def test_commands_code_and_options_of_the_card_hold(benchmark):
     _, body = split_card(text_of(benchmark))
     commands = re.findall(r"`(quadrag [a-z][^`]*)`", body)
     commands += [line for block in re.findall(r"```sh\n(.*?)```", body, re.S) for line in block.splitlines()]
@@ -166,7 +159,7 @@ def test_commands_code_and_options_of_the_card_hold(benchmark: str) -> None:
 
 
 @ALL
-def test_what_the_record_tells_holds_for_the_sample_and_the_papers_tables(benchmark: str) -> None:
+def test_what_the_record_tells_holds_for_the_sample_and_the_papers_tables(benchmark):
     known = hub_record(benchmark)
     with (CARDS.parent / "baselines" / benchmark / "published.csv").open(encoding="utf-8", newline="") as lines:
         counts = [line for line in csv.DictReader(lines) if line["unit"] == "count"]
@@ -190,7 +183,7 @@ def test_what_the_record_tells_holds_for_the_sample_and_the_papers_tables(benchm
 
 @pytest.mark.slow
 @ALL
-def test_real_files_have_as_many_rows(real_data: Callable[[str], Path], benchmark: str) -> None:
+def test_real_files_have_as_many_rows(real_data, benchmark):
     root = real_data(benchmark.upper())
     known, cls = hub_record(benchmark), catalogue.builder_class(benchmark)
     for name, config in catalogue.configs(benchmark).items():

@@ -1,14 +1,9 @@
 """`quadrag export`: what it writes loads and streams under every version of `datasets`, as the builders say it."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import datasets
 import pyarrow as pa
@@ -22,11 +17,9 @@ from quadrag.data.files import sample_dir
 from quadrag.data.prepare import prepare
 from quadrag.errors import QuadragError
 from quadrag.hub.card import split_card, strip_place
-from quadrag.hub.export import MANIFEST, Exported, export, write_split
+from quadrag.hub.export import MANIFEST, export, write_split
 from quadrag.hub.record import hub_record
 
-Process = Callable[..., "subprocess.CompletedProcess[str]"]
-Environment = Callable[..., dict[str, str]]
 BENCHMARKS = sorted(catalogue.benchmarks())
 CARDS = Path(__file__).parents[3] / "hub_cards"
 # Each config and split of a repository's card, loaded and streamed; and without the pages, as CRAG's card says.
@@ -47,7 +40,7 @@ print(json.dumps([rows, features]))
 """
 
 
-def expected(benchmark: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
+def expected(benchmark):
     """The rows of the sample that quadrag itself reads, of all configs and splits."""
     opened = {name: builders.open_builder(benchmark, name, builders.SAMPLE)[0] for name in catalogue.configs(benchmark)}
     return {
@@ -56,16 +49,14 @@ def expected(benchmark: str) -> dict[str, dict[str, list[dict[str, Any]]]]:
     }
 
 
-def parts_of(folder: Path) -> tuple[dict[str, Any], str]:
+def parts_of(folder):
     return split_card((folder / "README.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
     "benchmark", [pytest.param(name, marks=[] if name == "crag" else pytest.mark.slow) for name in BENCHMARKS]
 )
-def test_every_config_and_split_loads_and_streams(
-    forked_python: Process, environment: Environment, samples: dict[str, Exported], benchmark: str
-) -> None:
+def test_every_config_and_split_loads_and_streams(forked_python, environment, samples, benchmark):
     done = forked_python(LOAD, samples[benchmark].folder, env=environment())
     assert done.returncode == 0, done.stderr
     rows = expected(benchmark)
@@ -79,16 +70,14 @@ def test_every_config_and_split_loads_and_streams(
     }
 
 
-def test_another_version_loads_the_same(
-    forked_python: Process, environment: Environment, samples: dict[str, Exported], other_python: str
-) -> None:
+def test_another_version_loads_the_same(forked_python, environment, samples, other_python):
     done = forked_python(LOAD, samples["crud_rag"].folder, env=environment(), executable=other_python)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)[0] == expected("crud_rag")
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
-def test_the_card_says_what_is_there(samples: dict[str, Exported], benchmark: str) -> None:
+def test_the_card_says_what_is_there(samples, benchmark):
     done = samples[benchmark]
     header, body = parts_of(done.folder)
     published, original = split_card((CARDS / f"{benchmark}.md").read_text(encoding="utf-8"))
@@ -115,7 +104,7 @@ def test_the_card_says_what_is_there(samples: dict[str, Exported], benchmark: st
     assert body.endswith(f"\n## {after}")
 
 
-def test_features_are_spelled_so_that_every_version_reads_them(samples: dict[str, Exported]) -> None:
+def test_features_are_spelled_so_that_every_version_reads_them(samples):
     header, _ = parts_of(samples["rgb"].folder)
     (info,) = [one for one in header["dataset_info"] if one["config_name"] == "information_integration_zh"]
     features = {one["name"]: {key: one[key] for key in one if key != "name"} for one in info["features"]}
@@ -127,7 +116,7 @@ def test_features_are_spelled_so_that_every_version_reads_them(samples: dict[str
         assert pq.read_schema(path).metadata is None
 
 
-def test_non_commercial_data_are_written_under_their_licence_alone(tmp_path: Path) -> None:
+def test_non_commercial_data_are_written_under_their_licence_alone(tmp_path):
     folder = copy_sample("crag", tmp_path / "mine")
     with pytest.raises(QuadragError, match=r"crag \(cc-by-nc-4.0\), rgb \(cc-by-nc-sa-4.0\).*--accept-licence"):
         export(tmp_path / "out", (), folder)
@@ -140,7 +129,7 @@ def test_non_commercial_data_are_written_under_their_licence_alone(tmp_path: Pat
     assert len(done.lacking["qa"]) == 1 and "the split private" in done.lacking["qa"][0]
 
 
-def test_a_partial_folder_gives_what_it_holds_and_a_bad_row_nothing(tmp_path: Path) -> None:
+def test_a_partial_folder_gives_what_it_holds_and_a_bad_row_nothing(tmp_path):
     (tmp_path / "mine").mkdir()
     file = Path(shutil.copy(sample_dir("rgb") / "zh_int.json", tmp_path / "mine"))
     (done,) = export(tmp_path / "out", ["rgb"], str(tmp_path / "mine"), accept_licence=True)
@@ -156,7 +145,7 @@ def test_a_partial_folder_gives_what_it_holds_and_a_bad_row_nothing(tmp_path: Pa
     assert not list((tmp_path / "bad").rglob("*"))
 
 
-def test_what_was_prepared_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_prepared_is_exported(tmp_path, monkeypatch):
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     folder = copy_sample("crag", tmp_path / "mine")
     prepare("crag", None, folder)
@@ -170,7 +159,7 @@ def test_what_was_prepared_is_exported(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("benchmark", [name for name in BENCHMARKS if hub_record(name).not_hosted])
-def test_data_that_may_not_be_hosted_anew_go_out_as_a_recipe(tmp_path: Path, benchmark: str) -> None:
+def test_data_that_may_not_be_hosted_anew_go_out_as_a_recipe(tmp_path, benchmark):
     (done,) = export(tmp_path / "out", [benchmark], copy_sample(benchmark, tmp_path / "mine"), accept_licence=True)
     assert (done.kind, done.made, done.rows, done.size) == ("recipe", True, {}, 0)
     assert sorted(path.name for path in done.folder.rglob("*")) == [MANIFEST, "README.md"]
@@ -190,11 +179,11 @@ def test_data_that_may_not_be_hosted_anew_go_out_as_a_recipe(tmp_path: Path, ben
         ("the authors' files, verified and /home/me/private.jsonl", ""),
     ],
 )
-def test_a_card_names_no_place_on_the_exporters_machine(source: str, said: str) -> None:
+def test_a_card_names_no_place_on_the_exporters_machine(source, said):
     assert strip_place(source) == said
 
 
-def test_what_another_wrote_is_refused_and_stays(tmp_path: Path) -> None:
+def test_what_another_wrote_is_refused_and_stays(tmp_path):
     folder = copy_sample("rgb", tmp_path / "mine")
     export(tmp_path / "out", ["rgb"], builders.SAMPLE)
     before = files_below(tmp_path / "out")
@@ -210,11 +199,11 @@ def test_what_another_wrote_is_refused_and_stays(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_row_groups_are_small_and_shards_of_the_size_asked(tmp_path: Path) -> None:
+def test_row_groups_are_small_and_shards_of_the_size_asked(tmp_path):
     draw = random.Random(6)
     schema = pa.schema([("id", pa.string()), ("page_result", pa.list_(pa.string()))])
 
-    def row(number: int) -> dict[str, Any]:
+    def row(number):
         return {"id": str(number), "page_result": [draw.randbytes(300_000).hex() for _ in range(5)]}  # 3 MB
 
     written = write_split(map(row, range(22)), schema, tmp_path, "public", shard_bytes=12_000_000)
@@ -234,14 +223,14 @@ def test_row_groups_are_small_and_shards_of_the_size_asked(tmp_path: Path) -> No
         assert [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)] == groups
 
 
-def test_a_row_that_does_not_fit_gets_one_line(tmp_path: Path) -> None:
+def test_a_row_that_does_not_fit_gets_one_line(tmp_path):
     with pytest.raises(QuadragError, match=r"^rows 0 to 1: .*; expected the columns of the card$"):
         write_split([{"id": "a"}, {"id": ["b"]}], pa.schema([("id", pa.string())]), tmp_path, "all")
     assert not list(tmp_path.glob("*.parquet"))
 
 
 @pytest.mark.slow
-def test_real_crag_rows_go_out_whole(tmp_path: Path, real_data: Callable[[str], Path]) -> None:
+def test_real_crag_rows_go_out_whole(tmp_path, real_data):
     root = str(real_data("CRAG"))
     (done,) = export(tmp_path, ["crag"], root, accept_licence=True)
     builder, _ = builders.open_builder("crag", "task_1_2", root)

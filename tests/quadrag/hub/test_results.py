@@ -1,7 +1,5 @@
 """A run's results as files of a model's repository: value, task, notes; what is refused; the pull request."""
 
-from __future__ import annotations
-
 import csv
 import json
 from fnmatch import fnmatchcase
@@ -32,7 +30,6 @@ def plan(*runs, model=MODEL, **options):
 
 
 def entries(planned):
-    """The one entry of each file."""
     return {path: yaml.safe_load(text)[0] for path, text in planned.files.items()}
 
 
