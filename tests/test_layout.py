@@ -53,7 +53,6 @@ def python_files(room: str) -> list[Path]:
 
 
 def module_of(path: Path) -> tuple[str, ...]:
-    """The dotted name of a file, as an installation has it."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     parts = parts[:-1] if parts[-1] == "__init__" else parts
     return parts if parts[0] == "quadrag" else ("quadrag", *parts)
@@ -63,7 +62,6 @@ FILES = {module_of(path): path for room in ("quadrag", "baselines", "metrics/_sh
 
 
 def imported(path: Path) -> set[Path]:
-    """The files of the house that a file imports, at its top or where it needs them."""
     here = module_of(path)
     package = here if path.name == "__init__.py" else here[:-1]
     found = set()
@@ -80,7 +78,6 @@ def imported(path: Path) -> set[Path]:
 
 
 def room_of(path: Path) -> str:
-    """The room of a file, as `FLOORS` has it."""
     parts = path.relative_to(ROOT).parts[:-1]
     if path.name in ("cli.py", "__main__.py"):
         return "quadrag/commands"  # what the command line begins with
@@ -91,7 +88,6 @@ def room_of(path: Path) -> str:
 
 @cache  # two seconds, which whoever collects tests need not wait
 def arrows() -> dict[Path, set[Path]]:
-    """What every file imports."""
     kept = [path for path in FILES.values() if path.name != "__init__.py" or room_of(path) != "quadrag"]
     return {path: imported(path) for path in kept}
 

@@ -41,7 +41,6 @@ sys.exit(code)
 
 
 def deal(route: str, count: int) -> list[dict[str, Any]]:
-    """Return the worst rows of a route and others up to a number of them."""
     kind = "plain" if route == "service" else "chat"
     rows = [row for row in ROWS if row.get("for", kind) == kind]
     random.Random(0).shuffle(rows)
@@ -54,7 +53,6 @@ def command(route: str, server: HostileServer, out: Path) -> list[str]:
 
 
 def check(route: str, server: HostileServer, out: Path, said: str) -> None:
-    """Hold what a run left against the rows that it was dealt."""
     names, well = server.deal, server.asked["well"]
     assert "Traceback" not in said and "\x1b" not in said
     shown = [(out / "run" / name).read_text("utf-8") for name in ("run.json", "report.html", "scores.json")]
@@ -97,7 +95,6 @@ def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rou
 @pytest.mark.slow(0, 1, 500)
 @pytest.mark.parametrize("route", RUNS)
 def test_a_process_that_meets_one_kind_ends_in_bounds(tmp_path, forked_python, environment, route, rounds):
-    """With the client's own limits and waits; the first calls are answered well, so that the server is not dead."""
     for row in deal(route, rounds):
         out = tmp_path / row["name"]
         out.mkdir()

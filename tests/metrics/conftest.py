@@ -32,7 +32,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def metrics_root() -> Path:
-    """The folder of the metric modules."""
     return Path(__file__).resolve().parents[2] / "metrics"
 
 
@@ -66,13 +65,11 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
 
 @pytest.fixture(scope="session")
 def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    """How RGB's three metrics label an answer."""
     return load_file("_shared/rgb_labels.py")
 
 
 @pytest.fixture(scope="session")
 def tally(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    """What every metric counts with."""
     return load_file("_shared/tally.py")
 
 
@@ -99,11 +96,9 @@ class Failure:
 
 @pytest.fixture(scope="session")
 def scripted() -> type[ScriptedJudge]:
-    """The scripted judge's class."""
     return ScriptedJudge
 
 
 @pytest.fixture(scope="session")
 def failure() -> type[Failure]:
-    """The class of a judge's failed call."""
     return Failure

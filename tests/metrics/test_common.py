@@ -49,7 +49,6 @@ def metric(name: str, load_metric: Callable[[str], Any]) -> Any:
 
 
 def options(name: str, n: int) -> dict[str, Any]:
-    """The ordinary options of a metric for n items."""
     given = {key: value for key, value in ordinary(name).items() if key not in ("predictions", "references")}
     return {key: value[:1] * n if isinstance(value, list) else value for key, value in given.items()}
 

@@ -65,7 +65,6 @@ CASES = {
 
 
 def values(load_metric: Callable[[str], Any], name: str, texts: list[str], **columns: list[str]) -> list[Any]:
-    """The values that answers have by a judge that obeys what stands outside."""
     case, n = CASES[name], len(texts)
 
     def judge(requests: list[Any]) -> list[str]:
@@ -136,7 +135,6 @@ SHOWN: dict[str, dict[str, Any]] = {
 
 
 def put(shown: Any, text: str) -> Any:
-    """What a request shows, with a text in each place."""
     if isinstance(shown, list):
         return [put(shown[0], text)]
     return {key: text for key in shown} if isinstance(shown, dict) else text

@@ -40,7 +40,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
 
 @pytest.fixture(scope="module")
 def load(metrics_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """A function from a config to the metric, loaded by path as users do."""
     import evaluate
 
     cache = str(tmp_path_factory.mktemp("scratch"))
@@ -66,8 +65,6 @@ def read(part: Callable[[str], ModuleType]) -> dict[str, Callable[[str, str], in
 
 @pytest.fixture(scope="module")
 def score(load: Callable[..., Any]) -> Callable[..., Any]:
-    """Score answers, each with its own question, passage and accepted answer."""
-
     def run(config: str, answers: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
         n = len(answers)
         given = {"references": ["金"] * n, "questions": [f"问{i}" for i in range(n)], "contexts": ["段"] * n} | more
@@ -321,7 +318,6 @@ def malformed(draw: random.Random) -> tuple[str, str, int | None]:
 
 @pytest.mark.slow(10_000, 30_000, 2_000_000)
 def test_malformed_verdicts(read: dict[str, Callable[[str, str], int | None]], rounds: int) -> None:
-    """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
     draw = random.Random(20241217)
     counts = {"readable": 0, "read": 0, "official": 0}
     wrong: list[tuple[str, str, int | None, int]] = []

@@ -36,8 +36,6 @@ def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
 
 @pytest.fixture(scope="module")
 def score(metric: Any) -> Callable[..., Any]:
-    """Score one item whose reference answers come from a question file; `reply` is about the prediction."""
-
     def run(expected: list[str], reply: Any, profile: str = "official", n: int | None = None) -> Any:
         cache = {"a": {"question": [f"问{i}" for i in range(len(expected) if n is None else n)], "answers": expected}}
         judge = Judge({"ANSWERING P": reply, "ANSWERING R": blocks(expected), "ASKING R": asking(["问"])})
@@ -344,7 +342,6 @@ TASKS = [("QuestAnswer1Doc", 758, 0.9475), ("QuestAnswer2Docs", 784, 0.98)]
 def test_recall_ceiling_of_the_shipped_files(
     metric: Any, real_data: Callable[[str], Path], task: str, answered: int, ceiling: float
 ) -> None:
-    """A judge that repeats the reference answers; it has to answer those that are missing or too few."""
     path = real_data("CRUD_RAG") / "src" / "quest_eval" / f"{task}_quest_gt_save.json"
     if not path.is_file():
         pytest.skip(f"no {path.name}")
@@ -451,7 +448,6 @@ def test_official_composition_against_an_oracle(
 def test_corrected_composition_is_the_official_one_of_what_counts(
     part: Callable[[str], ModuleType], pairs: list[tuple[str, str]], draw: random.Random
 ) -> None:
-    """Whatever counts as no answer written as `无法推断`, both agree wherever the corrected one has a value."""
     compose = part("compose")
     plain = [[U if compose.declines(text) else fold(text) for text in pair] for pair in pairs]
     precision, recall = compose.official([a for a, _ in plain], [b for _, b in plain])
@@ -507,7 +503,6 @@ def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
 @settings(max_examples=60)
 @given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1, max_size=6))
 def test_the_mean_over_scored_items_is_no_less_than_over_all(metric: Any, pairs: list[tuple[str, str]]) -> None:
-    """Corrected counts unscored items as 0, and has the official recall wherever 无法推断 stands exactly."""
     ids = [f"i{n}" for n in range(len(pairs))]
     cache = {key: {"question": ["问"], "answers": [expected]} for key, (expected, _) in zip(ids, pairs, strict=True)}
     judge = Judge({f"ANSWERING {key}": blocks([answer]) for key, (_, answer) in zip(ids, pairs, strict=True)})

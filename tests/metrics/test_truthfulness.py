@@ -42,8 +42,6 @@ def read(load_file: Callable[[str], ModuleType]) -> dict[str, Callable[[str], in
 
 @pytest.fixture(scope="module")
 def score(metric: Any) -> Callable[..., Any]:
-    """Score answers, each with its own question."""
-
     def run(answers: list[Any], golds: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
         questions = [f"Q{i}" for i in range(len(answers))]
         return metric.compute(
@@ -337,7 +335,6 @@ def malformed(draw: random.Random) -> tuple[str, int | None]:
 @pytest.mark.pure
 @pytest.mark.slow(10_000, 30_000, 2_000_000)
 def test_malformed_verdicts(read: dict[str, Callable[[str], int | None]], rounds: int) -> None:
-    """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
     draw = random.Random(20240604)
     counts = {"readable": 0, "read": 0, "official": 0}
     wrong: list[tuple[str, int | None, int]] = []

@@ -76,7 +76,6 @@ class Knowing:
         self._answers: dict[str, str] = {}
 
     def __call__(self, body: dict[str, Any]) -> str:
-        """Answer a request of a recipe."""
         asked = asked_of(body)
         made = make_sound(asked, _draw(body))
         if isinstance(made, dict) and isinstance(made.get("answer"), list):
@@ -125,7 +124,6 @@ class Manner:
     """
 
     def __init__(self, usual: float = 0.01, late: float = 0.1) -> None:
-        """Take the seconds before a reply that comes at once, and before one that comes late."""
         self.kinds: Counter[str] = Counter()
         self.said = 0
         self._usual, self._late = usual, late
@@ -145,12 +143,10 @@ class Manner:
         return Rule(kind) if kind else None
 
     def reply(self, body: dict[str, Any]) -> str:
-        """Answer a request, and count that."""
         self.said += 1
         return make_reply(body)
 
     def begin_again(self) -> None:
-        """Forget what was asked."""
         self.said = 0
         self._before.clear()
 

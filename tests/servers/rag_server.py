@@ -81,17 +81,14 @@ class RagServer:
 
     @property
     def requests(self) -> int:
-        """How many questions it was asked, failed ones included."""
         return len(self.bodies)
 
     def search(self, question: str) -> list[Passage]:
-        """Return the best passages; of equal ones the first in the index goes first."""
         scores = self._index.get_scores(_terms(question))
         best = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[: self.top_k]
         return [self._passages[at]._replace(score=round(float(scores[at]), 4)) for at in best]
 
     def reply(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer a question in the contract of the path."""
         chat = path.endswith("/chat/completions")
         question = body["messages"][-1]["content"] if chat else body["question"]
         found = self.search(question)
@@ -106,7 +103,6 @@ class RagServer:
         return _completion(answer, rows, body, self.place) if chat else {"answer": answer, "passages": rows}
 
     def __enter__(self) -> RagServer:
-        """Serve in threads."""
         outer = self
 
         class Handler(_Handler):
@@ -119,24 +115,20 @@ class RagServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     @property
     def url(self) -> str:
-        """The address of the JSON contract."""
         return f"{self.base}/rag"
 
     @property
     def chat(self) -> str:
-        """The base URL of the OpenAI form."""
         return f"{self.base}/v1"
 
     @property
     def base(self) -> str:
-        """The address without a path."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
 
@@ -206,7 +198,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _terms(text: str) -> list[str]:
-    """Cut a text into words, and what is written without blanks into pairs of signs."""
     found: list[str] = []
     for word in text.lower().split():
         wide = any(ord(sign) > 0x2E7F for sign in word)
@@ -215,7 +206,6 @@ def _terms(text: str) -> list[str]:
 
 
 def _completion(answer: str, rows: list[dict[str, Any]], body: dict[str, Any], place: str) -> dict[str, Any]:
-    """Make a chat completion with passages in the form of one of the services that `place` names."""
     message: dict[str, Any] = {"role": "assistant", "content": answer}
     whole: dict[str, Any] = {
         "id": "1",
@@ -248,7 +238,6 @@ def _completion(answer: str, rows: list[dict[str, Any]], body: dict[str, Any], p
 
 
 def main() -> None:
-    """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("documents", help="JSON Lines with id, title and text")
     options = parser.parse_args()

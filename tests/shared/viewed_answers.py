@@ -14,7 +14,6 @@ MANY = 3 * ITEMS + 7
 
 
 def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
-    """Items of which every third is wrong in the first run, every fourth in the second."""
     names = [f"run {'AB'[at]}{evil}" for at in range(runs)]
     passages = {Passage(f"p{n}{evil}", f"title {n}{evil}", f"passage number {n} 中文{evil}"): n for n in range(count)}
     listed, items = [], []
@@ -70,10 +69,8 @@ def count_of(page: Any) -> str:
 
 
 def counted(page: Any, beginning: str) -> None:
-    """Wait until a search is done and has found so many."""
     page.locator("#count", has_text=beginning).wait_for()
 
 
 def listed(page: Any) -> list[int]:
-    """The numbers of the entries in the list."""
     return [int(text.removeprefix("What is number ").rstrip("?")) for text in page.locator("#list b").all_inner_texts()]

@@ -48,7 +48,6 @@ class Job:
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a model."""
         return "--ledger" in self.command
 
 
@@ -91,7 +90,6 @@ JOBS = {job.name: job for job in _list()}
 
 
 def reply(body: dict[str, Any]) -> str:
-    """Say what the model says; it depends on the request alone."""
     if body["model"] == "maker":
         return make_reply(body)
     asked = asked_of(body)

@@ -114,7 +114,6 @@ class World:
     def start(
         self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False
     ) -> Process:
-        """Start a process in a folder; `second` may work beside another."""
         kind = f"{'large' if job.fresh else 'quadrag'} {second}"
         if kind not in self._parents:
             folder = self.root / "parents" / kind
@@ -127,12 +126,10 @@ class World:
         return Process(self._parents[kind].start(str(place), env, self.plant + before, words, str(said)), said)
 
     def run(self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "") -> tuple[int, str]:
-        """Run a process to its end; see `Process.end`."""
         return self.start(place, job, command, before).end()
 
     @contextmanager
     def undisturbed(self) -> Iterator[None]:
-        """Leave the planted fault out."""
         plant, self.plant = self.plant, ""
         try:
             yield
@@ -140,11 +137,9 @@ class World:
             self.plant = plant
 
     def asked(self) -> Counter[str]:
-        """What was asked since `server.bodies` was cleared."""
         return Counter(json.dumps(body, sort_keys=True) for body in self.server.bodies)
 
     def whole(self, job: Job) -> Whole:
-        """Return what a job comes to undisturbed; it is run once."""
         if job.name not in self._whole:
             place = self.root / "whole" / job.name
             with self.undisturbed():
@@ -162,7 +157,6 @@ class World:
         return self._whole[job.name]
 
     def place(self, job: Job) -> Path:
-        """Return a new folder in which the job can be run."""
         self.whole(job)
         folder = self.root / "places" / f"{next(self._numbers)}"
         shutil.copytree(self.root / "whole" / job.name, folder)
@@ -186,7 +180,6 @@ class World:
             assert code == 0, f"{job.name}: {said}"
 
     def result(self, place: Path, job: Job) -> dict[str, str]:
-        """Return the sha256 of each file that a job has made."""
         if job.then:
             shutil.rmtree(place / "out", ignore_errors=True)
             with self.undisturbed():
@@ -198,5 +191,4 @@ class World:
 
 
 def sha256(content: Any) -> str:
-    """Return the digest of a file's content."""
     return hashlib.sha256(bytes(content)).hexdigest()

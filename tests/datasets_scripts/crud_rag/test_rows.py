@@ -97,7 +97,6 @@ def test_the_mark_of_a_failed_correction_is_no_reference(tmp_path: Path) -> None
 
 
 def test_oddities_are_taken(tmp_path: Path) -> None:
-    """Lists of one, nulls, absent keys, numbers and structures where text is usual, blank and null documents."""
     bare = {"ID": 7, "questions": ["何时？"]}
     odd = {
         **{"ID": "b", "questions": "q", "answers": ["昨日"], "event": None, "url": 3, "thoughts": {"步": ["一", 2]}},

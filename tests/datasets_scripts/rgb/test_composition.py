@@ -22,7 +22,6 @@ compose = RGB.compose
 
 
 def inputs(case: dict[str, Any]) -> tuple[list[Any], list[str], list[str] | None]:
-    """The documents of a case, by their names."""
     negative = [f"N{i}" for i in range(case["negative"])]
     if case["kind"] == "aspects":
         return [[f"A{a}_{i}" for i in range(size)] for a, size in enumerate(case["positive"])], negative, None

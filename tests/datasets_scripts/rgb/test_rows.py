@@ -127,7 +127,6 @@ def test_an_empty_file_is_named(tmp_path: Path, content: str) -> None:
 
 
 def test_upstream_oddities_are_taken(tmp_path: Path) -> None:
-    """Blank lines, carriage returns, tabs and no-break spaces in documents, keys that no config needs."""
     odd = "一\r二\t三\u00a0四\u2028五"
     lines = [
         json.dumps(ASPECTS | {"asnwer1": ["x"], "answer2": ["y"], "positive": [[odd], []]}, ensure_ascii=False),

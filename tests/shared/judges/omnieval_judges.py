@@ -27,13 +27,11 @@ def says(verdict: Any) -> str:
 
 
 def material(request: list[dict[str, str]]) -> dict[str, Any]:
-    """The texts of a request, read back from its one line of JSON."""
     (line,) = [line for line in request[-1]["content"].splitlines() if line.startswith('{"question": ')]
     return dict(json.loads(line))
 
 
 def metric_of(request: list[dict[str, str]]) -> str:
-    """The metric that one of our prompts asks for."""
     (title,) = re.findall(r"^这次评的是“(.+?)”", request[-1]["content"], re.MULTILINE)
     return TITLES[title]
 
