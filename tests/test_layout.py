@@ -155,20 +155,6 @@ def test_leaves_import_packages_and_files_beside_them_only(path: Path) -> None:
             assert name.split(".")[0] not in ("quadrag", "tests", *ROOMS), f"{path} imports {name}"
 
 
-@pytest.mark.parametrize("folder", METRICS, ids=lambda folder: folder.name)
-def test_every_metric_brings_its_unit(folder: Path) -> None:
-    for name in ("README.md", "requirements.txt", "app.py"):
-        assert (folder / name).is_file(), f"{folder.name} lacks {name}"
-
-
-@pytest.mark.parametrize("folder", METRICS, ids=lambda folder: folder.name)
-def test_metric_modules_import_one_thing_a_line(folder: Path) -> None:
-    # evaluate finds a module's imports line by line; `import a, b` on one line hides b from it.
-    for node in ast.walk(ast.parse((folder / f"{folder.name}.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            assert len(node.names) == 1
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_every_dataset_script_brings_a_sample_and_a_card(script: Path) -> None:
     assert list((script.parent / "sample").iterdir())

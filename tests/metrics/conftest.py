@@ -63,6 +63,18 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
     return load
 
 
+@pytest.fixture(scope="module")
+def metric(request: pytest.FixtureRequest, load_metric: Callable[[str], Any]) -> Any:
+    """The metric that the test's file is named after."""
+    return load_metric(request.path.stem.removeprefix("test_"))
+
+
+@pytest.fixture(scope="module")
+def part(request: pytest.FixtureRequest, load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
+    """A function from the name of a file of that metric to the module."""
+    return lambda name: load_file(f"{request.path.stem.removeprefix('test_')}/{name}.py")
+
+
 @pytest.fixture(scope="session")
 def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
     return load_file("_shared/rgb_labels.py")

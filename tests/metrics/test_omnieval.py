@@ -54,11 +54,6 @@ def load(metrics_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 
 @pytest.fixture(scope="module")
-def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
-    return lambda name: load_file(f"omnieval/{name}.py")
-
-
-@pytest.fixture(scope="module")
 def read(part: Callable[[str], ModuleType]) -> dict[str, Callable[[str, str], int | None]]:
     return dict(part("omnieval").READERS)
 

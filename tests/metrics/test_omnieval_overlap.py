@@ -25,11 +25,6 @@ ROUGES = KEYS[2:]
 
 
 @pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("omnieval_overlap")
-
-
-@pytest.fixture(scope="module")
 def overlap(load_file: Callable[[str], ModuleType]) -> ModuleType:
     return load_file("omnieval_overlap/overlap.py")
 

@@ -25,16 +25,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
 
 
 @pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("ragquesteval")
-
-
-@pytest.fixture(scope="module")
-def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
-    return lambda name: load_file(f"ragquesteval/{name}.py")
-
-
-@pytest.fixture(scope="module")
 def score(metric: Any) -> Callable[..., Any]:
     def run(expected: list[str], reply: Any, profile: str = "official", n: int | None = None) -> Any:
         cache = {"a": {"question": [f"问{i}" for i in range(len(expected) if n is None else n)], "answers": expected}}

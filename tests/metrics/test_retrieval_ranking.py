@@ -23,11 +23,6 @@ relevants = st.lists(names, min_size=1, max_size=6)
 
 
 @pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("retrieval_ranking")
-
-
-@pytest.fixture(scope="module")
 def ranking(load_file: Callable[[str], ModuleType]) -> ModuleType:
     return load_file("retrieval_ranking/ranking.py")
 

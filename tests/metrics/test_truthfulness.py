@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import json
 import random
@@ -23,16 +22,6 @@ from truthfulness_judges import KEYS, NO, PROFILES, YES, Says, Substring, Words,
 ROOT = Path(__file__).parents[2]
 CASES = json.loads(Path(__file__).with_name("truthfulness_vectors.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
-
-
-@pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("truthfulness")
-
-
-@pytest.fixture(scope="module")
-def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
-    return lambda name: load_file(f"truthfulness/{name}.py")
 
 
 @pytest.fixture(scope="module")
@@ -195,24 +184,6 @@ def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[
     official, corrected = judge.batches
     assert [one["answer"] for one in official] == ["in Rome", "I don’t know", "", "Oslo", "Oslo"]
     assert corrected == [one for one in official if one["answer"] in ("in Rome", "Oslo")]
-
-
-# Real questions
-
-
-def test_the_real_questions_answered_as_upstream_has_them(score: Callable[..., Any], real_data: Any) -> None:
-    path = real_data("CRAG") / "example_data" / "dev_data.jsonl.bz2"
-    with bz2.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    golds = [[row["answer"], *json.loads(row["alternative_answers"])] for row in rows]
-    judge = Substring()
-    for profile in PROFILES:
-        assert means(score([gold[0].upper() for gold in golds], golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
-        assert means(score(["I don't know."] * len(rows), golds, judge, profile)) == [0.0, 0.0, 0.0, 1.0]
-        assert len(judge.batches) == PROFILES.index(profile)
-        wordy = [f"The answer: {gold[0]}" for gold in golds]
-        assert means(score(wordy, golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
-        assert len(judge.batches[-1]) == len(rows) == 6
 
 
 # The trim

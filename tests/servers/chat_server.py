@@ -1,16 +1,7 @@
 """A chat-completions server for tests and benchmarks: real HTTP over a real socket, scripted replies, injected faults.
 
-It answers ``POST .../chat/completions`` with an echo of the last message, ``POST .../completions`` with one of the
-prompt, and ``GET .../models``. It runs no model. A raw asyncio protocol keeps it cheap: it must not be the slow side of
-a throughput measurement.
-
-In a test::
-
-    with ChatServer(models=["m"]) as server:
-        server.rules.append(Rule("status", status=503, times=2))
-        ChatClient(server.url + "#m")
-
-As a process: ``python tests/servers/chat_server.py --latency 0.05``; its first line of output is its base URL.
+It echoes the last message, or the prompt, and runs no model. A raw asyncio protocol keeps it cheap: it must not be the
+slow side of a throughput measurement. ``python tests/servers/chat_server.py --latency 0.05`` prints its base URL.
 """
 
 from __future__ import annotations

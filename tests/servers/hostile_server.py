@@ -1,13 +1,7 @@
 """A server that answers with whatever a row of a table says: real HTTP, or bytes that are none, on loopback.
 
-A row of the table (`tests/attacks/replies.yaml` says what each field does) is chosen by the words ``attack:NAME`` in
-the path or the body of a request; a body without them gets the next row of `deal`, the same one each time it comes.
-A request without a body, as one for the list of models, finds nothing and takes no row.
-
-In a test::
-
-    with HostileServer(rows) as server:
-        ChatClient(server.url + "/v1#m")([[{"role": "user", "content": "attack:deep-list"}]])
+A row of `tests/attacks/replies.yaml` is chosen by the words ``attack:NAME`` in the path or the body of a request; a
+body without them gets the next row of `deal`, the same one each time it comes. A request without a body takes no row.
 """
 
 from __future__ import annotations

@@ -116,11 +116,7 @@ def _draw(body: dict[str, Any]) -> int:
 class Manner:
     """How replies come: some late, some not before a second asking, in place of some there is always an error.
 
-    A first asking is met with silence, or the connection is cut.
-
-    Attributes:
-        kinds: how many requests were answered in which manner.
-        said: how many replies were sent.
+    A first asking is met with silence, or the connection is cut. `kinds` counts the requests by how they were answered.
     """
 
     def __init__(self, usual: float = 0.01, late: float = 0.1) -> None:

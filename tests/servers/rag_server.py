@@ -2,27 +2,16 @@
 
 It speaks both contracts of `quadrag run --rag`: ``POST /rag`` (JSON) and ``POST /v1/chat/completions`` (OpenAI's form,
 with ``GET /v1/models``), on which the passages stand where `place` says. Faults are put into its replies by rules.
-
-In a test::
-
-    with RagServer(documents) as server:
-        server.rules.append(Rule("status", match="Brinmouth", times=1, status=503))
-        RagService(server.url, ledger=ledger)
-
-As a process: ``python tests/servers/rag_server.py DOCUMENTS.jsonl``, whose lines hold ``id``, ``title`` and ``text``;
-its first line of output is its address.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import bm25s
@@ -54,16 +43,10 @@ class RagServer:
     """The service in threads of this process; `bodies` is what it was sent, `authorizations` with which keys."""
 
     def __init__(self, documents: Sequence[tuple[str, str, str]], **settings: Any) -> None:
-        """Cut and index documents.
-
-        Args:
-            documents: id, title and text of each.
-            settings: ``answers`` (by a question's id, in place of its own), ``ids`` (whether passages bear theirs),
-                ``texts`` (whether they hold any), ``place`` (of passages in a chat completion), ``models``, ``key``
-                (the only one accepted), ``top_k``, ``latency`` (seconds).
-        """
-        self.answers: dict[str, str] = {}
-        self.ids, self.texts, self.place = True, True, "context"
+        """Index documents of id, title and text, cut into passages; the settings are attributes."""
+        self.answers: dict[str, str] = {}  # by a question's id, in place of its own
+        self.ids, self.texts = True, True  # whether passages bear them
+        self.place = "context"  # of passages in a chat completion
         self.models, self.key, self.top_k, self.latency = ["small"], None, 5, 0.0
         vars(self).update(settings)
         self.rules: list[Rule] = []
@@ -235,18 +218,3 @@ def _completion(answer: str, rows: list[dict[str, Any]], body: dict[str, Any], p
             for r in rows
         ]
     return whole
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("documents", help="JSON Lines with id, title and text")
-    options = parser.parse_args()
-    with Path(options.documents).open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    with RagServer([(row["id"], row.get("title", ""), row["text"]) for row in rows]) as server:
-        print(server.url, flush=True)
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

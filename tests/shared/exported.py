@@ -20,10 +20,6 @@ def files_below(folder: Path) -> dict[str, tuple[int, str]]:
     }
 
 
-def contents(folder: Path) -> dict[str, str]:
-    return {name: content for name, (_, content) in files_below(folder).items()}
-
-
 def copy_sample(benchmark: str, folder: Path) -> str:
     shutil.copytree(sample_dir(benchmark), folder)
     return str(folder)

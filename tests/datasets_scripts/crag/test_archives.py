@@ -11,15 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crag_files import FIVE, PARTS, put
 
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
-
-FIVE = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
-PARTS = {
-    "v5": [f"data/crag_task_3_dev_v5.tar.bz2.part{number}" for number in range(4)],
-    "v4": [f"data/crag_task_3_dev_v4.tar.bz2.part{number}" for number in range(1, 5)],
-}
 
 
 def lines(*numbers: int, size: int = 0) -> bytes:
@@ -190,10 +185,9 @@ def test_a_bad_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
     with pytest.raises(QuadragError) as caught:
         private(tmp_path / "own", content)
     assert str(caught.value).startswith(f"{tmp_path / 'own'}{said}")
-    (tmp_path / FIVE).parent.mkdir()
-    (tmp_path / FIVE).write_bytes(content)
+    put(tmp_path, content)
     # The wanted split is not in it, so that all of it is read.
-    assert fault(tmp_path, config="qa", split="validation").startswith(f"{tmp_path / FIVE}{said}")
+    assert fault(tmp_path, config="qa", split="validation").startswith(f"{tmp_path / FIVE['v5']}{said}")
 
 
 @pytest.mark.slow

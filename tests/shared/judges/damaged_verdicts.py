@@ -20,18 +20,7 @@ def damage(
     second: Sequence[str],
     signs: str = _SIGNS,
 ) -> str:
-    """A reply with a verdict.
-
-    Args:
-        draw: by what it is drawn.
-        field: the verdict, as ``"score": 1``.
-        reason: a field beside it.
-        reason_first: whether the reason may stand before the verdict.
-        begins: what may stand before all of it.
-        ends: what may stand behind it.
-        second: a verdict that may follow, which makes the reply say nothing; never where the first may be cut off.
-        signs: what the part behind the verdict may be damaged with.
-    """
+    """A reply whose field is the verdict; a second one, which makes it say nothing, never follows one cut off."""
     end = draw.choice((",", ", ", "\n,", "}", "\n}", " }"))
     before, after = draw.choice((("{", ""), ("{ ", ""), ("{\n    ", ""), ("{{", "}"), ("[{", "}]")))
     head, tail = before, f" {reason}}}" if "," in end else f" {reason}" if draw.random() < 0.3 else ""

@@ -60,13 +60,3 @@ def column(got: Any, key: str) -> list[float | None]:
 
 def worth(verdict: int | None, key: str) -> float | None:
     return None if verdict is None or verdict < 0 else verdict / 2 if key in HALVED else float(verdict)
-
-
-# What `compute` takes as it should be: one answer, and one item without.
-GOOD: dict[str, Any] = {
-    "predictions": ["甲", None],
-    "references": ["乙", "乙"],
-    "questions": ["问", "问"],
-    "contexts": [["段"], None],
-    "judge": lambda requests: [says(1)] * len(requests),
-}

@@ -7,7 +7,6 @@ from typing import Any
 
 PROFILES = ("official", "corrected")
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
-SHARES = KEYS[1:]
 YES, NO = '{"score": 1, "explanation": "ok"}', '{"score": 0, "explanation": "no"}'
 
 
