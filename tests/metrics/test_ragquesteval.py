@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ragquesteval_judges import PROFILES, SHORT, Judge, U, approx, asking, blocks, cells
 
@@ -488,24 +488,6 @@ def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
             assert profile == "official" or reader.answers(expected, n), "a value without reference answers"
             if value > 0 or (profile == "corrected" and prediction.strip()):
                 assert reader.answers(answers, n), "a value without answers"
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1, max_size=6))
-def test_the_mean_over_scored_items_is_no_less_than_over_all(metric: Any, pairs: list[tuple[str, str]]) -> None:
-    ids = [f"i{n}" for n in range(len(pairs))]
-    cache = {key: {"question": ["问"], "answers": [expected]} for key, (expected, _) in zip(ids, pairs, strict=True)}
-    judge = Judge({f"ANSWERING {key}": blocks([answer]) for key, (_, answer) in zip(ids, pairs, strict=True)})
-    kwargs = {"predictions": ids, "references": ids, "ids": ids, "question_cache": cache, "prompts": SHORT}
-    official, corrected = (metric.compute(**kwargs, judge=judge, profile=profile) for profile in PROFILES)
-    for key in ("precision", "recall"):
-        if corrected[key] is not None:
-            assert corrected[key] <= corrected[f"{key}_over_scored"]
-        values = [row[key] for row in official["per_item"]]
-        assert official[key] == pytest.approx(sum(values) / len(values))
-    for (expected, answer), one, two in zip(pairs, official["per_item"], corrected["per_item"], strict=True):
-        if expected in ("500万元", "西安市") and answer in (U, "500万元", "西安市"):
-            assert one["recall"] == two["recall"] and two["precision"] in (one["precision"], None)
 
 
 @pytest.mark.pure
