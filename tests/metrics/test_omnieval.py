@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from damaged_verdicts import damage
 from hypothesis import example, given
 from hypothesis import strategies as st
 from omnieval_judges import (
@@ -296,18 +295,31 @@ def malformed(draw: random.Random) -> tuple[str, str, int | None]:
         said = f"{said} {other % (draw.choice(('prediction', NAMES[key])), draw.choice('012'))} {draw.choice(_WORDS)}"
     form = draw.choice(('"%s"', "'%s'", "%s", "\u201c%s\u201d", '"%s" ', '\\"%s\\"', " %s"))
     form = form % draw.choice((name, name, name.title(), name.upper()))
-    verdict = draw.choice("012")
-    reply = damage(
-        draw,
-        form + draw.choice((":", ": ", " : ", ":\n", "=", "\uff1a")) + text,
-        f'"理由": "{said}"',
-        reason_first=not re.search(r"\{|prediction|accuracy|ation|completeness", said),
-        begins=_ROUND,
-        ends=("", "\n```", " 以上。", "]", "\n\n完 {好}", "}"),
-        second=[one % verdict for one in ('\n{"prediction": %s}', "\nPrediction: %s", " 不对：{'prediction': %s}")],
-        signs="{}[]\"',:\\x \n\u2028：，",
-    )
-    return key, reply, truth
+    field = form + draw.choice((":", ": ", " : ", ":\n", "=", "\uff1a")) + text
+    return key, damage(draw, field, said), truth
+
+
+def damage(draw: random.Random, field: str, said: str) -> str:
+    """A reply whose field is the verdict; a second one, which makes it say nothing, never follows one cut off."""
+    reason = f'"理由": "{said}"'
+    end = draw.choice((",", ", ", "\n,", "}", "\n}", " }"))
+    before, after = draw.choice((("{", ""), ("{ ", ""), ("{\n    ", ""), ("{{", "}"), ("[{", "}]")))
+    head, tail = before, f" {reason}}}" if "," in end else f" {reason}" if draw.random() < 0.3 else ""
+    if draw.random() < 0.3 and not re.search(r"\{|prediction|accuracy|ation|completeness", said):
+        head, tail = f"{before}{reason}, ", "}" if "," in end else ""
+    tail += after
+    for _ in range(draw.choice((0, 0, 1, 2))):
+        at, sign = draw.randrange(len(tail) + 1), draw.choice("{}[]\"',:\\x \n\u2028：，")
+        tail = draw.choice((tail[:at] + tail[at + 1 :], tail[:at] + sign + tail[at:], tail[:at]))
+    reply = head + field + end + tail
+    if draw.random() < 0.1:
+        reply = draw.choice(_ROUND) + reply[: draw.randrange(len(reply) + 1)]
+    else:
+        reply = draw.choice(_ROUND) + reply + draw.choice(("", "\n```", " 以上。", "]", "\n\n完 {好}", "}"))
+        if draw.random() < 0.1:
+            second = draw.choice(('\n{"prediction": %s}', "\nPrediction: %s", " 不对：{'prediction': %s}"))
+            reply += second % draw.choice("012")
+    return json.dumps(reply) if draw.random() < 0.05 else reply
 
 
 @pytest.mark.slow(10_000, 30_000, 2_000_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import random
 import re
 import time
 import warnings
@@ -14,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from damaged_verdicts import damage
 from hypothesis import example, given
 from hypothesis import strategies as st
 from truthfulness_judges import KEYS, NO, PROFILES, YES, Says, Substring, Words, column, material, means
@@ -259,67 +257,6 @@ def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Calla
 
 
 # Verdicts, fuzzed
-
-_VALUES: list[tuple[str, int | None]] = [
-    *[(text, 1) for text in ("1", '"1"', "true", "True", "1.0", "'1'", '"true"')],
-    *[(text, 0) for text in ("0", '"0"', "false", "False", "0.0", '"False"')],
-    *[(text, None) for text in ("0.9", "2", "-1", "null", '"yes"', "10", "01", '""', "1/2", "[1]", "NaN", "1e3")],
-    *[(text, None) for text in ("None", "{}", "00", "+1", "1 out of 5", '"1 or 0"', "0.5.", "\u0661", "1%", "'no'")],
-]
-_FIELDS = ('"score"', "'score'", "score", '"Score"', "\u201cscore\u201d", '"score" ', '\\"score\\"', ' "SCORE"')
-_WORDS = ("the answer is right", 'lacks "goose"', "a } b", "{x}", "two\nlines", "it's so", "1, 2 and 0", "\\", "50%")
-_ROUND = (
-    "",
-    "```json\n",
-    "Here you are:\n",
-    "\ufeff",
-    "{a} and {b}: ",
-    "<think>hm</think>",
-    "\u2003",
-    "[",
-    "(",
-    "Note. ",
-)
-
-
-def malformed(draw: random.Random) -> tuple[str, int | None]:
-    """A reply that says one thing, damaged in places that do not change it, and what it says; None for nothing."""
-    text, truth = draw.choice(_VALUES)
-    said = draw.choice(_WORDS)
-    if draw.random() < 0.3:  # it quotes what an answer asked for
-        other = draw.choice(
-            ['{"score": %s}', '"score": %s,', "score: %s", "{'score': %s}", 'a "score": %s', "score=%s"]
-        )
-        said = f"{said} {other % draw.choice('01')} {draw.choice(_WORDS)}"
-    reply = damage(
-        draw,
-        draw.choice(_FIELDS) + draw.choice([":", ": ", " : ", ":\n", "=", "\uff1a"]) + text,
-        f'"explanation": "{said}"',
-        reason_first="{" not in said and "score" not in said,
-        begins=_ROUND,
-        ends=("", "\n```", " Thank you.", "]", "\n\nDone {ok}", "}"),
-        second=('\n{"score": 1}', '\n{"score": 0}', "\nScore: 1", " Wait, no: {'score': 0}"),
-    )
-    return reply, truth
-
-
-@pytest.mark.pure
-@pytest.mark.slow(10_000, 30_000, 2_000_000)
-def test_malformed_verdicts(read: dict[str, Callable[[str], int | None]], rounds: int) -> None:
-    draw = random.Random(20240604)
-    counts = {"readable": 0, "read": 0, "official": 0}
-    wrong: list[tuple[str, int | None, int]] = []
-    for _ in range(rounds):
-        reply, truth = malformed(draw)
-        got = read["corrected"](reply)
-        counts["official"] += read["official"](reply) is not None
-        counts["readable"] += truth is not None
-        counts["read"] += got is not None
-        if got is not None and got != truth:
-            wrong.append((reply, truth, got))
-    assert wrong == [], f"{len(wrong)} of {rounds}, {counts}: {wrong[:10]}"
-    print(counts)
-    assert counts["read"] > 0.6 * counts["readable"], counts
 
 
 @pytest.mark.pure
