@@ -16,7 +16,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "baselines", "datasets_scripts", "hub_cards")
 METRICS = sorted(path.parent for path in (ROOT / "metrics").glob("*/*.py") if path.stem == path.parent.name)
-SCRIPTS = sorted(path for path in (ROOT / "datasets_scripts").glob("*/*.py") if path.stem == path.parent.name)
 # From the ground up: a room imports itself and the rooms above it in this list. A benchmark's room is `baselines/NAME`.
 FLOORS = (
     "metrics/_shared",
@@ -45,7 +44,6 @@ FLOORS = (
     "quadrag/commands",
 )
 BENCHMARKS = [path.parent.name for path in (ROOT / "baselines").glob("*/benchmark.py") if path.parent.name != "core"]
-TOP_FLOOR = ("quadrag/commands", "quadrag/harnesses", "quadrag/measure")
 
 
 def python_files(room: str) -> list[Path]:
@@ -127,13 +125,6 @@ def test_no_two_files_import_each_other_however_far_around() -> None:
         visit(path, ())
 
 
-def test_the_top_floor_alone_imports_baselines() -> None:
-    for path, others in arrows().items():
-        if path.relative_to(ROOT).parts[0] == "quadrag" and room_of(path) not in TOP_FLOOR:
-            named = [other for other in others if other.relative_to(ROOT).parts[0] == "baselines"]
-            assert not named, f"{path} imports {named}"
-
-
 def test_no_benchmark_imports_another() -> None:
     for path, others in arrows().items():
         if room_of(path) == "baselines/NAME":
@@ -153,12 +144,6 @@ def test_leaves_import_packages_and_files_beside_them_only(path: Path) -> None:
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         for name in names:
             assert name.split(".")[0] not in ("quadrag", "tests", *ROOMS), f"{path} imports {name}"
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_every_dataset_script_brings_a_sample_and_a_card(script: Path) -> None:
-    assert list((script.parent / "sample").iterdir())
-    assert (ROOT / "hub_cards" / f"{script.stem}.md").is_file()
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """Every command and script of the READMEs and of docs/, run as it stands there, section by section, each in a folder.
 
-What differs from a user's machine: the folders of upstream files are copies of the bundled samples (prepared from
-there, since the name alone never loads the sample), the servers' addresses are those of servers of this test, and under
-the names of embedding models lie small ones made here. A command whose program is not installed is left to the
-environment that has it.
+The folders of upstream files are copies of the samples, the servers are this test's, and the embedding models small
+ones made here. A command whose program is not installed is left to the environment that has it.
 """
 
 from __future__ import annotations

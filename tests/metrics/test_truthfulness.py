@@ -398,21 +398,6 @@ def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
     assert nothing["truthfulness_weighted"] is None and nothing["missing_weighted"] == 0.0
 
 
-@pytest.mark.pure
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("st"), st.sampled_from([1, 0.5, 0, -1])), min_size=1))
-def test_weights_that_are_counts_give_the_mean_over_domains(
-    part: Callable[[str], ModuleType], rows: list[tuple[str, str, float]]
-) -> None:
-    domains, types, values = zip(*rows, strict=True)
-    counts: dict[str, dict[str, int]] = {}
-    for domain, kind, _ in rows:
-        counts.setdefault(domain, {}).setdefault(kind, 0)
-        counts[domain][kind] += 1
-    got = part("shares").Weighing(counts, domains, types, len(rows)).mean(values)
-    per_domain = {name: [value for domain, _, value in rows if domain == name] for name in counts}
-    assert got == pytest.approx(sum(sum(x) / len(x) for x in per_domain.values()) / len(per_domain))
-
-
 def test_weights_judges_prompt_and_tokenizer_are_signed(score: Callable[..., Any], metric: Any) -> None:
     more: dict[str, Any] = {"prompt": "{reference} {answer}", "tokenizer": Words()}
     fields = [score(["a"], ["b"], Says(NO, "j"), **one)["signature"].split("|") for one in ({}, more)]

@@ -24,10 +24,7 @@ FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")
 _MARKS = ("新闻：\n", "Article:\n")
 GAP = "____"
 _LEAST, _MOST = 16, 200  # characters of a sentence that bears a gap
-_ASKED = {
-    "zh": "请填空：{sentence}",
-    "en": "Fill in the blank: {sentence}",
-}
+_ASKED = {"zh": "请填空：{sentence}", "en": "Fill in the blank: {sentence}"}
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 # In the order of preference: a date, an amount with its unit, a title in its marks, a number.
 _TARGETS = {

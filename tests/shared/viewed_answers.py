@@ -46,19 +46,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         }
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
-    metrics = [
-        {
-            "name": "m.exact",
-            "label": f"exact{evil}",
-            "sign": 1,
-            "best": 1.0,
-            "worst": 0.0,
-            "other": False,
-            "unfit": False,
-            "scale": 100,
-        },
-    ]
-    metrics.append({**metrics[0], "name": "m.rank", "label": "rank"})
+    kind = {"sign": 1, "best": 1.0, "worst": 0.0, "other": False, "unfit": False, "scale": 100}
+    metrics = [{"name": "m.exact", "label": f"exact{evil}", **kind}, {"name": "m.rank", "label": "rank", **kind}]
     index = {"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "benchmarks": {"rgb": [0, 1]}}
     index["items"] = listed
     return Answers(index, items, passages)

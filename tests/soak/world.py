@@ -67,7 +67,6 @@ class Whole:
     asked: Counter[str]
     moments: int
     seconds: float
-    folder: Path
 
 
 @dataclass
@@ -141,7 +140,7 @@ class World:
             seconds = time.perf_counter() - started
             assert code == 0, f"{job.name}: {said}"
             asked, moments = self.asked(), int((done / "events.txt").read_text())
-            self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds, done)
+            self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds)
             assert self._whole[job.name].files, f"{job.name} makes nothing"
         return self._whole[job.name]
 

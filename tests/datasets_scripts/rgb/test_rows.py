@@ -21,20 +21,6 @@ from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 
 rows = partial(sample_rows.rows, "rgb")
-CONFIGS = [
-    *(f"noise_robustness_{suffix}" for suffix in ("en", "en_original", "zh", "zh_original")),
-    *(f"negative_rejection_{suffix}" for suffix in ("en", "en_original", "zh", "zh_original")),
-    *(f"information_integration_{language}" for language in ("en", "zh")),
-    *(f"counterfactual_robustness_{language}" for language in ("en", "zh")),
-]
-
-
-def test_configs_and_splits() -> None:
-    noise = ["noise_0", "noise_20", "noise_40", "noise_60", "noise_80"]
-    splits = {"noise": noise, "negative": ["test"], "information": noise[:3], "counterfactual": ["test"]}
-    found = {name: config.splits for name, config in catalogue.configs("rgb").items()}
-    assert list(found) == CONFIGS
-    assert found == {name: splits[name.partition("_")[0]] for name in CONFIGS}
 
 
 @pytest.mark.parametrize(
