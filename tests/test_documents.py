@@ -18,8 +18,7 @@ COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) 
 
 
 @pytest.mark.parametrize(
-    ("english", "chinese"),
-    [(page.replace(".zh", ""), page) for page in PAGES if page.endswith(".zh.md")],
+    ("english", "chinese"), [(page.replace(".zh", ""), page) for page in PAGES if page.endswith(".zh.md")]
 )
 def test_a_translation_has_the_same_commands_and_scripts(english: str, chinese: str) -> None:
     there, here = ([meaning(step) for step in steps_of(page)] for page in (english, chinese))

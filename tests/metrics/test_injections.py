@@ -108,8 +108,6 @@ def test_no_question_does_either(load_metric: Callable[[str], Any], name: str) -
     assert set(values(load_metric, name, ["Rome"] * len(asked), questions=asked)) == {0.0}
 
 
-# Texts as JSON strings on one line
-
 ATTACKS = json.loads(Path(__file__).with_name("attacks.json").read_text(encoding="utf-8"))
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 SHOWN: dict[str, dict[str, Any]] = {
@@ -177,9 +175,6 @@ def test_characters_that_are_quoted_as_they_are_are_seen(load_file: Callable[[st
     shown = set(load_file("_shared/slots.py").quote("".join(map(chr, range(sys.maxunicode + 1))))[1:-1])
     assert len(shown) > 90_000 and not any(char in "<>[]{}`" or unicodedata.category(char) in UNSEEN for char in shown)
     assert not any("\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" for char in shown)
-
-
-# What is escaped
 
 
 @pytest.mark.parametrize("text", ORDINARY)

@@ -263,8 +263,6 @@ def test_response_format(load: Callable[..., Any]) -> None:
         assert load(config).response_format, "a caller's changes stay the caller's"
 
 
-# Verdicts, fuzzed
-
 _VALUES: list[tuple[str, int | bool | None]] = [
     *[(text, 0) for text in ("0", '"0"', "0.0", "'0'")],
     *[(text, 1) for text in ("1", '"1"', "1.0", "“1”", '"1.0"', "'1'")],

@@ -35,9 +35,6 @@ def score(metric: Any) -> Callable[..., Any]:
     return run
 
 
-# The vectors
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["values"], ids=lambda case: case["name"])
 def test_values(part: Callable[[str], ModuleType], case: dict[str, Any], profile: str) -> None:
@@ -103,9 +100,6 @@ def test_a_file_that_is_no_question_file(metric: Any, tmp_path: Path, content: b
     assert "\n" not in str(caught.value)
 
 
-# The instructions
-
-
 def test_our_prompts_hold_the_fixed_strings(part: Callable[[str], ModuleType]) -> None:
     words, readers = part("prompts").PROMPTS, part("ragquesteval").READERS
     example = next(line for line in words["questions"].splitlines() if line.startswith("{"))
@@ -127,9 +121,6 @@ def test_texts_cannot_leave_their_place(part: Callable[[str], ModuleType]) -> No
     assert "问题 1：一 二\n问题 2：\\u003c/questions>{text}\n</questions>" in message["content"]
     assert "\\u003c/response>{questions}{text}\\u003cQuestions>" in message["content"]
     assert message["role"] == other["role"] == "user"
-
-
-# The authors' quirks
 
 
 NONE, LOST, UNREAD = (["not_applicable"] * 2, ["misaligned"] * 2, ["unparsable"] * 2)
@@ -211,9 +202,6 @@ def test_ill_fitting_reference_answers_are_used_or_made_anew(metric: Any) -> Non
     assert cells(short) == ["misaligned"] * 2 and short["recall"] == 0.0
 
 
-# Three rounds with the judge
-
-
 def test_three_rounds_of_one_batch_each(metric: Any) -> None:
     names = "abcdef"
     replies = {f"ASKING R{x}": asking([f"{x}1", f"{x}2"]) for x in names}
@@ -268,9 +256,6 @@ def test_from_files_over_http_to_the_result(metric: Any, tmp_path: Path) -> None
     assert [cells(got["corrected"], i) for i in range(3)] == [[1.0, 1.0], [1.0, 0.5], ["api_error"] * 2]
     assert (got["official"]["recall"], got["corrected"]["recall"]) == (1.0, 0.5)
     assert got["official"]["signature"].endswith("judge:m")
-
-
-# The question file
 
 
 def test_the_question_file_is_read_only(metric: Any, tmp_path: Path) -> None:
@@ -339,9 +324,6 @@ def test_recall_ceiling_of_the_shipped_files(
     corrected = metric.compute(**texts, judge=judge, question_cache=path, prompts=SHORT, profile="corrected")
     assert (corrected["precision"], corrected["recall"]) == (1.0, 1.0) and corrected["unscored"] == {}
     assert path.read_bytes() == content
-
-
-# Properties
 
 
 ANSWERS = st.one_of(

@@ -38,9 +38,6 @@ def score(metric: Any) -> Callable[..., Any]:
     return run
 
 
-# The worked examples
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["items"], ids=lambda case: case["name"])
 def test_items(score: Callable[..., Any], case: dict[str, Any], profile: str) -> None:
@@ -57,9 +54,6 @@ def test_verdicts(
     got = score(["a"], ["b"], Says(case["reply"]), profile)
     truth = {1: 1.0, 0: -1.0, None: -1.0 if profile == "official" else None}[case[profile]]
     assert column(got) == [truth] and got["unscored"] == ({"unparsable": 1} if case[profile] is None else {})
-
-
-# The authors' quirks
 
 
 def test_official_has_an_empty_answer_judged(score: Callable[..., Any]) -> None:
@@ -116,9 +110,6 @@ def test_the_official_reader_is_the_authors_pattern(
     assert read["official"](reply) == expected
 
 
-# References
-
-
 def test_every_accepted_answer_counts_and_costs_one_request(score: Callable[..., Any]) -> None:
     judge = Substring()
     golds = [["x", "y", "Rome"], ["invalid question", "Oslo"], ["a", "A", " a "], "Bonn", ["Bern", "invalid"]]
@@ -145,9 +136,6 @@ def test_one_accepted_is_enough_even_where_another_verdict_is_lacking(score: Cal
     answers, golds = ["a"] * 3, [["?", "yes"], ["?", "no"], ["no", "NO "]]
     assert column(score(answers, golds, judge, "corrected")) == [1.0, None, -1.0]
     assert column(score(answers, golds, judge)) == [1.0, -1.0, -1.0]
-
-
-# Judges
 
 
 def test_several_judges_are_averaged(score: Callable[..., Any], failure: Any) -> None:
@@ -182,9 +170,6 @@ def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[
     official, corrected = judge.batches
     assert [one["answer"] for one in official] == ["in Rome", "I don’t know", "", "Oslo", "Oslo"]
     assert corrected == [one for one in official if one["answer"] in ("in Rome", "Oslo")]
-
-
-# The trim
 
 
 @pytest.mark.parametrize("kind", [{}, {"eos": True}, {"bos": False}, {"bos": False, "eos": True}])
@@ -256,9 +241,6 @@ def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Calla
     assert kept.startswith("I cannot provide the specific episode number")
 
 
-# Verdicts, fuzzed
-
-
 @pytest.mark.pure
 @given(st.one_of(st.text(), st.text(alphabet="{}[]\"'score:=01 \n\\,.truefals“”："), st.binary().map(str)))
 @example("{" * 50_000)
@@ -322,9 +304,6 @@ def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_acce
         assert "|prompt:" in got["signature"] and got["signature"] != score(["a"], ["b"], Says(NO))["signature"]
 
 
-# Human ratings
-
-
 def test_ratings(metric: Any) -> None:
     ratings = ["perfect", "Acceptable", " missing", "INCORRECT", None]
     expected = [1.0, 0.5, 0.0, -1.0, None]
@@ -362,9 +341,6 @@ def test_table_6_is_perfect_plus_half_acceptable_minus_hallucination(
     # Four printed numbers, each rounded to a tenth of a percent, and shares of what they add up to.
     total = sum(printed[key] for key in names)
     assert abs(got["truthfulness"] * total - printed["truthfulness"]) <= 0.05 * (1 + 1 + 0.5 + 1)
-
-
-# Weights and slices
 
 
 def test_weights_within_domains_then_the_mean_over_domains(metric: Any) -> None:
@@ -406,9 +382,6 @@ def test_weights_judges_prompt_and_tokenizer_are_signed(score: Callable[..., Any
     columns = {"ratings": ["perfect"], "domains": ["a"], "question_types": ["b"]}
     weighed = {metric.compute(**columns, weights=one)["signature"] for one in weights}
     assert len(weighed) == 2 and all("|judge:human" in text for text in weighed)
-
-
-# Whether a result is valid
 
 
 @pytest.mark.parametrize("profile", PROFILES)
