@@ -6,7 +6,6 @@ import re
 import shlex
 from pathlib import Path
 from typing import Any
-from unicodedata import east_asian_width
 
 import pytest
 from pages import DOCS, FENCE, PAGES, READMES, ROOT, meaning, read, steps_of
@@ -15,13 +14,11 @@ from quadrag import __version__, catalogue
 from quadrag import commands as every_command
 from quadrag.commands.shared.parser import build_parser
 
-WIDTH = 80
 COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) if step.kind == "sh")
 
 
 @pytest.mark.parametrize(
-    ("english", "chinese"),
-    [(page.replace(".zh", ""), page) for page in PAGES if page.endswith(".zh.md")],
+    ("english", "chinese"), [(page.replace(".zh", ""), page) for page in PAGES if page.endswith(".zh.md")]
 )
 def test_a_translation_has_the_same_commands_and_scripts(english: str, chinese: str) -> None:
     there, here = ([meaning(step) for step in steps_of(page)] for page in (english, chinese))
@@ -41,20 +38,6 @@ def test_every_quadrag_command_of_a_page_parses(command: str) -> None:
         assert any(name == arguments.recipe or name.startswith(f"{arguments.recipe}-") for name in catalogue.recipes())
     if getattr(arguments, "config", None):
         catalogue.config(arguments.benchmark, arguments.config)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_code_of_a_page_fits_a_narrow_window(page: str) -> None:
-    for language, block in FENCE.findall(read(page)):
-        for line in block.splitlines() if language != "" else ():
-            width = sum(1 + (east_asian_width(sign) in "WF") for sign in line)
-            assert width <= WIDTH or " " not in line.strip(" \\"), f"{page}: {width} columns: {line}"
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".zh.md")])
-def test_no_line_of_a_chinese_page_ends_within_a_sentence(page: str) -> None:
-    """GitHub shows the end of a line as a blank, which stands between no two Chinese signs."""
-    assert re.findall(r"[\u3000-\u9fff\uff00-\uffef]\n *[\u3000-\u9fff\uff00-\uffef]", FENCE.sub("", read(page))) == []
 
 
 @pytest.mark.parametrize("page", PAGES)

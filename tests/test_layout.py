@@ -16,7 +16,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 ROOMS = ("metrics", "baselines", "datasets_scripts", "hub_cards")
 METRICS = sorted(path.parent for path in (ROOT / "metrics").glob("*/*.py") if path.stem == path.parent.name)
-SCRIPTS = sorted(path for path in (ROOT / "datasets_scripts").glob("*/*.py") if path.stem == path.parent.name)
 # From the ground up: a room imports itself and the rooms above it in this list. A benchmark's room is `baselines/NAME`.
 FLOORS = (
     "metrics/_shared",
@@ -45,7 +44,6 @@ FLOORS = (
     "quadrag/commands",
 )
 BENCHMARKS = [path.parent.name for path in (ROOT / "baselines").glob("*/benchmark.py") if path.parent.name != "core"]
-TOP_FLOOR = ("quadrag/commands", "quadrag/harnesses", "quadrag/measure")
 
 
 def python_files(room: str) -> list[Path]:
@@ -53,7 +51,6 @@ def python_files(room: str) -> list[Path]:
 
 
 def module_of(path: Path) -> tuple[str, ...]:
-    """The dotted name of a file, as an installation has it."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     parts = parts[:-1] if parts[-1] == "__init__" else parts
     return parts if parts[0] == "quadrag" else ("quadrag", *parts)
@@ -63,7 +60,6 @@ FILES = {module_of(path): path for room in ("quadrag", "baselines", "metrics/_sh
 
 
 def imported(path: Path) -> set[Path]:
-    """The files of the house that a file imports, at its top or where it needs them."""
     here = module_of(path)
     package = here if path.name == "__init__.py" else here[:-1]
     found = set()
@@ -80,7 +76,6 @@ def imported(path: Path) -> set[Path]:
 
 
 def room_of(path: Path) -> str:
-    """The room of a file, as `FLOORS` has it."""
     parts = path.relative_to(ROOT).parts[:-1]
     if path.name in ("cli.py", "__main__.py"):
         return "quadrag/commands"  # what the command line begins with
@@ -91,7 +86,6 @@ def room_of(path: Path) -> str:
 
 @cache  # two seconds, which whoever collects tests need not wait
 def arrows() -> dict[Path, set[Path]]:
-    """What every file imports."""
     kept = [path for path in FILES.values() if path.name != "__init__.py" or room_of(path) != "quadrag"]
     return {path: imported(path) for path in kept}
 
@@ -131,13 +125,6 @@ def test_no_two_files_import_each_other_however_far_around() -> None:
         visit(path, ())
 
 
-def test_the_top_floor_alone_imports_baselines() -> None:
-    for path, others in arrows().items():
-        if path.relative_to(ROOT).parts[0] == "quadrag" and room_of(path) not in TOP_FLOOR:
-            named = [other for other in others if other.relative_to(ROOT).parts[0] == "baselines"]
-            assert not named, f"{path} imports {named}"
-
-
 def test_no_benchmark_imports_another() -> None:
     for path, others in arrows().items():
         if room_of(path) == "baselines/NAME":
@@ -157,26 +144,6 @@ def test_leaves_import_packages_and_files_beside_them_only(path: Path) -> None:
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         for name in names:
             assert name.split(".")[0] not in ("quadrag", "tests", *ROOMS), f"{path} imports {name}"
-
-
-@pytest.mark.parametrize("folder", METRICS, ids=lambda folder: folder.name)
-def test_every_metric_brings_its_unit(folder: Path) -> None:
-    for name in ("README.md", "requirements.txt", "app.py"):
-        assert (folder / name).is_file(), f"{folder.name} lacks {name}"
-
-
-@pytest.mark.parametrize("folder", METRICS, ids=lambda folder: folder.name)
-def test_metric_modules_import_one_thing_a_line(folder: Path) -> None:
-    # evaluate finds a module's imports line by line; `import a, b` on one line hides b from it.
-    for node in ast.walk(ast.parse((folder / f"{folder.name}.py").read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            assert len(node.names) == 1
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_every_dataset_script_brings_a_sample_and_a_card(script: Path) -> None:
-    assert list((script.parent / "sample").iterdir())
-    assert (ROOT / "hub_cards" / f"{script.stem}.md").is_file()
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,7 @@
 """Every command and script of the READMEs and of docs/, run as it stands there, section by section, each in a folder.
 
-What differs from a user's machine: the folders of upstream files are copies of the bundled samples (prepared from
-there, since the name alone never loads the sample), the servers' addresses are those of servers of this test, and under
-the names of embedding models lie small ones made here. A command whose program is not installed is left to the
-environment that has it.
+The folders of upstream files are copies of the samples, the servers are this test's, and the embedding models small
+ones made here. A command whose program is not installed is left to the environment that has it.
 """
 
 from __future__ import annotations
@@ -109,7 +107,6 @@ GENUINE = {
 
 
 def unlike() -> list[Section]:
-    """The sections with steps of all pages, less those whose steps an earlier one has, as a translation does."""
     found: dict[frozenset[str], Section] = {}
     for section in (section for page in PAGES for section in sections(page) if section.steps):
         steps = frozenset(meaning(step) for step in section.steps)
@@ -161,7 +158,6 @@ def servers() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The environment of a user: caches of his own, and this environment's commands first."""
     folder = tmp_path_factory.mktemp("home")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "COV_"))}
     env = {
@@ -216,20 +212,17 @@ def upstream(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def _parent(home: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
-    """What `forked_python` forks, with all libraries that this user's commands import."""
     with Warm(ENVIRONMENTS, AS_IF_FRESH, tmp_path_factory.mktemp("parent"), home) as parent:
         yield parent
 
 
 @pytest.fixture(scope="module")
 def prepared() -> set[str]:
-    """The benchmarks whose data are in the caches."""
     return set()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder that a section is worked through in."""
     place = tmp_path / "elsewhere"
     place.mkdir()
     upstream(place)
@@ -240,8 +233,6 @@ def folder(tmp_path: Path) -> Path:
 def shell(
     home: Mapping[str, str], servers: Mapping[str, str], prepared: set[str], folder: Path, forked_python: Any
 ) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """A function that runs a command or a script as it stands on a page."""
-
     def before(step: Step) -> Iterator[list[str]]:
         """What its user has done before: prepared the data that it does not name, made the runs that it does."""
         for name, benchmark in FOLDERS.items() if not re.search("--data-dir|data_dir", step.text) else ():
@@ -348,13 +339,10 @@ def test_a_command_that_needs_more(command: str, shell: Any, request: pytest.Fix
 
 
 def whole(command: str) -> list[str]:
-    """Return the commands of the section that a command stands in."""
     return next(section.commands for section in SECTIONS if command in section.commands)
 
 
 def mirror(folder: Path) -> AbstractContextManager[str]:
-    """Serve upstream's genuine files of RGB under the paths of their own host."""
-
     class Handler(Quiet, SimpleHTTPRequestHandler):
         def translate_path(self, path: str) -> str:
             return str(next(folder.rglob(path.rpartition("/")[2]), folder / "none"))

@@ -30,7 +30,6 @@ def rows(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def values(items: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Values and reasons by item and metric; of rankings none, since only a run has them."""
     return {
         ident: {name: entry for name, entry in item.items() if "." in name and "ranking" not in name}
         for ident, item in items.items()
@@ -45,7 +44,6 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture(scope="module")
 def asked(case: Case) -> Iterator[dict[str, str | None]]:
-    """An answer to every question: each kind of reply that a score knows, a failed call among them."""
     replies: dict[str, str | None] = {}
     for one in questions([case]):
         kinds: list[str | None] = [*one.replies, None]
@@ -55,7 +53,6 @@ def asked(case: Case) -> Iterator[dict[str, str | None]]:
 
 @pytest.fixture(scope="module")
 def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What `quadrag score` makes of the answers, item by item."""
     benchmark, config, split, retriever = case
     folder = tmp_path_factory.mktemp("scored")
     failed = {"state": "api_error"}

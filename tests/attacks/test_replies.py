@@ -39,19 +39,16 @@ def set_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def peak() -> float:
-    """The most memory that this process ever had, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def open_route(route: str, server: HostileServer, ledger: Ledger | None) -> Any:
-    """Open a client of the server, whose address holds a user, a password and a key."""
     options = {"ledger": ledger, **LIMITS}
     place = {"rag": f"/rag?api_key={QUERY}"}.get(route, f"/v1?api_key={QUERY}#m")
     return (RagService if route.startswith("rag") else ChatClient)(server.secret_url + place, **options)
 
 
 def ask(route: str, client: Any, names: list[str]) -> list[Any]:
-    """Ask for rows by their names; returns texts and failures."""
     if route.startswith("rag"):
         asked = [Question("rgb", "c", "s", name, f"attack:{name}", [], "en") for name in names]
         replies = client.ask(asked, WORDS, "bare")
@@ -68,7 +65,6 @@ def rows_of(kind: str) -> list[dict[str, Any]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
 def test_a_reply_is_a_failure_that_says_why_or_its_answer(server, tmp_path, monkeypatch, route):
-    """All rows of a route, asked at once beside a good one."""
     set_keys(monkeypatch)
     before = peak()
     rows = [WELL, *rows_of(ROUTES[route])]
@@ -82,7 +78,6 @@ def test_a_reply_is_a_failure_that_says_why_or_its_answer(server, tmp_path, monk
 
 
 def is_as_said(row: dict[str, Any], came: Any) -> bool:
-    """Tell whether a row came to what it says: its answer, or a failure in one clean line that names no secret."""
     if "text" in row:
         return bool(came == fill(row["text"]))
     if not isinstance(came, Failure) or came.reason not in ("api_error", "unparsable", "truncated"):
@@ -109,7 +104,6 @@ ALSO_LISTED += ("text-null", "size-bomb", "size-endless", "size-zstd", "echo-que
 
 
 def test_a_list_of_models_is_read_or_refused(monkeypatch):
-    """The list's own oddities, and some of the other rows in its place."""
     set_keys(monkeypatch)
     rows = [{"name": name, "whole": whole, "says": says} for name, (whole, says) in LISTS.items()]
     rows += [{**row, "says": LISTED.get(row["name"], row["says"])} for row in ROWS if row["name"] in ALSO_LISTED]
@@ -128,7 +122,6 @@ def test_a_list_of_models_is_read_or_refused(monkeypatch):
 
 
 def test_nothing_is_shown_or_logged(server, caplog, capfd, monkeypatch):
-    """Also not by the HTTP library, whose log names the address of each request."""
     set_keys(monkeypatch)
     caplog.set_level("DEBUG")
     names = [row["name"] for row in ROWS if row["name"].startswith(("echo", "redirect", "wire-head", "wire-chunks"))]

@@ -65,7 +65,6 @@ def upstream() -> Iterator[Callable[[str], str]]:
 
 
 def facts(name: str, file: str, by: str) -> Facts:
-    """What a script pins of a file, of the sample's file."""
     content = (files.sample_dir(name) / file).read_bytes()
     if by == "blob":
         return None, None, hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
@@ -77,7 +76,6 @@ def said(pinned: Facts, by: str) -> str:
 
 
 def written(pinned: Facts, by: str) -> str:
-    """What stands in the script."""
     return str(pinned[2]) if by == "blob" else f'({pinned[0]}, "{pinned[1]}"'
 
 

@@ -23,7 +23,6 @@ EXPECTED = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in 
 
 
 def splits(name: str) -> dict[str, list[str]]:
-    """The splits that the sample has, by config."""
     return {
         config: builders.splits(builders.open_builder(name, config, builders.SAMPLE)[0])
         for config in catalogue.configs(name)

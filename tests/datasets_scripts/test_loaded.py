@@ -55,14 +55,6 @@ def test_datasets_3_runs_the_script_folder(
     assert list(loaded) == rows(name, config, split, **options)
 
 
-@pytest.mark.skipif(OLD, reason=f"datasets {datasets.__version__} runs scripts; 4 and later do not")
-@pytest.mark.parametrize("name", catalogue.benchmarks())
-def test_datasets_4_and_later_refuse_the_script_folder(name: str) -> None:
-    folder = catalogue.benchmarks()[name].parent
-    with pytest.raises(RuntimeError, match="Dataset scripts are no longer supported"):
-        datasets.load_dataset(str(folder), data_dir=str(folder / "sample"))
-
-
 @pytest.mark.parametrize(("name", "config", "split", "options"), LOADED)
 def test_built_streamed_and_read_rows_are_the_same(
     tmp_path: Path, name: str, config: str, split: str, options: dict[str, Any]

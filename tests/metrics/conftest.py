@@ -32,7 +32,6 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def metrics_root() -> Path:
-    """The folder of the metric modules."""
     return Path(__file__).resolve().parents[2] / "metrics"
 
 
@@ -64,15 +63,25 @@ def load_file(metrics_root: Path) -> Callable[[str], ModuleType]:
     return load
 
 
+@pytest.fixture(scope="module")
+def metric(request: pytest.FixtureRequest, load_metric: Callable[[str], Any]) -> Any:
+    """The metric that the test's file is named after."""
+    return load_metric(request.path.stem.removeprefix("test_"))
+
+
+@pytest.fixture(scope="module")
+def part(request: pytest.FixtureRequest, load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
+    """A function from the name of a file of that metric to the module."""
+    return lambda name: load_file(f"{request.path.stem.removeprefix('test_')}/{name}.py")
+
+
 @pytest.fixture(scope="session")
 def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    """How RGB's three metrics label an answer."""
     return load_file("_shared/rgb_labels.py")
 
 
 @pytest.fixture(scope="session")
 def tally(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    """What every metric counts with."""
     return load_file("_shared/tally.py")
 
 
@@ -99,11 +108,9 @@ class Failure:
 
 @pytest.fixture(scope="session")
 def scripted() -> type[ScriptedJudge]:
-    """The scripted judge's class."""
     return ScriptedJudge
 
 
 @pytest.fixture(scope="session")
 def failure() -> type[Failure]:
-    """The class of a judge's failed call."""
     return Failure

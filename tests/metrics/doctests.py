@@ -15,7 +15,6 @@ import evaluate
 
 
 def main(folders: list[str]) -> int:
-    """Return how many examples failed, having printed how many ran."""
     failed = attempted = 0
     for folder in map(Path, folders):
         modules = Path(os.environ["HF_MODULES_CACHE"]) / "evaluate_modules" / "metrics"

@@ -25,7 +25,6 @@ class Error(Exception):
 
 @pytest.fixture
 def app(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    """The script of a metric's Space, `page` beside it."""
     gradio = ModuleType("gradio")
     vars(gradio).update(Error=Error, Blocks=object, Radio=lambda *given, **more: (given, more), Textbox=dict)
     monkeypatch.setitem(sys.modules, "gradio", gradio)
@@ -39,7 +38,6 @@ def app(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def score(app: ModuleType, rows: list[list[Any]], *options: str) -> dict[str, Any]:
-    """Score rows as the page does; the columns of the table are those of ``space.yaml``."""
     folder = Path(str(app.__file__)).parent
     shown = yaml.safe_load((folder / "space.yaml").read_text(encoding="utf-8"))
     page = sys.modules["page"]

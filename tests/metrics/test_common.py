@@ -49,7 +49,6 @@ def metric(name: str, load_metric: Callable[[str], Any]) -> Any:
 
 
 def options(name: str, n: int) -> dict[str, Any]:
-    """The ordinary options of a metric for n items."""
     given = {key: value for key, value in ordinary(name).items() if key not in ("predictions", "references")}
     return {key: value[:1] * n if isinstance(value, list) else value for key, value in given.items()}
 
@@ -286,9 +285,6 @@ def test_a_signature_names_all_that_the_values_depend_on(metric: Any, name: str)
         assert re.fullmatch(wanted, signature), signature
 
 
-# Folders
-
-
 def test_what_is_shared_lies_once_and_links_lead_there(metrics_root: Path) -> None:
     shared = {path.name for path in (metrics_root / "_shared").glob("*.py")} - {"__init__.py"}
     links = [path for folder in FOLDERS for path in (metrics_root / folder).iterdir() if path.is_symlink()]
@@ -393,8 +389,6 @@ def test_the_paper_s_numbers_come_from_counts(tally: ModuleType) -> None:
         for profile in PROFILES:
             assert round(100 * tally.result(["cr"], cells, profile, "")["cr"], 2) == printed
 
-
-# What stands in for a list of answers, and what only looks like one
 
 ANSWERS = ["It was 70.", "No."]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,6 @@ GOLD = "上海市体育局发放了500万元体育消费券。"
 START = "上海市体育局发放了"
 KEYS = overlaps.KEYS["crud_overlap"]
 full = text.filter(bool)
-
-
-@pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("crud_overlap")
 
 
 def papineni(candidate: list[str], reference: list[str]) -> tuple[list[float], float, float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jieba
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from overlaps import PROFILES, cut, one, text
 
@@ -22,7 +22,9 @@ def words(load_file: Callable[[str], ModuleType]) -> ModuleType:
 
 
 @pytest.mark.pure
-@given(text | st.text(max_size=20))
+@given(text | st.text(max_size=20) | st.text("AT&C+#ca1b2好的一是x", max_size=8))
+@example("AT&T")
+@example("CAT&TC++x1c#")  # Latin words of the dictionary are no runs
 def test_tokens_are_jieba_s(words: ModuleType, sentence: str) -> None:
     assert words.cut(sentence) == cut(sentence)
 
@@ -39,14 +41,6 @@ def test_tokens_of_drawn_words_and_pieces_are_jieba_s(words: ModuleType, rounds:
         pieces = [draw.choice((piece, piece, piece[1:], piece[0], draw.choice(others))) for piece in pieces]
         sentence = "".join(pieces)
         assert words.cut(sentence) == cut(sentence)
-
-
-@pytest.mark.pure
-@pytest.mark.parametrize(
-    "sentence", ["AT&T", "CAT&T", "C++x", "1c#", "AT&TC++", "c", "a1b2", "好c#好", "的一是", "的一x"]
-)
-def test_latin_words_of_the_dictionary_are_no_runs(words: ModuleType, sentence: str) -> None:
-    assert words.cut(sentence) == cut(sentence)
 
 
 @pytest.mark.pure

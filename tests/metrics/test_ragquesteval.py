@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer, Rule
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ragquesteval_judges import PROFILES, SHORT, Judge, U, approx, asking, blocks, cells
 
@@ -25,19 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
 
 
 @pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("ragquesteval")
-
-
-@pytest.fixture(scope="module")
-def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
-    return lambda name: load_file(f"ragquesteval/{name}.py")
-
-
-@pytest.fixture(scope="module")
 def score(metric: Any) -> Callable[..., Any]:
-    """Score one item whose reference answers come from a question file; `reply` is about the prediction."""
-
     def run(expected: list[str], reply: Any, profile: str = "official", n: int | None = None) -> Any:
         cache = {"a": {"question": [f"问{i}" for i in range(len(expected) if n is None else n)], "answers": expected}}
         judge = Judge({"ANSWERING P": reply, "ANSWERING R": blocks(expected), "ASKING R": asking(["问"])})
@@ -45,9 +33,6 @@ def score(metric: Any) -> Callable[..., Any]:
         return metric.compute(predictions=["P"], references=["R"], profile=profile, **kwargs)
 
     return run
-
-
-# The vectors
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -115,9 +100,6 @@ def test_a_file_that_is_no_question_file(metric: Any, tmp_path: Path, content: b
     assert "\n" not in str(caught.value)
 
 
-# The instructions
-
-
 def test_our_prompts_hold_the_fixed_strings(part: Callable[[str], ModuleType]) -> None:
     words, readers = part("prompts").PROMPTS, part("ragquesteval").READERS
     example = next(line for line in words["questions"].splitlines() if line.startswith("{"))
@@ -139,9 +121,6 @@ def test_texts_cannot_leave_their_place(part: Callable[[str], ModuleType]) -> No
     assert "问题 1：一 二\n问题 2：\\u003c/questions>{text}\n</questions>" in message["content"]
     assert "\\u003c/response>{questions}{text}\\u003cQuestions>" in message["content"]
     assert message["role"] == other["role"] == "user"
-
-
-# The authors' quirks
 
 
 NONE, LOST, UNREAD = (["not_applicable"] * 2, ["misaligned"] * 2, ["unparsable"] * 2)
@@ -223,9 +202,6 @@ def test_ill_fitting_reference_answers_are_used_or_made_anew(metric: Any) -> Non
     assert cells(short) == ["misaligned"] * 2 and short["recall"] == 0.0
 
 
-# Three rounds with the judge
-
-
 def test_three_rounds_of_one_batch_each(metric: Any) -> None:
     names = "abcdef"
     replies = {f"ASKING R{x}": asking([f"{x}1", f"{x}2"]) for x in names}
@@ -273,24 +249,13 @@ def test_from_files_over_http_to_the_result(metric: Any, tmp_path: Path) -> None
             server.rules.append(Rule("reply", match=match, message={"content": text}))
         server.rules.insert(0, Rule("status", match="丙文", status=400))
         with ChatClient(server.url + "#m", concurrency=4) as judge:
-            got = {
-                profile: metric.compute(
-                    predictions=["甲文", "乙文", "丙文"],
-                    references=["甲的原文", "乙的原文", "甲的原文"],
-                    judge=judge,
-                    ids=["n1", "n2", "n1"],
-                    question_cache=path,
-                    profile=profile,
-                )
-                for profile in PROFILES
-            }
+            texts = {"predictions": ["甲文", "乙文", "丙文"], "references": ["甲的原文", "乙的原文", "甲的原文"]}
+            named = {"ids": ["n1", "n2", "n1"], "question_cache": path, "judge": judge}
+            got = {profile: metric.compute(**texts, **named, profile=profile) for profile in PROFILES}
     assert [cells(got["official"], i) for i in range(3)] == [[1.0, 1.0], [0.5, 1.0], ["api_error"] * 2]
     assert [cells(got["corrected"], i) for i in range(3)] == [[1.0, 1.0], [1.0, 0.5], ["api_error"] * 2]
     assert (got["official"]["recall"], got["corrected"]["recall"]) == (1.0, 0.5)
     assert got["official"]["signature"].endswith("judge:m")
-
-
-# The question file
 
 
 def test_the_question_file_is_read_only(metric: Any, tmp_path: Path) -> None:
@@ -299,16 +264,9 @@ def test_the_question_file_is_read_only(metric: Any, tmp_path: Path) -> None:
     path.chmod(0o444)
     before = path.read_bytes(), path.stat().st_mtime_ns, sorted(tmp_path.iterdir())
     replies = {"ASKING R": asking(["问"]), "ANSWERING R": blocks(["a"]), "ANSWERING P": blocks(["a"])}
+    texts = {"predictions": ["P"] * 3, "references": ["R"] * 3, "ids": ["x", "y", "z"], "question_cache": str(path)}
     for profile in PROFILES:
-        metric.compute(
-            predictions=["P"] * 3,
-            references=["R"] * 3,
-            judge=Judge(replies),
-            ids=["x", "y", "z"],
-            question_cache=str(path),
-            prompts=SHORT,
-            profile=profile,
-        )
+        metric.compute(**texts, judge=Judge(replies), prompts=SHORT, profile=profile)
     assert (path.read_bytes(), path.stat().st_mtime_ns, sorted(tmp_path.iterdir())) == before
 
 
@@ -344,7 +302,6 @@ TASKS = [("QuestAnswer1Doc", 758, 0.9475), ("QuestAnswer2Docs", 784, 0.98)]
 def test_recall_ceiling_of_the_shipped_files(
     metric: Any, real_data: Callable[[str], Path], task: str, answered: int, ceiling: float
 ) -> None:
-    """A judge that repeats the reference answers; it has to answer those that are missing or too few."""
     path = real_data("CRUD_RAG") / "src" / "quest_eval" / f"{task}_quest_gt_save.json"
     if not path.is_file():
         pytest.skip(f"no {path.name}")
@@ -360,18 +317,13 @@ def test_recall_ceiling_of_the_shipped_files(
         return replies
 
     texts = {"predictions": list(entries), "references": list(entries), "ids": list(entries)}
-    start = time.process_time()
     got = metric.compute(**texts, judge=judge, question_cache=path, prompts=SHORT)
-    assert time.process_time() - start < 30
     assert got["n_total"] == got["n_scored"] == 800
     assert (got["precision"], got["recall"]) == (pytest.approx(ceiling), pytest.approx(ceiling))
     assert sum(row["recall"] for row in got["per_item"]) == answered
     corrected = metric.compute(**texts, judge=judge, question_cache=path, prompts=SHORT, profile="corrected")
     assert (corrected["precision"], corrected["recall"]) == (1.0, 1.0) and corrected["unscored"] == {}
     assert path.read_bytes() == content
-
-
-# Properties
 
 
 ANSWERS = st.one_of(
@@ -451,7 +403,6 @@ def test_official_composition_against_an_oracle(
 def test_corrected_composition_is_the_official_one_of_what_counts(
     part: Callable[[str], ModuleType], pairs: list[tuple[str, str]], draw: random.Random
 ) -> None:
-    """Whatever counts as no answer written as `无法推断`, both agree wherever the corrected one has a value."""
     compose = part("compose")
     plain = [[U if compose.declines(text) else fold(text) for text in pair] for pair in pairs]
     precision, recall = compose.official([a for a, _ in plain], [b for _, b in plain])
@@ -502,25 +453,6 @@ def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
             assert profile == "official" or reader.answers(expected, n), "a value without reference answers"
             if value > 0 or (profile == "corrected" and prediction.strip()):
                 assert reader.answers(answers, n), "a value without answers"
-
-
-@settings(max_examples=60)
-@given(st.lists(st.tuples(ANSWERS, ANSWERS), min_size=1, max_size=6))
-def test_the_mean_over_scored_items_is_no_less_than_over_all(metric: Any, pairs: list[tuple[str, str]]) -> None:
-    """Corrected counts unscored items as 0, and has the official recall wherever 无法推断 stands exactly."""
-    ids = [f"i{n}" for n in range(len(pairs))]
-    cache = {key: {"question": ["问"], "answers": [expected]} for key, (expected, _) in zip(ids, pairs, strict=True)}
-    judge = Judge({f"ANSWERING {key}": blocks([answer]) for key, (_, answer) in zip(ids, pairs, strict=True)})
-    kwargs = {"predictions": ids, "references": ids, "ids": ids, "question_cache": cache, "prompts": SHORT}
-    official, corrected = (metric.compute(**kwargs, judge=judge, profile=profile) for profile in PROFILES)
-    for key in ("precision", "recall"):
-        if corrected[key] is not None:
-            assert corrected[key] <= corrected[f"{key}_over_scored"]
-        values = [row[key] for row in official["per_item"]]
-        assert official[key] == pytest.approx(sum(values) / len(values))
-    for (expected, answer), one, two in zip(pairs, official["per_item"], corrected["per_item"], strict=True):
-        if expected in ("500万元", "西安市") and answer in (U, "500万元", "西安市"):
-            assert one["recall"] == two["recall"] and two["precision"] in (one["precision"], None)
 
 
 @pytest.mark.pure

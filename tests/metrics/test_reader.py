@@ -19,8 +19,6 @@ SCORE = VerdictReader("score", (0, 1))
 ACCURACY = VerdictReader("prediction", (0, 1, 2), "accuracy", CHINESE)
 NUMBERS = VerdictReader("prediction", (-1, 0, 1), "numerical_accuracy", CHINESE)
 
-# JSON objects
-
 
 @pytest.mark.parametrize(
     ("reply", "found"),
@@ -97,9 +95,6 @@ def test_no_text_is_too_odd_for_objects(reply: str, mend: bool, inner: bool) -> 
     assert all(type(value) is dict for value in found) and len(found) <= reply.count("{")
     if not mend and not inner:
         assert found == list(objects(reply + "x", mend=False)), "a stray letter ends no object"
-
-
-# Verdicts
 
 
 @pytest.mark.parametrize(
@@ -195,9 +190,6 @@ def test_two_verdicts_that_differ_are_none(other: dict[str, Any], one: int, two:
 @given(st.lists(st.sampled_from([0, 1, None]), max_size=4))
 def test_agreed(verdicts: list[int | None]) -> None:
     assert agreed(verdicts) == (verdicts[0] if len(set(verdicts)) == 1 else None)
-
-
-# Time
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ STANDARD = {"n_total", "n_scored", "unscored", "per_item", "signature", "valid"}
 
 
 def judge(requests: list[Any]) -> list[str]:
-    """Readable by every metric: 1 of any scale, and one question with its answer."""
     return ['{"score": 1, "prediction": 1, "question": ["q"]}\n<response>\na\n</response>\nYes, addressed.'] * len(
         requests
     )

@@ -42,9 +42,6 @@ def values(got: Any, key: str) -> list[float | None]:
     return [row[key] for row in got["per_item"]]
 
 
-# Accuracy
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", VECTORS["labels"], ids=lambda case: case["name"])
 def test_labels_and_an_item_counts_if_no_part_is_0_and_one_is_1(
@@ -98,9 +95,6 @@ def test_bounded_is_a_subset_and_finds_a_number_only_as_itself(
     if rgb.bounded(answer, accepted, language, profile):
         assert rgb.correct(rgb.label(answer, accepted, language, profile))
     assert rgb.bounded(f"It is {said}.", str(wanted)) == (said == wanted)
-
-
-# Rejection
 
 
 def test_phrases_and_the_credit_for_a_correct_answer(rejection: Any) -> None:
@@ -195,9 +189,6 @@ def test_a_prompt_closes_with_the_protocol_s_sentences(
 def test_reading_a_verdict_never_raises(load_file: Callable[[str], ModuleType], verdict: str, profile: str) -> None:
     for name in JUDGED:
         assert load_file(f"{name}/prompts.py").read(verdict, profile) in (0.0, 1.0, None)
-
-
-# Detection and correction
 
 
 def rows(**kwargs: Any) -> dict[str, Any]:

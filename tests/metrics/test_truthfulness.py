@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import json
-import random
 import re
 import time
 import warnings
@@ -15,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from damaged_verdicts import damage
 from hypothesis import example, given
 from hypothesis import strategies as st
 from truthfulness_judges import KEYS, NO, PROFILES, YES, Says, Substring, Words, column, material, means
@@ -26,24 +23,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
 
 
 @pytest.fixture(scope="module")
-def metric(load_metric: Callable[[str], Any]) -> Any:
-    return load_metric("truthfulness")
-
-
-@pytest.fixture(scope="module")
-def part(load_file: Callable[[str], ModuleType]) -> Callable[[str], ModuleType]:
-    return lambda name: load_file(f"truthfulness/{name}.py")
-
-
-@pytest.fixture(scope="module")
 def read(load_file: Callable[[str], ModuleType]) -> dict[str, Callable[[str], int | None]]:
     return dict(load_file("truthfulness/truthfulness.py").READERS)
 
 
 @pytest.fixture(scope="module")
 def score(metric: Any) -> Callable[..., Any]:
-    """Score answers, each with its own question."""
-
     def run(answers: list[Any], golds: list[Any], judge: Any, profile: str = "official", **more: Any) -> Any:
         questions = [f"Q{i}" for i in range(len(answers))]
         return metric.compute(
@@ -51,9 +36,6 @@ def score(metric: Any) -> Callable[..., Any]:
         )
 
     return run
-
-
-# The worked examples
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -72,9 +54,6 @@ def test_verdicts(
     got = score(["a"], ["b"], Says(case["reply"]), profile)
     truth = {1: 1.0, 0: -1.0, None: -1.0 if profile == "official" else None}[case[profile]]
     assert column(got) == [truth] and got["unscored"] == ({"unparsable": 1} if case[profile] is None else {})
-
-
-# The authors' quirks
 
 
 def test_official_has_an_empty_answer_judged(score: Callable[..., Any]) -> None:
@@ -131,9 +110,6 @@ def test_the_official_reader_is_the_authors_pattern(
     assert read["official"](reply) == expected
 
 
-# References
-
-
 def test_every_accepted_answer_counts_and_costs_one_request(score: Callable[..., Any]) -> None:
     judge = Substring()
     golds = [["x", "y", "Rome"], ["invalid question", "Oslo"], ["a", "A", " a "], "Bonn", ["Bern", "invalid"]]
@@ -160,9 +136,6 @@ def test_one_accepted_is_enough_even_where_another_verdict_is_lacking(score: Cal
     answers, golds = ["a"] * 3, [["?", "yes"], ["?", "no"], ["no", "NO "]]
     assert column(score(answers, golds, judge, "corrected")) == [1.0, None, -1.0]
     assert column(score(answers, golds, judge)) == [1.0, -1.0, -1.0]
-
-
-# Judges
 
 
 def test_several_judges_are_averaged(score: Callable[..., Any], failure: Any) -> None:
@@ -197,27 +170,6 @@ def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[
     official, corrected = judge.batches
     assert [one["answer"] for one in official] == ["in Rome", "I don’t know", "", "Oslo", "Oslo"]
     assert corrected == [one for one in official if one["answer"] in ("in Rome", "Oslo")]
-
-
-# Real questions
-
-
-def test_the_real_questions_answered_as_upstream_has_them(score: Callable[..., Any], real_data: Any) -> None:
-    path = real_data("CRAG") / "example_data" / "dev_data.jsonl.bz2"
-    with bz2.open(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    golds = [[row["answer"], *json.loads(row["alternative_answers"])] for row in rows]
-    judge = Substring()
-    for profile in PROFILES:
-        assert means(score([gold[0].upper() for gold in golds], golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
-        assert means(score(["I don't know."] * len(rows), golds, judge, profile)) == [0.0, 0.0, 0.0, 1.0]
-        assert len(judge.batches) == PROFILES.index(profile)
-        wordy = [f"The answer: {gold[0]}" for gold in golds]
-        assert means(score(wordy, golds, judge, profile)) == [1.0, 1.0, 0.0, 0.0]
-        assert len(judge.batches[-1]) == len(rows) == 6
-
-
-# The trim
 
 
 @pytest.mark.parametrize("kind", [{}, {"eos": True}, {"bos": False}, {"bos": False, "eos": True}])
@@ -289,71 +241,6 @@ def test_real_answers_that_only_decline_were_judged_wrong_by_people(score: Calla
     assert kept.startswith("I cannot provide the specific episode number")
 
 
-# Verdicts, fuzzed
-
-_VALUES: list[tuple[str, int | None]] = [
-    *[(text, 1) for text in ("1", '"1"', "true", "True", "1.0", "'1'", '"true"')],
-    *[(text, 0) for text in ("0", '"0"', "false", "False", "0.0", '"False"')],
-    *[(text, None) for text in ("0.9", "2", "-1", "null", '"yes"', "10", "01", '""', "1/2", "[1]", "NaN", "1e3")],
-    *[(text, None) for text in ("None", "{}", "00", "+1", "1 out of 5", '"1 or 0"', "0.5.", "\u0661", "1%", "'no'")],
-]
-_FIELDS = ('"score"', "'score'", "score", '"Score"', "\u201cscore\u201d", '"score" ', '\\"score\\"', ' "SCORE"')
-_WORDS = ("the answer is right", 'lacks "goose"', "a } b", "{x}", "two\nlines", "it's so", "1, 2 and 0", "\\", "50%")
-_ROUND = (
-    "",
-    "```json\n",
-    "Here you are:\n",
-    "\ufeff",
-    "{a} and {b}: ",
-    "<think>hm</think>",
-    "\u2003",
-    "[",
-    "(",
-    "Note. ",
-)
-
-
-def malformed(draw: random.Random) -> tuple[str, int | None]:
-    """A reply that says one thing, damaged in places that do not change it, and what it says; None for nothing."""
-    text, truth = draw.choice(_VALUES)
-    said = draw.choice(_WORDS)
-    if draw.random() < 0.3:  # it quotes what an answer asked for
-        other = draw.choice(
-            ['{"score": %s}', '"score": %s,', "score: %s", "{'score': %s}", 'a "score": %s', "score=%s"]
-        )
-        said = f"{said} {other % draw.choice('01')} {draw.choice(_WORDS)}"
-    reply = damage(
-        draw,
-        draw.choice(_FIELDS) + draw.choice([":", ": ", " : ", ":\n", "=", "\uff1a"]) + text,
-        f'"explanation": "{said}"',
-        reason_first="{" not in said and "score" not in said,
-        begins=_ROUND,
-        ends=("", "\n```", " Thank you.", "]", "\n\nDone {ok}", "}"),
-        second=('\n{"score": 1}', '\n{"score": 0}', "\nScore: 1", " Wait, no: {'score': 0}"),
-    )
-    return reply, truth
-
-
-@pytest.mark.pure
-@pytest.mark.slow(10_000, 30_000, 2_000_000)
-def test_malformed_verdicts(read: dict[str, Callable[[str], int | None]], rounds: int) -> None:
-    """None crashes a reader, and none is read as what it does not say; a second verdict makes it say nothing."""
-    draw = random.Random(20240604)
-    counts = {"readable": 0, "read": 0, "official": 0}
-    wrong: list[tuple[str, int | None, int]] = []
-    for _ in range(rounds):
-        reply, truth = malformed(draw)
-        got = read["corrected"](reply)
-        counts["official"] += read["official"](reply) is not None
-        counts["readable"] += truth is not None
-        counts["read"] += got is not None
-        if got is not None and got != truth:
-            wrong.append((reply, truth, got))
-    assert wrong == [], f"{len(wrong)} of {rounds}, {counts}: {wrong[:10]}"
-    print(counts)
-    assert counts["read"] > 0.6 * counts["readable"], counts
-
-
 @pytest.mark.pure
 @given(st.one_of(st.text(), st.text(alphabet="{}[]\"'score:=01 \n\\,.truefals“”："), st.binary().map(str)))
 @example("{" * 50_000)
@@ -417,9 +304,6 @@ def test_a_prompt_as_the_paper_prints_one_is_followed_by_the_texts_with_all_acce
         assert "|prompt:" in got["signature"] and got["signature"] != score(["a"], ["b"], Says(NO))["signature"]
 
 
-# Human ratings
-
-
 def test_ratings(metric: Any) -> None:
     ratings = ["perfect", "Acceptable", " missing", "INCORRECT", None]
     expected = [1.0, 0.5, 0.0, -1.0, None]
@@ -459,9 +343,6 @@ def test_table_6_is_perfect_plus_half_acceptable_minus_hallucination(
     assert abs(got["truthfulness"] * total - printed["truthfulness"]) <= 0.05 * (1 + 1 + 0.5 + 1)
 
 
-# Weights and slices
-
-
 def test_weights_within_domains_then_the_mean_over_domains(metric: Any) -> None:
     ratings = ["perfect", "incorrect", "perfect", "missing", "perfect", "acceptable"]
     domains = ["finance"] * 4 + ["movie"] * 2
@@ -493,21 +374,6 @@ def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
     assert nothing["truthfulness_weighted"] is None and nothing["missing_weighted"] == 0.0
 
 
-@pytest.mark.pure
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("st"), st.sampled_from([1, 0.5, 0, -1])), min_size=1))
-def test_weights_that_are_counts_give_the_mean_over_domains(
-    part: Callable[[str], ModuleType], rows: list[tuple[str, str, float]]
-) -> None:
-    domains, types, values = zip(*rows, strict=True)
-    counts: dict[str, dict[str, int]] = {}
-    for domain, kind, _ in rows:
-        counts.setdefault(domain, {}).setdefault(kind, 0)
-        counts[domain][kind] += 1
-    got = part("shares").Weighing(counts, domains, types, len(rows)).mean(values)
-    per_domain = {name: [value for domain, _, value in rows if domain == name] for name in counts}
-    assert got == pytest.approx(sum(sum(x) / len(x) for x in per_domain.values()) / len(per_domain))
-
-
 def test_weights_judges_prompt_and_tokenizer_are_signed(score: Callable[..., Any], metric: Any) -> None:
     more: dict[str, Any] = {"prompt": "{reference} {answer}", "tokenizer": Words()}
     fields = [score(["a"], ["b"], Says(NO, "j"), **one)["signature"].split("|") for one in ({}, more)]
@@ -516,9 +382,6 @@ def test_weights_judges_prompt_and_tokenizer_are_signed(score: Callable[..., Any
     columns = {"ratings": ["perfect"], "domains": ["a"], "question_types": ["b"]}
     weighed = {metric.compute(**columns, weights=one)["signature"] for one in weights}
     assert len(weighed) == 2 and all("|judge:human" in text for text in weighed)
-
-
-# Whether a result is valid
 
 
 @pytest.mark.parametrize("profile", PROFILES)

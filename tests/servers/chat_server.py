@@ -1,16 +1,7 @@
 """A chat-completions server for tests and benchmarks: real HTTP over a real socket, scripted replies, injected faults.
 
-It answers ``POST .../chat/completions`` with an echo of the last message, ``POST .../completions`` with one of the
-prompt, and ``GET .../models``. It runs no model. A raw asyncio protocol keeps it cheap: it must not be the slow side of
-a throughput measurement.
-
-In a test::
-
-    with ChatServer(models=["m"]) as server:
-        server.rules.append(Rule("status", status=503, times=2))
-        ChatClient(server.url + "#m")
-
-As a process: ``python tests/servers/chat_server.py --latency 0.05``; its first line of output is its base URL.
+It echoes the last message, or the prompt, and runs no model. A raw asyncio protocol keeps it cheap: it must not be the
+slow side of a throughput measurement. ``python tests/servers/chat_server.py --latency 0.05`` prints its base URL.
 """
 
 from __future__ import annotations
@@ -89,7 +80,6 @@ class State:
 
 
 def chats(count: int, start: int = 0) -> list[list[dict[str, str]]]:
-    """Return chats that all differ, "question 0" and so on."""
     return [[{"role": "user", "content": f"question {n}"}] for n in range(start, start + count)]
 
 
@@ -263,28 +253,23 @@ class ChatServer:
     """The server in a thread of this process; its settings and counts are attributes (see `State`)."""
 
     def __init__(self, **settings: Any) -> None:
-        """Take the settings of `State` by name."""
         self.state = State(**settings)
         self.port = 0
 
     def __getattr__(self, name: str) -> Any:
-        """Return a setting or count."""
         return getattr(self.__dict__["state"], name)
 
     @property
     def url(self) -> str:
-        """The base URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     async def serve(self) -> asyncio.base_events.Server:
-        """Start listening; `port` is then the real one."""
         loop = asyncio.get_running_loop()
         server = await loop.create_server(lambda: _Protocol(self.state), "127.0.0.1", self.port, backlog=1024)
         self.port = server.sockets[0].getsockname()[1]
         return server
 
     def __enter__(self) -> ChatServer:
-        """Serve in a thread."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -292,11 +277,9 @@ class ChatServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop listening and cut every connection."""
         self.stop()
 
     def stop(self) -> None:
-        """Stop listening and cut every connection; a second call does nothing."""
         if self._loop.is_closed():
             return
 
@@ -314,7 +297,6 @@ class ChatServer:
 
 @contextmanager
 def server_process(*arguments: str) -> Iterator[str]:
-    """Run the server as a process of its own, with command-line arguments; gives the base URL."""
     command = [sys.executable, str(Path(__file__).resolve()), *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -325,7 +307,6 @@ def server_process(*arguments: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Serve until killed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--text", help="answer this in place of the echo")

@@ -1,13 +1,7 @@
 """A server that answers with whatever a row of a table says: real HTTP, or bytes that are none, on loopback.
 
-A row of the table (`tests/attacks/replies.yaml` says what each field does) is chosen by the words ``attack:NAME`` in
-the path or the body of a request; a body without them gets the next row of `deal`, the same one each time it comes.
-A request without a body, as one for the list of models, finds nothing and takes no row.
-
-In a test::
-
-    with HostileServer(rows) as server:
-        ChatClient(server.url + "/v1#m")([[{"role": "user", "content": "attack:deep-list"}]])
+A row of `tests/attacks/replies.yaml` is chosen by the words ``attack:NAME`` in the path or the body of a request; a
+body without them gets the next row of `deal`, the same one each time it comes. A request without a body takes no row.
 """
 
 from __future__ import annotations
@@ -38,7 +32,6 @@ class HostileServer:
     """The server in a thread of this process; `asked` counts the requests of each row by name."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take a table."""
         self.rows = {row["name"]: row for row in rows}
         self.deal: list[str] = []
         self.asked: dict[str, int] = {}
@@ -47,16 +40,13 @@ class HostileServer:
 
     @property
     def url(self) -> str:
-        """The address, without a path."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def secret_url(self) -> str:
-        """The address with user and password."""
         return f"http://{USER}:{PASSWORD}@127.0.0.1:{self.port}"
 
     def __enter__(self) -> HostileServer:
-        """Serve in a thread."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -69,8 +59,6 @@ class HostileServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop, whatever is still being sent."""
-
         async def down() -> None:
             self._server.close()
             others = asyncio.all_tasks() - {asyncio.current_task()}
@@ -97,7 +85,6 @@ class HostileServer:
             writer.close()
 
     async def _answer(self, path: str, body: bytes, writer: asyncio.StreamWriter) -> bool:
-        """Answer one request; returns whether the connection may live."""
         plain = b'"question"' in body
         name = self._choose(path, body)
         if name is None:
@@ -118,7 +105,6 @@ class HostileServer:
 
 
 async def _send(writer: asyncio.StreamWriter, row: Mapping[str, Any], plain: bool) -> bool:
-    """Send what a row says; returns whether the connection may live."""
     if "bytes" in row:
         writer.write(fill(row["bytes"]).encode("latin-1"))
         await writer.drain()
@@ -153,7 +139,6 @@ async def _send(writer: asyncio.StreamWriter, row: Mapping[str, Any], plain: boo
 
 
 def _content(row: Mapping[str, Any], plain: bool) -> Iterator[bytes]:
-    """Yield the body of a row's reply, encoded as it says."""
     pieces: Iterator[bytes] = iter(() if {"repeat", "bomb"} & row.keys() else [_body(row, plain)])
     if "repeat" in row:
         pieces = _repeated(*row["repeat"])
@@ -192,7 +177,6 @@ def _repeated(text: str, times: int) -> Iterator[bytes]:
 
 
 def _bomb(mebibytes: int) -> Iterator[bytes]:
-    """Yield gzip that becomes that many MiB of blanks, quickly: one block of it, again and again."""
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     yield packer.compress(b" ") + packer.flush(zlib.Z_FULL_FLUSH)
     block = packer.compress(b" " * (1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)

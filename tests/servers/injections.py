@@ -73,7 +73,6 @@ _HONEST = {
 
 @cache
 def _orders() -> dict[str, str]:
-    """The published orders as they are seen, with the reply that each is after."""
     verdicts = {case["verdict"] for case in cases()}
     return {seen(one.order): verdict for verdict in verdicts for one in injections(verdict).values()}
 
@@ -88,12 +87,10 @@ def obedient(body: dict[str, Any]) -> str:
 
 
 def marked(prompt: str) -> bool:
-    """Whether a prompt holds a mark of a chat template."""
     return bool(_MARK.search(seen(prompt)))
 
 
 def attacks(n: int, tags: tuple[str, ...] = ()) -> list[str]:
-    """Return n texts with the order in them, drawn with a seed; each stands outside where nothing is escaped."""
     draw = Random(f"{n} {tags}")
     return [_attack(draw, tags) for _ in range(n)]
 

@@ -24,10 +24,7 @@ FAULTS = ("elsewhere", "english", "no_passage", "half", "none", "list", "null")
 _MARKS = ("新闻：\n", "Article:\n")
 GAP = "____"
 _LEAST, _MOST = 16, 200  # characters of a sentence that bears a gap
-_ASKED = {
-    "zh": "请填空：{sentence}",
-    "en": "Fill in the blank: {sentence}",
-}
+_ASKED = {"zh": "请填空：{sentence}", "en": "Fill in the blank: {sentence}"}
 _MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
 # In the order of preference: a date, an amount with its unit, a title in its marks, a number.
 _TARGETS = {
@@ -76,7 +73,6 @@ class Knowing:
         self._answers: dict[str, str] = {}
 
     def __call__(self, body: dict[str, Any]) -> str:
-        """Answer a request of a recipe."""
         asked = asked_of(body)
         made = make_sound(asked, _draw(body))
         if isinstance(made, dict) and isinstance(made.get("answer"), list):
@@ -117,15 +113,10 @@ def _draw(body: dict[str, Any]) -> int:
 class Manner:
     """How replies come: some late, some not before a second asking, in place of some there is always an error.
 
-    A first asking is met with silence, or the connection is cut.
-
-    Attributes:
-        kinds: how many requests were answered in which manner.
-        said: how many replies were sent.
+    A first asking is met with silence, or the connection is cut. `kinds` counts the requests by how they were answered.
     """
 
     def __init__(self, usual: float = 0.01, late: float = 0.1) -> None:
-        """Take the seconds before a reply that comes at once, and before one that comes late."""
         self.kinds: Counter[str] = Counter()
         self.said = 0
         self._usual, self._late = usual, late
@@ -145,12 +136,10 @@ class Manner:
         return Rule(kind) if kind else None
 
     def reply(self, body: dict[str, Any]) -> str:
-        """Answer a request, and count that."""
         self.said += 1
         return make_reply(body)
 
     def begin_again(self) -> None:
-        """Forget what was asked."""
         self.said = 0
         self._before.clear()
 

@@ -2,27 +2,16 @@
 
 It speaks both contracts of `quadrag run --rag`: ``POST /rag`` (JSON) and ``POST /v1/chat/completions`` (OpenAI's form,
 with ``GET /v1/models``), on which the passages stand where `place` says. Faults are put into its replies by rules.
-
-In a test::
-
-    with RagServer(documents) as server:
-        server.rules.append(Rule("status", match="Brinmouth", times=1, status=503))
-        RagService(server.url, ledger=ledger)
-
-As a process: ``python tests/servers/rag_server.py DOCUMENTS.jsonl``, whose lines hold ``id``, ``title`` and ``text``;
-its first line of output is its address.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import bm25s
@@ -54,16 +43,10 @@ class RagServer:
     """The service in threads of this process; `bodies` is what it was sent, `authorizations` with which keys."""
 
     def __init__(self, documents: Sequence[tuple[str, str, str]], **settings: Any) -> None:
-        """Cut and index documents.
-
-        Args:
-            documents: id, title and text of each.
-            settings: ``answers`` (by a question's id, in place of its own), ``ids`` (whether passages bear theirs),
-                ``texts`` (whether they hold any), ``place`` (of passages in a chat completion), ``models``, ``key``
-                (the only one accepted), ``top_k``, ``latency`` (seconds).
-        """
-        self.answers: dict[str, str] = {}
-        self.ids, self.texts, self.place = True, True, "context"
+        """Index documents of id, title and text, cut into passages; the settings are attributes."""
+        self.answers: dict[str, str] = {}  # by a question's id, in place of its own
+        self.ids, self.texts = True, True  # whether passages bear them
+        self.place = "context"  # of passages in a chat completion
         self.models, self.key, self.top_k, self.latency = ["small"], None, 5, 0.0
         vars(self).update(settings)
         self.rules: list[Rule] = []
@@ -81,17 +64,14 @@ class RagServer:
 
     @property
     def requests(self) -> int:
-        """How many questions it was asked, failed ones included."""
         return len(self.bodies)
 
     def search(self, question: str) -> list[Passage]:
-        """Return the best passages; of equal ones the first in the index goes first."""
         scores = self._index.get_scores(_terms(question))
         best = sorted(range(len(scores)), key=lambda at: (-scores[at], at))[: self.top_k]
         return [self._passages[at]._replace(score=round(float(scores[at]), 4)) for at in best]
 
     def reply(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Answer a question in the contract of the path."""
         chat = path.endswith("/chat/completions")
         question = body["messages"][-1]["content"] if chat else body["question"]
         found = self.search(question)
@@ -106,7 +86,6 @@ class RagServer:
         return _completion(answer, rows, body, self.place) if chat else {"answer": answer, "passages": rows}
 
     def __enter__(self) -> RagServer:
-        """Serve in threads."""
         outer = self
 
         class Handler(_Handler):
@@ -119,24 +98,20 @@ class RagServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
     @property
     def url(self) -> str:
-        """The address of the JSON contract."""
         return f"{self.base}/rag"
 
     @property
     def chat(self) -> str:
-        """The base URL of the OpenAI form."""
         return f"{self.base}/v1"
 
     @property
     def base(self) -> str:
-        """The address without a path."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
 
@@ -206,7 +181,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _terms(text: str) -> list[str]:
-    """Cut a text into words, and what is written without blanks into pairs of signs."""
     found: list[str] = []
     for word in text.lower().split():
         wide = any(ord(sign) > 0x2E7F for sign in word)
@@ -215,7 +189,6 @@ def _terms(text: str) -> list[str]:
 
 
 def _completion(answer: str, rows: list[dict[str, Any]], body: dict[str, Any], place: str) -> dict[str, Any]:
-    """Make a chat completion with passages in the form of one of the services that `place` names."""
     message: dict[str, Any] = {"role": "assistant", "content": answer}
     whole: dict[str, Any] = {
         "id": "1",
@@ -245,19 +218,3 @@ def _completion(answer: str, rows: list[dict[str, Any]], body: dict[str, Any], p
             for r in rows
         ]
     return whole
-
-
-def main() -> None:
-    """Serve until killed."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("documents", help="JSON Lines with id, title and text")
-    options = parser.parse_args()
-    with Path(options.documents).open(encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines]
-    with RagServer([(row["id"], row.get("title", ""), row["text"]) for row in rows]) as server:
-        print(server.url, flush=True)
-        threading.Event().wait()
-
-
-if __name__ == "__main__":
-    main()

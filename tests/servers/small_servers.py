@@ -18,7 +18,6 @@ class Quiet(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(server: HTTPServer) -> Iterator[str]:
-    """Have a server serve in a thread; gives its address, and closes it."""
     with server:
         Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:

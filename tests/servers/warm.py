@@ -98,7 +98,6 @@ class Warm:
         assert self._answer() == "ready", self.errors.read_text(errors="replace")
 
     def start(self, *arguments: Any) -> Run:
-        """Start a run; one at a time."""
         assert self._parent.stdin is not None
         self._parent.stdin.write(json.dumps(arguments).encode() + b"\n")
         self._parent.stdin.flush()

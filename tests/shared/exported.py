@@ -13,7 +13,6 @@ from quadrag.data.files import sample_dir
 
 
 def files_below(folder: Path) -> dict[str, tuple[int, str]]:
-    """Time of writing and content of each file of a folder."""
     return {
         str(path.relative_to(folder)): (path.stat().st_mtime_ns, hashlib.sha256(path.read_bytes()).hexdigest())
         for path in sorted(folder.rglob("*"))
@@ -21,19 +20,12 @@ def files_below(folder: Path) -> dict[str, tuple[int, str]]:
     }
 
 
-def contents(folder: Path) -> dict[str, str]:
-    """Content of each file of a folder."""
-    return {name: content for name, (_, content) in files_below(folder).items()}
-
-
 def copy_sample(benchmark: str, folder: Path) -> str:
-    """The sample under another name: files that the user has."""
     shutil.copytree(sample_dir(benchmark), folder)
     return str(folder)
 
 
 def copy_as_authors(benchmark: str, folder: Path, patch: pytest.MonkeyPatch) -> str:
-    """The sample in the place of the authors' own files: a script knows it by its sums as long as the patch holds."""
     known = catalogue.builder_class(benchmark).FILES
     for path in filter(Path.is_file, Path(copy_sample(benchmark, folder)).rglob("*")):
         name = next((one for one in known if Path(one).name == path.name), None)

@@ -33,13 +33,11 @@ class Asked(NamedTuple):
 
     @property
     def replies(self) -> list[str]:
-        """Right with a verdict on the documents, right in the protocol's tag, refused, empty, half of it."""
         half = self.gold[: len(self.gold) // 2]
         return [f"{WRONG} {self.gold}", f"x <response>{self.gold}</response>", UNSURE, "", f"so: {half}"]
 
 
 def questions(asked: list[tuple[str, str, str, str]] = ASKED) -> Iterator[Asked]:
-    """Yield every question of the configs asked."""
     for benchmark, config, split, retriever in asked:
         found, _ = load_questions(Task(benchmark, config, split, "sample", retriever), load(benchmark))
         for place, question in enumerate(found):
@@ -48,7 +46,6 @@ def questions(asked: list[tuple[str, str, str, str]] = ASKED) -> Iterator[Asked]
 
 
 def gold(question: Question) -> str:
-    """Return an accepted answer in words: of RGB's all that is needed, of the others the first."""
     texts = question.references if isinstance(question.references, list) else [question.references]
     if question.benchmark == "rgb":
         return " ".join(text if isinstance(text, str) else text[0] for text in texts)

@@ -26,8 +26,6 @@ COLUMNS = {
 
 
 def ordinary(name: str) -> dict[str, Any]:
-    """Three items that every metric scores."""
-
     def judge(requests: list[Any]) -> list[str]:
         json.dumps(requests, ensure_ascii=False).encode()  # can be sent
         return [REPLIES[name]] * len(requests)

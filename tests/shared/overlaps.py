@@ -30,14 +30,12 @@ text = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 def one(
     metric: Any, prediction: str, references: Sequence[str] | str, profile: str = "official", **options: Any
 ) -> dict[str, Any]:
-    """The values of one item."""
     got = metric.compute(predictions=[prediction], references=[references], profile=profile, **options)
     row: dict[str, Any] = got["per_item"][0]
     return row
 
 
 def cut(sentence: str) -> list[str]:
-    """Tokens by jieba itself."""
     return list(jieba.cut(sentence))
 
 
@@ -45,5 +43,4 @@ class Tokens:
     """What rouge_score asks for its tokens."""
 
     def tokenize(self, sentence: str) -> list[str]:
-        """Tokens by jieba."""
         return cut(sentence)

@@ -27,7 +27,6 @@ def sample(config: str, split: str, benchmark: str = "rgb") -> list[dict[str, An
 
 
 def released(benchmark: str, config: str) -> list[str]:
-    """The splits that the sample has rows of; one of CRAG's is withheld."""
     return builders.splits(builders.open_builder(benchmark, config, builders.SAMPLE)[0])
 
 
@@ -37,7 +36,6 @@ def printed(done: subprocess.CompletedProcess[str]) -> Any:
 
 
 def other_data(folder: Path, name: str = "zh_refine.json", query: str = "另一个问题") -> Path:
-    """A copy of one sample file with another first query."""
     folder.mkdir(exist_ok=True)
     lines = (sample_dir("rgb") / name).read_text(encoding="utf-8").splitlines()
     lines[0] = json.dumps(json.loads(lines[0]) | {"query": query}, ensure_ascii=False)

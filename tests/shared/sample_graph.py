@@ -64,7 +64,6 @@ EACH = [(name, arguments) for name, calls in CALLS.items() for arguments in call
 
 @contextmanager
 def sample_graph(folder: Path) -> Iterator[Graph]:
-    """The graph, built in a folder and open."""
     path = folder / "kg.sqlite"
     build(SOURCE, path)
     with Graph(path) as opened:

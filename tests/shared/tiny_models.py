@@ -5,7 +5,6 @@ from typing import Any
 
 
 def make_reranker(folder: Path, letters: str, *, labels: int = 1, head: bool = True) -> Path:
-    """Write a cross-encoder with a head for `labels` scores, or without."""
     from transformers import BertForSequenceClassification, BertModel
 
     # Wide, so that scores are far apart, beyond what a sigmoid can tell.
@@ -17,7 +16,6 @@ def make_reranker(folder: Path, letters: str, *, labels: int = 1, head: bool = T
 def make_encoder(
     folder: Path, letters: str, *, prompts: dict[str, str] | None = None, seed: int = 0, positions: int = 64
 ) -> Path:
-    """Write a sentence encoder with mean pooling."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer import modules
     from transformers import BertModel
@@ -31,7 +29,6 @@ def make_encoder(
 
 
 def make_chat_model(folder: Path, positions: int = 512) -> Path:
-    """Write a random Llama with a byte-level tokenizer and a chat template; everything fits in 100 kB."""
     import torch
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -68,7 +65,6 @@ def make_chat_model(folder: Path, positions: int = 512) -> Path:
 
 
 def _write_tokenizer(folder: Path, letters: str, positions: int, seed: int = 0, **more: Any) -> Any:
-    """Write the tokenizer, seed the weights, and return the configuration of a BERT for it."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import BertConfig, PreTrainedTokenizerFast

@@ -14,7 +14,6 @@ MANY = 3 * ITEMS + 7
 
 
 def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
-    """Items of which every third is wrong in the first run, every fourth in the second."""
     names = [f"run {'AB'[at]}{evil}" for at in range(runs)]
     passages = {Passage(f"p{n}{evil}", f"title {n}{evil}", f"passage number {n} 中文{evil}"): n for n in range(count)}
     listed, items = [], []
@@ -47,19 +46,8 @@ def make_answers(runs: int = 2, count: int = MANY, evil: str = "") -> Answers:
         }
         item = {"rest": asked[20:], "history": [["before" + evil, None]], "gold": [f"{n}{evil}"]}
         items.append({**item, "runs": [side if answer else None for answer in listed[-1]["answers"]]})
-    metrics = [
-        {
-            "name": "m.exact",
-            "label": f"exact{evil}",
-            "sign": 1,
-            "best": 1.0,
-            "worst": 0.0,
-            "other": False,
-            "unfit": False,
-            "scale": 100,
-        },
-    ]
-    metrics.append({**metrics[0], "name": "m.rank", "label": "rank"})
+    kind = {"sign": 1, "best": 1.0, "worst": 0.0, "other": False, "unfit": False, "scale": 100}
+    metrics = [{"name": "m.exact", "label": f"exact{evil}", **kind}, {"name": "m.rank", "label": "rank", **kind}]
     index = {"runs": names, "called": [*"AB"[:runs]], "metrics": metrics, "benchmarks": {"rgb": [0, 1]}}
     index["items"] = listed
     return Answers(index, items, passages)
@@ -70,10 +58,8 @@ def count_of(page: Any) -> str:
 
 
 def counted(page: Any, beginning: str) -> None:
-    """Wait until a search is done and has found so many."""
     page.locator("#count", has_text=beginning).wait_for()
 
 
 def listed(page: Any) -> list[int]:
-    """The numbers of the entries in the list."""
     return [int(text.removeprefix("What is number ").rstrip("?")) for text in page.locator("#list b").all_inner_texts()]

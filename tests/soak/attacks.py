@@ -123,7 +123,6 @@ def kill(world: World, job: Job, draw: Random) -> Iterator[str]:
 
 
 def _starve(world: World, job: Job, before: str, place: Path | None = None) -> Iterator[str]:
-    """Run a job that lacks something, then whole."""
     place = place or world.place(job)
     world.server.bodies.clear()
     code, said = world.run(place, job, before=before)

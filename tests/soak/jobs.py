@@ -26,29 +26,18 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Job:
-    """A command.
-
-    Attributes:
-        name: of the row.
-        command: its arguments; `{llm}` and `{maker}` are filled in.
-        before: a command that is run first, undisturbed.
-        then: a command that reads what was made, where that is in caches.
-        made: globs of the files that are the same however it was disturbed.
-        fresh: it reads the environment at import, as what writes the caches of Hugging Face does.
-        data: the benchmark whose sample is copied to the folder `data`.
-    """
+    """A command."""
 
     name: str
-    command: tuple[str, ...]
-    before: tuple[str, ...] = ()
-    then: tuple[str, ...] = ()
-    made: tuple[str, ...] = STAGES
-    fresh: bool = False
-    data: str = ""
+    command: tuple[str, ...]  # `{llm}` and `{maker}` are filled in
+    before: tuple[str, ...] = ()  # a command that is run first, undisturbed
+    then: tuple[str, ...] = ()  # a command that reads what was made, where that is in caches
+    made: tuple[str, ...] = STAGES  # globs of the files that are the same however it was disturbed
+    fresh: bool = False  # it reads the environment at import, as what writes the caches of Hugging Face does
+    data: str = ""  # the benchmark whose sample is copied to the folder `data`
 
     @property
     def asks(self) -> bool:
-        """Whether it asks a model."""
         return "--ledger" in self.command
 
 
@@ -91,7 +80,6 @@ JOBS = {job.name: job for job in _list()}
 
 
 def reply(body: dict[str, Any]) -> str:
-    """Say what the model says; it depends on the request alone."""
     if body["model"] == "maker":
         return make_reply(body)
     asked = asked_of(body)

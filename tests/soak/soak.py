@@ -35,7 +35,6 @@ RECORDS: dict[str, tuple[attacks.Attack, Sequence[Job]]] = {
 
 
 def run_round(world: World, seed: str, name: str, number: int) -> list[str]:
-    """Run one round of an attack, on one job after the other from one of the seed's; return what was found."""
     draw = random.Random(f"{seed} {name} {number}")
     attack, jobs = RECORDS[name]
     job = jobs[(random.Random(f"{seed} {name}").randrange(len(jobs)) + number) % len(jobs)]
@@ -47,7 +46,6 @@ def run_round(world: World, seed: str, name: str, number: int) -> list[str]:
 
 
 def main(root: Path) -> int:
-    """Soak."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=10.0, help="(default: 10)")
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)), help="(default: drawn, printed)")

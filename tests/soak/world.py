@@ -8,8 +8,6 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -69,7 +67,6 @@ class Whole:
     asked: Counter[str]
     moments: int
     seconds: float
-    folder: Path
 
 
 @dataclass
@@ -92,10 +89,10 @@ class Process:
 
 
 class World:
-    """Folders and servers; `plant` is source that every disturbed process runs first."""
+    """Folders and servers."""
 
-    def __init__(self, root: Path, plant: str = "") -> None:
-        self.root, self.plant = root, plant
+    def __init__(self, root: Path) -> None:
+        self.root = root
         self.server = ChatServer(models=["m", "maker"], text=reply, latency=0.005)
         self._parents: dict[str, Warm] = {}
         self._whole: dict[str, Whole] = {}
@@ -114,7 +111,6 @@ class World:
     def start(
         self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "", second: bool = False
     ) -> Process:
-        """Start a process in a folder; `second` may work beside another."""
         kind = f"{'large' if job.fresh else 'quadrag'} {second}"
         if kind not in self._parents:
             folder = self.root / "parents" / kind
@@ -124,45 +120,31 @@ class World:
         said = self.root / "said" / str(next(self._numbers))
         models = {"llm": f"{self.server.url}#m", "maker": f"{self.server.url}#maker"}
         words = [word.format_map(models) for word in command or job.command]
-        return Process(self._parents[kind].start(str(place), env, self.plant + before, words, str(said)), said)
+        return Process(self._parents[kind].start(str(place), env, before, words, str(said)), said)
 
     def run(self, place: Path, job: Job, command: tuple[str, ...] = (), before: str = "") -> tuple[int, str]:
-        """Run a process to its end; see `Process.end`."""
         return self.start(place, job, command, before).end()
 
-    @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """Leave the planted fault out."""
-        plant, self.plant = self.plant, ""
-        try:
-            yield
-        finally:
-            self.plant = plant
-
     def asked(self) -> Counter[str]:
-        """What was asked since `server.bodies` was cleared."""
         return Counter(json.dumps(body, sort_keys=True) for body in self.server.bodies)
 
     def whole(self, job: Job) -> Whole:
-        """Return what a job comes to undisturbed; it is run once."""
         if job.name not in self._whole:
             place = self.root / "whole" / job.name
-            with self.undisturbed():
-                self._prepare(place, job)
-                done = place.with_name(f"{job.name} done")
-                shutil.copytree(place, done)
-                self.server.bodies.clear()
-                started = time.perf_counter()
-                code, said = self.run(done, job, before=_COUNT)
-                seconds = time.perf_counter() - started
-                assert code == 0, f"{job.name}: {said}"
-                asked, moments = self.asked(), int((done / "events.txt").read_text())
-                self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds, done)
+            self._prepare(place, job)
+            done = place.with_name(f"{job.name} done")
+            shutil.copytree(place, done)
+            self.server.bodies.clear()
+            started = time.perf_counter()
+            code, said = self.run(done, job, before=_COUNT)
+            seconds = time.perf_counter() - started
+            assert code == 0, f"{job.name}: {said}"
+            asked, moments = self.asked(), int((done / "events.txt").read_text())
+            self._whole[job.name] = Whole(self.result(done, job), asked, moments, seconds)
             assert self._whole[job.name].files, f"{job.name} makes nothing"
         return self._whole[job.name]
 
     def place(self, job: Job) -> Path:
-        """Return a new folder in which the job can be run."""
         self.whole(job)
         folder = self.root / "places" / f"{next(self._numbers)}"
         shutil.copytree(self.root / "whole" / job.name, folder)
@@ -186,11 +168,9 @@ class World:
             assert code == 0, f"{job.name}: {said}"
 
     def result(self, place: Path, job: Job) -> dict[str, str]:
-        """Return the sha256 of each file that a job has made."""
         if job.then:
             shutil.rmtree(place / "out", ignore_errors=True)
-            with self.undisturbed():
-                code, said = self.run(place, job, job.then)
+            code, said = self.run(place, job, job.then)
             if code:
                 return {"what reads it": said}
         paths = [path for pattern in job.made for path in place.glob(pattern) if path.is_file()]
@@ -198,5 +178,4 @@ class World:
 
 
 def sha256(content: Any) -> str:
-    """Return the digest of a file's content."""
     return hashlib.sha256(bytes(content)).hexdigest()

@@ -11,19 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from crag_files import FIVE, PARTS, put
 
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError
 
-FIVE = "data/crag_task_1_and_2_dev_v5.jsonl.bz2"
-PARTS = {
-    "v5": [f"data/crag_task_3_dev_v5.tar.bz2.part{number}" for number in range(4)],
-    "v4": [f"data/crag_task_3_dev_v4.tar.bz2.part{number}" for number in range(1, 5)],
-}
-
 
 def lines(*numbers: int, size: int = 0) -> bytes:
-    """Questions of upstream's form; `size` random bytes in each page make them hard to pack."""
     found = []
     for number in numbers:
         page = {"page_name": "n", "page_result": random.Random(number).randbytes(size).hex()}
@@ -62,7 +56,6 @@ def ids(root: Path, config: str = "task_3", split: str = "public", **options: An
 
 
 def private(path: Path, content: bytes) -> list[str]:
-    """The ids of a private file, which may be of any kind."""
     path.write_bytes(content)
     return ids(path.parent, "qa", "private", private_file=str(path))
 
@@ -120,7 +113,6 @@ def test_the_first_bytes_decide_not_the_name(tmp_path: Path, suffix: str) -> Non
 
 @pytest.mark.slow
 def test_long_lines_and_large_files_stream(tmp_path: Path) -> None:
-    """More than a megabyte a line, past every buffer; the first rows come before the fault at the end is met."""
     content = bz2.compress(tar((MEMBER, lines(*range(4), size=600_000))))
     split_up(tmp_path, content)
     assert ids(tmp_path) == ["id-1", "id-3"]
@@ -144,7 +136,6 @@ def test_a_cut_archive_is_named(tmp_path: Path, left: float) -> None:
 
 @pytest.mark.parametrize("at", ["end", "header", "content", "first"])
 def test_a_cut_between_packed_runs_is_no_end(tmp_path: Path, at: str) -> None:
-    """It leaves sound bzip2 data, and no end of the archive."""
     whole = tar((MEMBER, lines(*range(4), size=2000)))
     end = tarfile.BLOCKSIZE * (1 + -(-len(lines(*range(4), size=2000)) // tarfile.BLOCKSIZE))
     cut = {"end": end, "header": end + 100, "content": end - 3000, "first": 700}[at]
@@ -194,15 +185,13 @@ def test_a_bad_file_is_named(tmp_path: Path, content: bytes, said: str) -> None:
     with pytest.raises(QuadragError) as caught:
         private(tmp_path / "own", content)
     assert str(caught.value).startswith(f"{tmp_path / 'own'}{said}")
-    (tmp_path / FIVE).parent.mkdir()
-    (tmp_path / FIVE).write_bytes(content)
+    put(tmp_path, content)
     # The wanted split is not in it, so that all of it is read.
-    assert fault(tmp_path, config="qa", split="validation").startswith(f"{tmp_path / FIVE}{said}")
+    assert fault(tmp_path, config="qa", split="validation").startswith(f"{tmp_path / FIVE['v5']}{said}")
 
 
 @pytest.mark.slow
 def test_every_cut_and_every_flipped_byte_is_an_error_or_harmless(tmp_path: Path) -> None:
-    """No damage to a small archive goes by in silence, but in what an archive does not vouch for."""
     rng = random.Random(7)
     for form in (bz2.compress(lines(1, 3)), bz2.compress(tar(("a.jsonl", lines(1, 3))))):
         for left in range(1, len(form)):

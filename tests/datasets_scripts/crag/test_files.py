@@ -189,7 +189,6 @@ def test_what_is_prepared_is_read_from_the_cache(own_cache: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_nothing_is_left_of_a_broken_archive(own_cache: Path, tmp_path: Path) -> None:
-    """The first rows are whole and can be read; the fault is found at the end, and named."""
     large = (random.Random(number).randbytes(200_000).hex() for number in range(8))
     records = [record(n, search_results=[{"page_result": text}]) for n, text in enumerate(large)]
     path = put(tmp_path / "root", bz2.compress(lines(*records))[:-5]) / FIVE["v5"]

@@ -12,15 +12,6 @@ import pytest
 
 from quadrag.data import builders
 
-IDS = [
-    "3dbed55e-66a3-4dcd-907d-096f49387e41",
-    "55b219e5-ba31-4318-a73d-551f0fb9c546",
-    "6a9a6e0f-82fb-4302-806e-a49ef6b35a66",
-    "f8fc2c1a-4bcb-48be-857c-1b0dcf07034e",
-    "ecc1e84c-b979-4479-8275-eaa62020643f",
-    "1645bfaf-c829-43ba-ba37-096b7676258c",
-]
-
 
 @pytest.fixture(scope="module")
 def root(real_data: Callable[[str], Path]) -> Path:
@@ -43,18 +34,6 @@ def digest(rows: list[dict[str, Any]]) -> str:
 
 
 def test_golden_rows(root: Path, paged: list[dict[str, Any]]) -> None:
-    assert [row["id"] for row in paged] == IDS
-    assert [(row["domain"], row["question_type"], row["static_or_dynamic"]) for row in paged] == [
-        ("open", "comparison", "static"),
-        ("finance", "multi-hop", "real-time"),
-        ("open", "set", "slow-changing"),
-        ("movie", "simple", "slow-changing"),
-        ("sports", "false_premise", "fast-changing"),
-        ("finance", "set", "real-time"),
-    ]
-    assert [row["query_time"] for row in paged][:2] == ["02/28/2024, 10:04:54 PT", "03/05/2024, 23:18:31 PT"]
-    assert [row["answer"] for row in paged][:2] == ["yes", "salesforce"]
-    assert all((row["popularity"], row["alternatives"]) == (None, []) for row in paged)
     assert digest(paged) == "503e3727926b5451db087db95c45e089df29eb00ffb24a7e2b0a47ab96de2c6c"
     builder, _ = builders.open_builder("crag", "qa", str(root), split="public")
     questions = list(builders.rows(builder, "public"))

@@ -17,7 +17,6 @@ PAGED = [*QA, "search_results", "page_result"]
 
 
 def one(tmp_path: Path, config: str = "task_1_2", **changes: Any) -> dict[str, Any]:
-    """The row of one record."""
     put(tmp_path, bz2.compress(lines(record(**changes))))
     (row,) = rows(config, "validation", tmp_path)
     return row
@@ -105,7 +104,6 @@ def test_oddities_are_taken(tmp_path: Path, changes: dict[str, Any], expected: d
 
 
 def test_odd_rows_are_written_and_read_back(tmp_path: Path) -> None:
-    """What Arrow cannot hold would fail here."""
     odd = [
         record(0, answer=float("nan"), popularity="", search_results=[{"page_result": "\ud800\x00\U0001f600"}]),
         record(2, answer=None, alt_ans="[nan, '\\ud800']", search_results=[]),

@@ -7,18 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crud_rag_files import (
-    CORPUS,
-    FULL,
-    HALLU,
-    QA,
-    SPLIT,
-    SUMMARY,
-    body_id,
-    corpus,
-    merged,
-    rows,
-)
+from crud_rag_files import CORPUS, FULL, HALLU, QA, SPLIT, SUMMARY, body_id, corpus, merged, rows
 
 from quadrag.data import builders
 from quadrag.errors import QuadragError

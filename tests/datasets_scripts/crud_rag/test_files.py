@@ -10,15 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from crud_rag_files import (
-    CORPUS,
-    FULL,
-    QUESTIONS,
-    SPLIT,
-    SUMMARY,
-    merged,
-    rows,
-)
+from crud_rag_files import CORPUS, FULL, QUESTIONS, SPLIT, SUMMARY, merged, rows
 
 from quadrag import catalogue
 from quadrag.data import builders

@@ -74,12 +74,7 @@ def test_what_each_task_reads(tmp_path: Path) -> None:
         | {"id": "num_000432", "query": "开头", "reference": "改好的", "continuation": "错的", "title": "题"}
         | {"time": "2015-01-02 03:04:05", "type": "num", "generated_by": "模型", "real_continuation": "真的"}
         | {"appeared_keywords": ["三", "四"], "documents": ["其余"], "document_ids": [body_id("其余")]}
-        | {
-            "all_keywords": [
-                {"keyword": "三", "label": "合理"},
-                {"keyword": "四", "label": "不合理，应为三"},
-            ]
-        }
+        | {"all_keywords": [{"keyword": "三", "label": "合理"}, {"keyword": "四", "label": "不合理，应为三"}]}
     ]
     three = QA | {"news2": "，正文：又\n\u3000一\ufeff篇", "news3": "无前缀的一篇", "thoughts": "先看一，再看二"}
     assert one(tmp_path, "qa_3doc", three) == [
@@ -97,7 +92,6 @@ def test_the_mark_of_a_failed_correction_is_no_reference(tmp_path: Path) -> None
 
 
 def test_oddities_are_taken(tmp_path: Path) -> None:
-    """Lists of one, nulls, absent keys, numbers and structures where text is usual, blank and null documents."""
     bare = {"ID": 7, "questions": ["何时？"]}
     odd = {
         **{"ID": "b", "questions": "q", "answers": ["昨日"], "event": None, "url": 3, "thoughts": {"步": ["一", 2]}},

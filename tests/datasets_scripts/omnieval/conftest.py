@@ -10,7 +10,6 @@ from omnieval_files import HUMAN, NODES, PLACES, TASKS, cell, named, node, put, 
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
-    """A checkout of OmniEval with every cell for `auto`, two cells for `train`, a human set and a corpus."""
     root = tmp_path / "root"
     for topic in PLACES:
         for task in TASKS:

@@ -35,7 +35,6 @@ def test_every_level_of_a_checkout_will_do(whole: Path) -> None:
 
 
 def test_a_folders_own_name_tells_nothing(tmp_path: Path) -> None:
-    """The user's folders may be named human or train."""
     cell(tmp_path / "human/train", record())
     put(tmp_path / "other train", "questions.jsonl", named())
     for folder in ("human", "human/train", "other train"):
@@ -65,7 +64,6 @@ def test_of_upstreams_stages_the_last_is_taken_and_rivals_are_refused_by_name(tm
 
 
 def test_files_are_known_by_their_keys_and_train_by_its_name(whole: Path) -> None:
-    """Copies of the questions in predictions, sources, settings, parents of nodes and pickles are none of ours."""
     before = {split: rows("all", split, whole) for split in ("train", "auto", "human")}
     assert ids(before["train"]) == ["train/investment/bonds/extractive_qa/1", "train/fintech/ai/extractive_qa/1"]
     assert not {"train investment/bonds", "train fintech/ai"} & {row["question"] for row in before["auto"]}
@@ -159,7 +157,6 @@ def test_bad_options_are_named_before_any_row(config: str, options: dict[str, An
 
 
 def test_json_and_parquet_as_the_hub_may_have_them(tmp_path: Path) -> None:
-    """Questions whose fields tell all, in parts: numbered through, in the order of the names."""
     records = [named(question=f"第{n}问？", evaluation=None if n % 2 else 2) for n in range(5)]
     folder = tmp_path / "p/OmniEval-AutoGen-Dataset/data"
     folder.mkdir(parents=True)

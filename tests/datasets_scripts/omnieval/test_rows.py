@@ -179,7 +179,6 @@ def test_the_topic_with_its_root_or_not_and_either_parentheses(tmp_path: Path, n
 def test_what_upstream_has_given_up_is_skipped_counted_and_said_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The task 结构化知识问答 and the topics 移动支付, 责任保险 and 客户知识产权（KYC）, by path and by field."""
     cell(tmp_path, record())
     for name in ("银行业务/零售银行/结构化知识问答", "金融科技/移动支付/对比类问答", "保险/责任保险/抽取类问答"):
         put(tmp_path, f"{FINAL}/{name}.jsonl", record(), record())

@@ -22,7 +22,6 @@ QA += ["alternatives"]
 
 
 def record(number: int = 0, **changes: Any) -> dict[str, Any]:
-    """One line of upstream's form."""
     page = {"page_name": "n", "page_url": "u", "page_snippet": "s", "page_result": "<p>r</p>", "page_last_modified": ""}
     return {
         **{"interaction_id": f"id-{number}", "query_time": "03/13/2024, 09:30:59 PT", "domain": "open"},
@@ -42,7 +41,6 @@ def lines(*records: Any) -> bytes:
 
 
 def put(root: Path, content: bytes, name: str = FIVE["v5"]) -> Path:
-    """Write a file below a root; returns the root."""
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_bytes(content)
     return root

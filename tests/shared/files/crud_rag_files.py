@@ -31,7 +31,6 @@ def body_id(body: str) -> str:
 
 
 def merged(root: Path, content: Any, name: str = SPLIT) -> Path:
-    """Write a merged file as upstream does, zipped where the name says so; returns the root."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     text = content if isinstance(content, (str, bytes)) else json.dumps(content, ensure_ascii=False, indent=4)
@@ -45,7 +44,6 @@ def merged(root: Path, content: Any, name: str = SPLIT) -> Path:
 
 
 def corpus(root: Path, **parts: str | bytes) -> Path:
-    """Write corpus files, `dup_part_1_part_1="..."`; returns the root."""
     for name, text in parts.items():
         path = root / f"{CORPUS}{name.replace('hallu', 'hallu.txt')}"
         path.parent.mkdir(parents=True, exist_ok=True)

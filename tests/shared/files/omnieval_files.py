@@ -45,7 +45,6 @@ NODES = "gen_datas_all-2048-256_nodes/corpus.jsonl"
 
 
 def record(question: str = "年费是多少？", **changes: Any) -> dict[str, Any]:
-    """One record of upstream's form, less topic and task, which its place tells."""
     return {
         **{"thought_process": "先看原文。", "question": question, "answer": ["30元", "三十元"]},
         **{"relevant_passage": ["年费30元。"], "relevant_node": ["n-1"], "evaluation": 2},
@@ -54,7 +53,6 @@ def record(question: str = "年费是多少？", **changes: Any) -> dict[str, An
 
 
 def named(topic: str = "banking/retail", task: str = "extractive_qa", **changes: Any) -> dict[str, Any]:
-    """A record whose fields tell topic and task."""
     return record(topic_name=" - ".join(("金融", *PLACES[topic])), task_name=TASKS[task], **changes)
 
 
@@ -63,7 +61,6 @@ def node(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def put(root: Path, name: str, *lines: Any) -> Path:
-    """Write JSON Lines below a root, texts and bytes as they are; returns the root."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [line if isinstance(line, (str, bytes)) else json.dumps(line, ensure_ascii=False) for line in lines]
@@ -72,12 +69,10 @@ def put(root: Path, name: str, *lines: Any) -> Path:
 
 
 def cell(root: Path, *lines: Any, topic: str = "banking/retail", task: str = "extractive_qa", of: str = FINAL) -> Path:
-    """Write the file of one topic and task."""
     return put(root, "/".join((of, *PLACES[topic], f"{TASKS[task]}.jsonl")), *lines)
 
 
 def one(tmp_path: Path, *lines: Any, task: str = "extractive_qa", **options: Any) -> list[dict[str, Any]]:
-    """The rows of one file of retail banking."""
     return rows("all", "auto", cell(tmp_path, *lines, task=task), **options)
 
 

@@ -27,13 +27,11 @@ def says(verdict: Any) -> str:
 
 
 def material(request: list[dict[str, str]]) -> dict[str, Any]:
-    """The texts of a request, read back from its one line of JSON."""
     (line,) = [line for line in request[-1]["content"].splitlines() if line.startswith('{"question": ')]
     return dict(json.loads(line))
 
 
 def metric_of(request: list[dict[str, str]]) -> str:
-    """The metric that one of our prompts asks for."""
     (title,) = re.findall(r"^这次评的是“(.+?)”", request[-1]["content"], re.MULTILINE)
     return TITLES[title]
 
@@ -62,13 +60,3 @@ def column(got: Any, key: str) -> list[float | None]:
 
 def worth(verdict: int | None, key: str) -> float | None:
     return None if verdict is None or verdict < 0 else verdict / 2 if key in HALVED else float(verdict)
-
-
-# What `compute` takes as it should be: one answer, and one item without.
-GOOD: dict[str, Any] = {
-    "predictions": ["甲", None],
-    "references": ["乙", "乙"],
-    "questions": ["问", "问"],
-    "contexts": [["段"], None],
-    "judge": lambda requests: [says(1)] * len(requests),
-}

@@ -13,14 +13,12 @@ ASKING, ANSWERING = "ASKING {text}", "ANSWERING {text}\n{questions}"
 
 
 def blocks(answers: list[str], numbered: bool = True) -> str:
-    """A well-formed answer reply."""
     return "\n".join(
         (f"问题 {n}\n" if numbered else "") + f"<response>\n{text}\n</response>" for n, text in enumerate(answers, 1)
     )
 
 
 def asking(questions: list[str]) -> str:
-    """A well-formed question reply."""
     return json.dumps({"key_info": questions, "question": questions}, ensure_ascii=False)
 
 

@@ -7,12 +7,10 @@ from typing import Any
 
 PROFILES = ("official", "corrected")
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
-SHARES = KEYS[1:]
 YES, NO = '{"score": 1, "explanation": "ok"}', '{"score": 0, "explanation": "no"}'
 
 
 def material(request: list[dict[str, str]]) -> dict[str, str]:
-    """The three texts of a request, read back from its one line of JSON."""
     (line,) = [line for line in request[-1]["content"].splitlines() if line.startswith('{"question": ')]
     texts = json.loads(line)
     assert list(texts) == ["question", "reference", "answer"]

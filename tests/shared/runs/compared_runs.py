@@ -24,7 +24,6 @@ def run(
     corrected: float | None = None,
     text: str = "",
 ) -> Result:
-    """A run of one metric over one split of CRUD-RAG; with a `text` its answers are that and a number."""
     inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m")
     place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
     items = [
@@ -45,13 +44,11 @@ def run(
 
 
 def together(*parts: Result) -> Result:
-    """One run with the metrics of several, which are over the same questions."""
     items = [dict(ChainMap(*rows)) for rows in zip(*(part.items for part in parts), strict=True)]
     return Result(parts[0].run, [row for part in parts for row in part.scores], items, texts=parts[0].texts)
 
 
 def graded(grades: Sequence[int]) -> Result:
-    """A run whose answers are right (1), wrong (-1) or missing (0), by CRAG's metrics."""
     measured = {
         "accuracy": [float(grade == 1) for grade in grades],
         "hallucination": [float(grade == -1) for grade in grades],
@@ -61,7 +58,6 @@ def graded(grades: Sequence[int]) -> Result:
 
 
 def fail(result: Result) -> Result:
-    """The same run, whose items without a value failed."""
     for item in result.items:
         for entry in item.values():
             if isinstance(entry, dict) and entry["official"] is None:
@@ -72,7 +68,6 @@ def fail(result: Result) -> Result:
 
 
 def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
-    """Questions in domains by turns; in strata of one domain each, where these have weights."""
     found = {}
     for i in range(n):
         domain = domains[i % len(domains)]
@@ -82,7 +77,6 @@ def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = No
 
 
 def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
-    """A run of RGB whose splits hold the same questions, with these values."""
     inputs = Inputs(
         quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m"
     )

@@ -12,10 +12,8 @@ ONE = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit",
 
 
 def answers(folder: str | Path) -> list[Any]:
-    """The texts of its answers, in their order."""
     return [row["answer"] for _, row in read_jsonl(Path(folder, "answers.jsonl"))]
 
 
 def record(folder: str | Path) -> Any:
-    """Its record."""
     return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))

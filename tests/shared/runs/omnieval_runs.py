@@ -38,7 +38,6 @@ def draw(key: str, question: str) -> int:
 
 
 def scripted(body: dict[str, Any]) -> str:
-    """Answer as model m, or judge as model j."""
     if body["model"] != "j":
         return f"答：{hashlib.sha256(body['messages'][-1]['content'].encode()).hexdigest()[:4]}亿元"
     request = body["messages"]
@@ -70,7 +69,6 @@ class House:
         return Ran(code, out.getvalue(), err.getvalue())
 
     def asked(self, *arguments: Any) -> list[dict[str, Any]]:
-        """Run a command that must succeed, and return what the server was asked meanwhile."""
         self.server.bodies.clear()
         code, _, err = self.run(*arguments)
         assert (code, err) == (0, "")
