@@ -29,12 +29,8 @@ _IDS = ("id", "_id", "doc_id", "docid")
 def read_documents(folder: Path) -> list[Row]:
     """Read every document of a folder and of those in it, in the order of their paths.
 
-    Returns:
-        Rows of ``id``, ``title``, ``text`` and ``language``, two letters.
-
-    Raises:
-        QuadragError: there is no folder, or nothing in it that is read, or a file cannot be read.
-        NotReady: a file wants the extra.
+    Rows have ``id``, ``title``, ``text`` and ``language``, two letters. `NotReady` is raised where a file wants the
+    extra.
     """
     if not folder.is_dir():
         raise QuadragError(f"no folder {str(folder)!r}; expected one of documents: {', '.join(sorted(_READERS))}")

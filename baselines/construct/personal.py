@@ -45,10 +45,7 @@ class Found(NamedTuple):
 
 
 def find_personal(text: str, language: str) -> list[Found]:
-    """Return the personal data of a text, in its order.
-
-    `text`: in any width of characters.
-    """
+    """Return the personal data of a text, in any width of characters, in its order."""
     plain = text.translate(_NARROW)
     found = [Found("identity number", *one.span()) for one in _IDENTITY.finditer(plain) if _is_identity(one.group())]
     found += [Found("bank card", *one.span()) for one in _CARD.finditer(plain) if _is_card(one.group())]

@@ -58,11 +58,7 @@ def known() -> list[str]:
 
 
 def load(name: str) -> Recipe:
-    """Return a recipe by its benchmark's name.
-
-    Raises:
-        QuadragError: there is none of that name.
-    """
+    """Return a recipe by its benchmark's name."""
     if name not in known():
         raise unknown_name("recipe", name, known())
     return cast(Recipe, importlib.import_module(f".{name}.recipe", __package__).RECIPE)

@@ -19,12 +19,6 @@ class Corpus:
     """Documents that can be searched; what is written for it lies in a folder that goes with it."""
 
     def __init__(self, documents: Iterable[Row], size: int | None = None) -> None:
-        """Cut and index documents.
-
-        Args:
-            documents: with ``id``, ``title`` and ``text``.
-            size: characters of a chunk; None keeps each document whole.
-        """
         self._folder = tempfile.TemporaryDirectory(prefix="quadrag-construct-")
         folder = Path(self._folder.name)
         # An id with a # could not be told from that of a chunk: documents go by their places.

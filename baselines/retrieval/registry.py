@@ -43,11 +43,7 @@ def corpus_retrievers() -> dict[str, RetrieverSpec]:
 
 
 def make_retriever(name: str, settings: Retrieval) -> Retriever:
-    """Make a retriever under some settings; nothing is loaded or built.
-
-    Raises:
-        QuadragError: there is none of this name, or a setting cannot be used.
-    """
+    """Make a retriever under some settings; nothing is loaded or built."""
     if name not in RETRIEVERS:
         raise unknown_name("retriever", name, RETRIEVERS)
     entry = RETRIEVERS[name]

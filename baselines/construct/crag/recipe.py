@@ -165,7 +165,6 @@ def count_splits(numbers: Sequence[int]) -> dict[str, int]:
 
 
 def _pack(unpacked: BinaryIO, size: int, part: Path) -> None:
-    """Pack a file as the one member of an archive that is the same whenever it is made."""
     name = Path(TASK_3).name.partition(".")[0]
     member = tarfile.TarInfo(f"{name}/{name}.jsonl")
     member.size = size

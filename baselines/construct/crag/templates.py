@@ -100,11 +100,7 @@ class Templates:
 
 
 def read_templates(path: Path) -> Templates:
-    """Read a file of templates.
-
-    Raises:
-        QuadragError: it is not of its form; the line names the place, what was found and what is expected.
-    """
+    """Read a file of templates."""
     expected = "domain, query_time, kinds and templates"
     try:
         found = parse_yaml(path.read_bytes(), path, expected)
