@@ -1,7 +1,5 @@
 """What became of the documents, told: as a table for a screen, and as the dataset's card."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial

@@ -5,8 +5,6 @@ once more; after that the row is let go. Nothing that a model says is taken as r
 type here, and against the source in `held`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Generator, Mapping

@@ -5,8 +5,6 @@ which says how they were made, and under ``stages`` a file of every step. Made a
 seed, it is the same to the byte; a folder that something else made is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile

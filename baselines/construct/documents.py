@@ -4,8 +4,6 @@ Text, Markdown, HTML and JSON Lines are read as they are; PDF and Word by pypdfi
 extra ``documents``. A document's id is its path in the folder, with the line of a JSON Lines file that names none.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path

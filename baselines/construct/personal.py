@@ -6,8 +6,6 @@ town: the street and number alone are mostly an office's. Numbers that whole ser
 Names of private persons no rule can tell from others; the prompts tell the model to leave them out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date

@@ -1,9 +1,4 @@
-"""What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files.
-
-Each stands in a folder of its name, with its prompts. Nothing outside that folder knows a recipe by name.
-"""
-
-from __future__ import annotations
+"""What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files."""
 
 import importlib
 import random

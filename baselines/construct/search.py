@@ -1,7 +1,5 @@
 """The corpus searched while a dataset is made: its chunks, ranked by BM25 over single characters and words."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path

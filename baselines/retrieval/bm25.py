@@ -64,11 +64,6 @@ class Bm25Index:
         self._spans = np.asarray(scores["indptr"])
         self._analyse = analyser(self.terms)
 
-    @classmethod
-    def open(cls, folder: Path) -> Bm25Index:
-        """Open the index in a folder; the same as the constructor."""
-        return cls(folder)
-
     @staticmethod
     def describe(terms: str) -> dict[str, Any]:
         """Return what decides an index beside the passages, for its key."""

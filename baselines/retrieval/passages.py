@@ -1,8 +1,4 @@
-"""The passage store: the chunks of a corpus in one Arrow file, numbered from 0, memory-mapped when opened.
-
-A passage is a chunk of one document, or of a file of many. The store ranks nothing: indexes name its rows, and
-whoever shows a passage reads it here.
-"""
+"""The passage store: the chunks of a corpus in one Arrow file, numbered from 0, memory-mapped when opened."""
 
 from __future__ import annotations
 
@@ -55,11 +51,6 @@ class PassageStore:
             ) from error
         self.folder = folder
         self._length: int = sum(batch.num_rows for batch in self._batches)
-
-    @classmethod
-    def open(cls, folder: Path) -> PassageStore:
-        """Open the store in a folder; the same as the constructor."""
-        return cls(folder)
 
     @classmethod
     def build(cls, documents: Iterable[Any], folder: Path, chunking: Chunking | FileChunking) -> PassageStore:

@@ -1,8 +1,4 @@
-"""The names of the retrievers that search a corpus, the settings each uses, and where its class is.
-
-A further one is a class in a file of its own, which is `Retriever`'s, and a line here; every benchmark with a corpus
-then takes it. Nothing heavy is imported before one is opened.
-"""
+"""The names of the retrievers that search a corpus, the settings each uses, and where its class is."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Bm25(Retriever):
                 Bm25Index.build(indexes.passages, folder, terms=terms)
 
         key = {"kind": "bm25", "passages": indexes.key, **Bm25Index.describe(terms)}
-        index = Bm25Index.open(indexes.store.get(key, build))
+        index = Bm25Index(indexes.store.get(key, build))
         return lambda queries, k: index.search(queries, k, indexes.within)
 
 

@@ -1,7 +1,4 @@
-"""Search: from a corpus and settings to passages, through indexes that are built once and kept.
-
-The chunks, and each index over them, lie in folders named by all that decides their content; see `store.py`.
-"""
+"""Search: from a corpus and settings to passages, through indexes that are built once and kept."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -48,7 +45,7 @@ class Search:
                 PassageStore.build(corpus.documents(), folder, chunking)
 
         folder = store.get(key, build)
-        self.passages = PassageStore.open(folder)
+        self.passages = PassageStore(folder)
         within = _find_rows(corpus, self.passages, settings)
         indexes = Indexes(self.passages, key, store, within)
         self._top_k = settings.top_k

@@ -5,8 +5,6 @@ question. Each type is a function of a template, the things it asks about and th
 answer and what the question may not give away.
 """
 
-from __future__ import annotations
-
 import datetime
 import itertools
 from collections.abc import Callable, Mapping, Sequence

@@ -7,8 +7,6 @@ The paper's people write further questions from the web, which is not done here.
 the paper says top, middle and bottom. The pages of task 1 and 2 are five of the best ten, drawn, as in the challenge.
 """
 
-from __future__ import annotations
-
 import bz2
 import html
 import tarfile

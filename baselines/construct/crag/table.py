@@ -4,8 +4,6 @@ A row is one thing. In CSV and JSON Lines its column ``kind`` says what it is, u
 graph the kinds are the tables. An empty cell says that there is no such value.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 docs/construct-crag.md says what a writer of such a file needs to know. A fault is one line that names its place.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields

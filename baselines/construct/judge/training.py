@@ -1,7 +1,5 @@
 """From labels to a judge with its figures: trained on one part, measured on another, beside the model before."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

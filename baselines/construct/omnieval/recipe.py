@@ -6,8 +6,6 @@ is left is balanced over topics and tasks and split in two by document. The pape
 `quadrag construct review`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

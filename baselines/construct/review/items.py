@@ -1,10 +1,4 @@
-"""What people see of a made question, and what a recipe says of its own: `Item` and `Review`.
-
-Whatever the benchmark, an item is a few named texts that may be corrected, and passages to hold them against. A list
-of texts is shown as one text, an entry a line.
-"""
-
-from __future__ import annotations
+"""What people see of a made question, and what a recipe says of its own: `Item` and `Review`."""
 
 import hashlib
 import importlib

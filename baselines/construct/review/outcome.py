@@ -4,8 +4,6 @@ An item passes where everyone who graded it lets it pass: 4 or 5, or 3 with a co
 corrections that differ, nobody knows which one is meant: it waits.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -6,8 +6,6 @@ keeps nothing: read again, it shows what is on record. Other pages cannot reach 
 name is refused, and so is a grade that is no JSON or comes from elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from abc import ABC, abstractmethod

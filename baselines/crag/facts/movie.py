@@ -1,7 +1,4 @@
-"""Facts of the movie domain: films, people, and the Oscars of a year.
-
-Ids are resolved to names: the films a person acted in, and the people whose part or job in a film is asked about.
-"""
+"""Facts of the movie domain: films, people, and the Oscars of a year."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,4 @@
-"""The words of CRAG's questions: which say more than that something is asked, and how near a line of facts is to them.
-
-No model and no statistics: the lists of `words.yaml`, a rough stemmer, and the names that the graph's fields have.
-"""
+"""The words of CRAG's questions: which say more than that something is asked, and how near a line of facts is."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ All of them read the vectors that `dense` wrote. One that looks at a part of the
 rows that it finds are ranked here by their exact products, and whenever it is opened its recall is measured.
 """
 
-from __future__ import annotations
-
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -10,8 +10,6 @@ A build that was cut short is made anew. Two processes of one machine do not bui
 machines are not kept apart.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

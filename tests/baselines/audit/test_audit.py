@@ -1,7 +1,5 @@
 """`quadrag audit` and `quadrag report --without`: what is printed, what is refused, what a person's word changes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Faults planted one by one in a copy of the sample: each is found, by its own check alone."""
 
-from __future__ import annotations
-
 import bz2
 import json
 import shutil

@@ -1,7 +1,5 @@
 """CRAG's recipe over the sample's table: answers computed anew, equal thirds, the same again, every config run."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json

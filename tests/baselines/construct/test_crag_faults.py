@@ -1,7 +1,5 @@
 """What CRAG's recipe does not ask, and why; and tables and templates with faults, each one clear line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A judge trained on labels: how they are parted, what it learns, that it gives verdicts where it gave none."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """People grade what was made: what is on record, what two people come to, what a correction must hold."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """CRAG's questions, prompts, windows, options and metrics, as far as no run is needed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

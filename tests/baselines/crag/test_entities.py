@@ -1,7 +1,5 @@
 """What a question is about, read from a model's reply; ``replies.jsonl`` has replies and what is read of them."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import fields

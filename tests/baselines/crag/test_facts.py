@@ -4,8 +4,6 @@
 lines) and a sum of their whole text.
 """
 
-from __future__ import annotations
-
 import ast
 import bz2
 import hashlib

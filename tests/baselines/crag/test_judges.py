@@ -1,7 +1,5 @@
 """CRAG's judges in whole runs: their mean, failed verdicts, the papers' judges, weights of question types."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

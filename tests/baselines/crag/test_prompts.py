@@ -1,7 +1,5 @@
 """Prompts of the user's own, with the slots and the fields of those that the paper prints; the words are ours."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CRAG's Table 6: answers rated by people (`quadrag score --ratings`) and their latency, the printed beside them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -110,7 +110,7 @@ def test_an_index_whose_numbers_were_altered_is_one_line_and_made_again(cli, mon
     if kind == "passages":
         from quadrag.baselines.retrieval.passages import PassageStore
 
-        text = "".join(PassageStore.open(path.parent).texts()).encode()[:3000]
+        text = "".join(PassageStore(path.parent).texts()).encode()[:3000]
         path.write_bytes(content.replace(text, b"\xff" * len(text)))
     else:
         path.write_bytes(content[:128] + b"\x7f" * (len(content) - 128))

@@ -1,7 +1,5 @@
 """Chunks: worked by hand, and what holds for any text, size and overlap."""
 
-from __future__ import annotations
-
 import json
 import sys
 from bisect import bisect_left

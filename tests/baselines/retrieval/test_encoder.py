@@ -1,7 +1,5 @@
 """Encoders: their names and what identifies their weights; with torch, a tiny model made on the spot, and MiniLM."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The cross-encoder: a tiny one made on the spot, against transformers alone, pair by pair."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 

@@ -1,7 +1,5 @@
 """The index store: built once, found again, whole or not there."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Terms: worked by hand, held against the libraries themselves, and counted alike with worker processes and without."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

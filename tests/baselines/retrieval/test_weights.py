@@ -1,7 +1,5 @@
 """Weights that need code of their own, and a chat model's that do not fit: refused in one line, or loaded as saved."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """`quadrag errors`: the paper's classes of errors, given to wrong answers by a judge or by people."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """RGB's messages have the protocol's layout to the blank, and a user's own prompts are checked before they are used."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

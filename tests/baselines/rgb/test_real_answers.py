@@ -3,8 +3,6 @@
 The counts were taken by hand from the authors' files: answers that hold the phrase, of 60.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A build takes what is there, names what is lacking or damaged, and leaves nothing half-made."""
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import sqlite3

@@ -1,7 +1,5 @@
 """The times of questions, and a graph at one: it hides what is later, and nothing else."""
 
-from __future__ import annotations
-
 import inspect
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The 40 genuine calls: a small graph in the upstream file formats, rebuilt from their responses, gives them back."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import json

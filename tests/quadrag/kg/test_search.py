@@ -1,7 +1,5 @@
 """The fuzzy search equals rank_bm25 to the bit, and the music variant its definition."""
 
-from __future__ import annotations
-
 import math
 import random
 import sqlite3

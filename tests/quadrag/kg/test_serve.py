@@ -1,7 +1,5 @@
 """The server answers as the functions do, over real HTTP, to bodies as the authors' clients send them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

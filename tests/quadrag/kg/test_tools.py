@@ -1,7 +1,5 @@
 """The 38 functions as data: upstream's routes and bodies, schemas, and calls whose arguments are checked."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """faiss against exact search over the same vectors, and how its index comes about."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np

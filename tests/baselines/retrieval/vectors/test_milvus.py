@@ -1,7 +1,5 @@
 """Milvus against exact search over the same vectors: Milvus Lite in a file, and as a server of its own."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
