@@ -28,18 +28,6 @@ PIECES = [
 REPLIES = list(map(json.loads, Path(__file__).with_name("replies.jsonl").read_text(encoding="utf-8").splitlines()))
 
 
-def test_a_plain_reply_is_read():
-    assert read(json.dumps(FULL)) == Entities(
-        domain="finance",
-        companies=("Quillmark Systems",),
-        tickers=("QMRK",),
-        dates=("2024-02-20",),
-        relative=("yesterday",),
-        times=("10:30",),
-        aspects=("closing price",),
-    )
-
-
 @pytest.mark.parametrize(("reply", "expected"), REPLIES)
 def test_slips_of_a_reply_are_mended_and_the_papers_fields_are_read(reply, expected):
     assert read(reply) == Entities(**{k: tuple(v) if isinstance(v, list) else v for k, v in expected.items()})

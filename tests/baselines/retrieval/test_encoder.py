@@ -104,19 +104,6 @@ def test_without_the_extra(monkeypatch, tmp_path):
             use(Encoder(str(tmp_path)))
 
 
-def test_torch_comes_in_with_the_first_text(python, environment):
-    code = """if True:
-        import sys
-        from quadrag.baselines.retrieval import encoder, fuse, rerank
-        from quadrag.baselines.retrieval.vectors import dense, milvus
-        encoder.Encoder("bge-base"), rerank.Reranker("bge-rank"), encoder.Encoder(sys.argv[1]).describe()
-        heavy = {"torch", "transformers", "sentence_transformers", "pymilvus", "grpc"} & set(sys.modules)
-        assert not heavy, heavy
-    """
-    result = python(code, SAMPLE, env=environment())
-    assert result.returncode == 0, result.stderr
-
-
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")

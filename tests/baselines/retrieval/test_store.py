@@ -55,12 +55,6 @@ def test_another_key_is_another_folder(store, build, change):
     assert build.times == 2
 
 
-@pytest.mark.parametrize("kind", ["../x", "", 3])
-def test_a_kind_is_a_word(store, kind):
-    with pytest.raises(ValueError, match="plain word"):
-        store.path({"kind": kind})
-
-
 def test_a_folder_that_is_no_index_gives_way(store, build):
     store.path(KEY).mkdir(parents=True)
     (store.path(KEY) / "stray").write_text("")
