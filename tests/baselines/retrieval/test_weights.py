@@ -86,13 +86,6 @@ def test_two_runs_of_one_process_do_not_see_each_others_trust(tmp_path):
         assert codes(plain) == [None] * 2
 
 
-def test_a_recipe_trusts_nothing(tmp_path, cli):
-    recipe = {"benchmark": "crud_rag", "runs": [{"config": "summary"}], "retrieval": {"trust": "jina-zh"}}
-    (tmp_path / "own.yaml").write_text(json.dumps(recipe))
-    code, _, err = cli("run", "--recipe", str(tmp_path / "own.yaml"))
-    assert code == 2 and "unknown setting of the recipe own.yaml 'trust'" in err
-
-
 @pytest.fixture
 def torch():
     """Torch and all that loads models by it."""

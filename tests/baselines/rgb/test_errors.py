@@ -120,8 +120,6 @@ def test_a_judge_whose_first_verdicts_cannot_be_read_is_asked_no_further(integra
         assert (code, out) == (3, "") and told in err and err.count("\n") == 1
         made = server.requests
         assert 0 < made <= 12
-        chinese = integrated(*asked, "--labels", "zh").err
-        assert "最初的 12 个判断都读不懂" in chinese and "它说“I will not say.”" in chinese and server.requests == made
         assert not Path("R/errors.jsonl").exists()
         assert integrated(*asked, "--max-failed", "1").code == 0 and server.requests > made
         server.state.text = '{"classes": ["ignoring"]}'
@@ -158,8 +156,6 @@ def test_a_budget_that_ends_leaves_a_partial_table(integrated: Any) -> None:
 def test_people_fill_in_a_sheet(integrated: Any) -> None:
     code, out, _ = integrated("--sheet", "sheet.csv")
     assert code == 0 and out.startswith("sheet.csv: 19 wrong answers") and "  misalignment: " in out
-    chinese = integrated("--sheet", "zh.csv", "--labels", "zh").out
-    assert "  misalignment：" in chinese and "  other：以上都不是" in chinese, "what one types stays"
     with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         first = next(csv.DictReader(file))
     assert first["documents"].startswith("[1] ") and first["documents"].count("\n") == 4 and first["classes"] == ""
@@ -235,7 +231,6 @@ def test_bad_input_is_one_line(integrated: Any, cli: Any) -> None:
     for folder, message in (
         ("C", "the paper sorts no errors of counterfactual_robustness_en; expected a run of noise_robustness"),
         ("N", "is a run of rgb, --retriever none; expected one of rgb with documents"),
-        ("nowhere", "holds no run.json"),
     ):
         code, out, err = cli("errors", folder, "--sheet", "s")
         assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err
