@@ -41,7 +41,7 @@ def cut(corpus: str, folder: Path, fraction: float) -> int:
 def ours(store: Path, folder: Path, terms: str, queries: list[str], rounds: int) -> dict[str, float]:
     """Build and search with one thread; seconds, queries a second without and with numba, and the peak memory."""
     with peak() as memory:
-        building, index = timed(lambda: Bm25Index.build(PassageStore.open(store), folder, terms))
+        building, index = timed(lambda: Bm25Index.build(PassageStore(store), folder, terms))
         rates = {}
         for name, worth in (("numpy", 10**18), ("numba", 0)):
             bm25._WORTH_COMPILING = worth
@@ -56,7 +56,7 @@ def peer(store: Path, terms: str, queries: list[str]) -> dict[str, float]:
     from rank_bm25 import BM25Okapi
 
     analyse = analyser(terms)
-    texts = list(PassageStore.open(store).texts())
+    texts = list(PassageStore(store).texts())
     building, index = timed(lambda: BM25Okapi([analyse(text) for text in texts], k1=1.2, b=0.75))
 
     def best(query: str) -> Any:

@@ -1,7 +1,5 @@
 """What became of the documents, told: as a table for a screen, and as the dataset's card."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -57,11 +55,7 @@ def tell_calls(spent: Mapping[str, Any] | None, currency: str, by_rule: str) -> 
 
 
 def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
-    """Return the README of a dataset.
-
-    `record`: what ``construct.json`` says.
-    `by_rule`: what its questions are where no model made them.
-    """
+    """Return a dataset's README from ``construct.json``; `by_rule` is what its questions are without a model."""
     recipe, model, licence = record["recipe"], record["model"], record["licence"]
     most = max(record["splits"].values())
     header: dict[str, Any] = {
@@ -117,7 +111,6 @@ def _fold(text: str, head: str, more: str = "") -> list[str]:
 
 
 def _push(text: str, width: int) -> str:
-    """Fill a text up with blanks to so many columns, before it or, of a width below 0, behind it."""
     from rich.cells import cell_len
 
     blanks = " " * (abs(width) - cell_len(text))

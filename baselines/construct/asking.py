@@ -5,8 +5,6 @@ once more; after that the row is let go. Nothing that a model says is taken as r
 type here, and against the source in `held`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Generator, Mapping
@@ -33,14 +31,10 @@ def load_prompts(room: Path) -> dict[str, Any]:
 
 
 def ask(prompt: str, slots: Mapping[str, str], read: Callable[[Any], Read]) -> Generator[Ask, str, Read]:
-    """Ask a model for JSON, once more where the reply cannot be read.
+    """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Drop`.
 
-    `prompt`: the text of one user message; each ``{name}`` in it is a slot.
-    `read`: makes of the JSON what is wanted; it raises `KeyError`, `TypeError` or `ValueError` where it is not of the
-    form that was asked for.
-
-    Raises:
-        Drop: no reply could be read.
+    Each ``{name}`` in the prompt is a slot. `read` makes of the JSON what is wanted; it raises `KeyError`, `TypeError`
+    or `ValueError` where it is not of the form that was asked for.
     """
     chat = [{"role": "user", "content": fill(prompt, slots)}]
     for sample in range(TRIES):
@@ -55,9 +49,7 @@ def ask(prompt: str, slots: Mapping[str, str], read: Callable[[Any], Read]) -> G
 def find_json(reply: str) -> Any:
     """Return the JSON value of a reply: of its last fence that holds one, else from its first bracket on.
 
-    Raises:
-        ValueError: there is none.
-        QuadragError: likewise, or it is nested too deep.
+    Without one it raises `ValueError` or, as where it is nested too deep, `QuadragError`.
     """
     reply = reply[:_LONGEST].strip()
     for text in reversed(_FENCE.findall(reply)):
@@ -74,12 +66,7 @@ def find_json(reply: str) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """Return a text that is not empty, blanks around it removed.
-
-    Raises:
-        TypeError: it is none.
-        ValueError: it is empty.
-    """
+    """Return a text, blanks around it removed; raises `TypeError` where it is none, `ValueError` where it is empty."""
     if not isinstance(value, str):
         raise TypeError(f"a {type(value).__name__}")
     if not value.strip():

@@ -5,8 +5,6 @@ which says how they were made, and under ``stages`` a file of every step. Made a
 seed, it is the same to the byte; a folder that something else made is refused.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tempfile
@@ -58,12 +56,7 @@ class Made:
 
 
 def construct(request: Request, maker: Maker) -> Made:
-    """Make a dataset.
-
-    Raises:
-        QuadragError: the documents cannot be read, the folder holds something else, nothing came of it, or the server
-            is dead.
-    """
+    """Make a dataset."""
     recipe = recipes.load(request.recipe)
     for name in ("topics", "table", "templates"):
         if getattr(request, name) is not None and name not in recipe.takes:
@@ -97,12 +90,8 @@ def construct(request: Request, maker: Maker) -> Made:
 def estimate(request: Request) -> tuple[list[Stage], int, dict[str, int]]:
     """Say what making a dataset would take, from the documents alone; nothing is asked or written.
 
-    Returns:
-        What became of the documents before any question is made, how many rows questions are made from, and how often
-        each step asks a model at most.
-
-    Raises:
-        QuadragError: the documents cannot be read.
+    Returns what became of the documents before any question is made, how many rows questions are made from, and how
+    often each step asks a model at most.
     """
     recipe = recipes.load(request.recipe)
     with tempfile.TemporaryDirectory(prefix="quadrag-construct-") as aside:

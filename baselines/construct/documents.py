@@ -4,8 +4,6 @@ Text, Markdown, HTML and JSON Lines are read as they are; PDF and Word by pypdfi
 extra ``documents``. A document's id is its path in the folder, with the line of a JSON Lines file that names none.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,12 +27,8 @@ _IDS = ("id", "_id", "doc_id", "docid")
 def read_documents(folder: Path) -> list[Row]:
     """Read every document of a folder and of those in it, in the order of their paths.
 
-    Returns:
-        Rows of ``id``, ``title``, ``text`` and ``language``, two letters.
-
-    Raises:
-        QuadragError: there is no folder, or nothing in it that is read, or a file cannot be read.
-        NotReady: a file wants the extra.
+    Rows have ``id``, ``title``, ``text`` and ``language``, two letters. `NotReady` is raised where a file wants the
+    extra.
     """
     if not folder.is_dir():
         raise QuadragError(f"no folder {str(folder)!r}; expected one of documents: {', '.join(sorted(_READERS))}")

@@ -6,8 +6,6 @@ town: the street and number alone are mostly an office's. Numbers that whole ser
 Names of private persons no rule can tell from others; the prompts tell the model to leave them out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -45,10 +43,7 @@ class Found(NamedTuple):
 
 
 def find_personal(text: str, language: str) -> list[Found]:
-    """Return the personal data of a text, in its order.
-
-    `text`: in any width of characters.
-    """
+    """Return the personal data of a text, in any width of characters, in its order."""
     plain = text.translate(_NARROW)
     found = [Found("identity number", *one.span()) for one in _IDENTITY.finditer(plain) if _is_identity(one.group())]
     found += [Found("bank card", *one.span()) for one in _CARD.finditer(plain) if _is_card(one.group())]

@@ -1,9 +1,4 @@
-"""What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files.
-
-Each stands in a folder of its name, with its prompts. Nothing outside that folder knows a recipe by name.
-"""
-
-from __future__ import annotations
+"""What a recipe is: which documents it takes, its steps, and how what came of them is written as upstream's files."""
 
 import importlib
 import random
@@ -58,11 +53,7 @@ def known() -> list[str]:
 
 
 def load(name: str) -> Recipe:
-    """Return a recipe by its benchmark's name.
-
-    Raises:
-        QuadragError: there is none of that name.
-    """
+    """Return a recipe by its benchmark's name."""
     if name not in known():
         raise unknown_name("recipe", name, known())
     return cast(Recipe, importlib.import_module(f".{name}.recipe", __package__).RECIPE)

@@ -1,7 +1,5 @@
 """The corpus searched while a dataset is made: its chunks, ranked by BM25 over single characters and words."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -19,12 +17,6 @@ class Corpus:
     """Documents that can be searched; what is written for it lies in a folder that goes with it."""
 
     def __init__(self, documents: Iterable[Row], size: int | None = None) -> None:
-        """Cut and index documents.
-
-        Args:
-            documents: with ``id``, ``title`` and ``text``.
-            size: characters of a chunk; None keeps each document whole.
-        """
         self._folder = tempfile.TemporaryDirectory(prefix="quadrag-construct-")
         folder = Path(self._folder.name)
         # An id with a # could not be told from that of a chunk: documents go by their places.

@@ -96,11 +96,7 @@ class Maker:
         self._completer = completer
 
     def advance(self, works: Sequence[Work]) -> list[list[Row] | Drop]:
-        """Drive works side by side to their ends; each round of their questions is one batch.
-
-        Raises:
-            QuadragError: the server is dead, or refuses what it is asked.
-        """
+        """Drive works side by side to their ends; each round of their questions is one batch."""
         results: list[list[Row] | Drop] = [[] for _ in works]
         pending: dict[int, Ask] = {}
 
@@ -147,17 +143,9 @@ class Maker:
 def run_steps(
     steps: Sequence[Step], rows: Iterable[Row], maker: Maker, folder: Path, first: int = 1
 ) -> tuple[list[Row], list[Stage]]:
-    """Run steps one after the other.
+    """Run steps one after the other; returns the rows of the last, and what became of the rows of each.
 
-    `steps`: in their order.
-    `rows`: what the first begins with; each has an ``id``.
     `folder`: where the file of each step goes, as ``01-NAME.jsonl``: its rows, and with ``dropped`` those let go.
-
-    Returns:
-        The rows of the last step, and what became of the rows of each.
-
-    Raises:
-        QuadragError: the server is dead, or refuses what it is asked.
     """
     folder.mkdir(parents=True, exist_ok=True)
     here = list(rows)
@@ -194,8 +182,6 @@ def _run_whole(chain: Sequence[_File], rows: list[Row]) -> list[Row]:
 
 
 class _File:
-    """A step with its file and its counts."""
-
     def __init__(self, step: Step, file: IO[str]) -> None:
         self.step, self._file, self.counts = step, file, Stage(step.name)
 

@@ -49,7 +49,6 @@ def _faults(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _asked(query_time: str | None) -> datetime | None:
-    """When a question was asked; None where it does not say so."""
     try:
         return parse(query_time or "")
     except QuadragError:

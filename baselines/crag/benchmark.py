@@ -120,11 +120,7 @@ def sought(references: Any) -> list[str]:
 
 
 def finder(task: Any) -> Finder | None:
-    """Return what fills a prompt's windows; None for a model alone.
-
-    Raises:
-        QuadragError: the config has no pages, or the graph or the sentence encoder cannot be had.
-    """
+    """Return what fills a prompt's windows; None for a model alone."""
     from .finder import HandedOver, PageFinder
 
     if task.retriever == NONE:
@@ -209,11 +205,7 @@ class Trimmer:
     """A tokenizer as the metric takes it to cut answers to the challenge's 75 tokens."""
 
     def __init__(self, name: str) -> None:
-        """Load the tokenizer.
-
-        Raises:
-            QuadragError: it cannot be had.
-        """
+        """Load the tokenizer."""
         from ..retrieval.chunk import load_tokenizer
 
         self.name_or_path = name

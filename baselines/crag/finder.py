@@ -43,11 +43,6 @@ class HandedOver:
     """Of a model file of the challenge, which is handed the pages themselves: what is on record are their snippets."""
 
     def __init__(self, task: Task) -> None:
-        """Identify the pages.
-
-        Raises:
-            QuadragError: a file is missing or broken.
-        """
         self.inputs: dict[str, Any] = {"search": {"pages": pages_fingerprint(task)}}
         self.found: dict[str, Any] = {}
 
@@ -65,16 +60,6 @@ class PageFinder:
     """Finds the passages of one task."""
 
     def __init__(self, task: Task, known: Mapping[str, OptionSpec]) -> None:
-        """Open the graph and name the encoder, as far as the retriever uses them.
-
-        Args:
-            task: what is run.
-            known: the baseline's options.
-
-        Raises:
-            NotReady: no graph is named.
-            QuadragError: it or what identifies the encoder cannot be had.
-        """
         self._task = task
         self._options = {name: own.read(name, task.options) for name, own in known.items()}
         self._web, self._kg = windows(task.retriever, self._options)
@@ -109,16 +94,9 @@ class PageFinder:
     def find(
         self, questions: Sequence[Question], llm: Any, prompts: Prompts, done: Collection[Key] = ()
     ) -> Iterator[tuple[Question, tuple[Passage, ...]]]:
-        """Yield every question with its passages: facts first, then the web's.
+        """Yield every question with its passages, facts first, then the web's; those of `done` are not yielded.
 
-        Args:
-            questions: all of the run.
-            llm: the model that names the entities of a question, where the graph is asked.
-            prompts: with the part that asks for entities.
-            done: those whose passages are known, which are not yielded.
-
-        Raises:
-            QuadragError: a file, the graph or a model cannot be had, or the budget ends.
+        `llm` names the entities of a question, where the graph is asked.
         """
         entities = self._ask_for_entities(questions, llm, prompts) if self._graph else {}
         left = [question for question in questions if question.key not in done]
@@ -183,7 +161,6 @@ class PageFinder:
 
 
 def _read_pages(found: tuple[Question, Mapping[str, Any]]) -> tuple[Question, list[str], dict[str, tuple[int, int]]]:
-    """Return a question, its pages' names, and their sentences with page and place."""
     from .webpage import locate_sentences
 
     question, row = found
@@ -209,20 +186,12 @@ def _room_for_entities(llm: Any) -> Iterator[None]:
 
 
 def pages_fingerprint(task: Task) -> str:
-    """Identify the pages of a task by the files, script and options that decide them: a question holds snippets alone.
-
-    Raises:
-        QuadragError: a file is missing or broken.
-    """
+    """Identify the pages of a task by the files, script and options that decide them."""
     return fingerprint(_open(task, task.split))[:16]
 
 
 def with_pages(task: Task, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
-    """Yield questions with their rows, the pages' HTML included, in the order of the data.
-
-    Raises:
-        QuadragError: a file does not hold what it should.
-    """
+    """Yield questions with their rows, the pages' HTML included, in the order of the data."""
     wanted = {question.key: question for question in questions}
     for split in dict.fromkeys(question.split for question in questions):
         builder = _open(task, split)
@@ -255,11 +224,7 @@ def _open(task: Task, split: str | None) -> Any:
 
 
 def identify(path: str) -> str:
-    """Identify a graph by the upstream files that went into it and by the version that built it.
-
-    Raises:
-        QuadragError: there is none, or it is another file.
-    """
+    """Identify a graph by the upstream files that went into it and by the version that built it."""
     from quadrag.kg.graph import Graph
 
     with Graph(path) as graph:
@@ -289,15 +254,9 @@ def windows(retriever: str, options: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def fill(passages: Iterable[Passage], size: int, tokenizer: str | None = None) -> tuple[Passage, ...]:
-    """Take passages until a window is full, the last one cut.
+    """Take passages until a window of `size` characters, or tokens of a tokenizer as in `Chunking`, is full.
 
-    Args:
-        passages: in the order in which they are shown; those without text are left out.
-        size: of the window, in characters or in tokens of `tokenizer`, from 0.
-        tokenizer: as in `baselines.retrieval.chunk.Chunking`.
-
-    Raises:
-        QuadragError: the tokenizer cannot be had.
+    The last one is cut; those without text are left out.
     """
     shown: list[Passage] = []
     for passage in passages:

@@ -16,11 +16,7 @@ RATINGS = (*RATED, "missing", "incorrect")
 
 
 def read_weights(path: str) -> Mapping[str, Any]:
-    """Read the weights of question types, a mapping of them or of domains to such mappings.
-
-    Raises:
-        QuadragError: the file cannot be read, or is none of the two.
-    """
+    """Read the weights of question types, a mapping of them or of domains to such mappings."""
     try:
         content = Path(path).expanduser().read_bytes()
     except OSError as error:
@@ -39,11 +35,7 @@ def read_weights(path: str) -> Mapping[str, Any]:
 
 
 def read_ratings(path: str) -> dict[Place, str]:
-    """Read what people say of answers, in a column `rating`; "" where they said nothing.
-
-    Raises:
-        QuadragError: the file cannot be read, or says something else.
-    """
+    """Read what people say of answers, in a column `rating`; "" where they said nothing."""
     found = {}
     for place, mark in read_marks(Path(path).expanduser(), "rating").items():
         rating = mark.value.strip().lower()
@@ -56,11 +48,7 @@ def read_ratings(path: str) -> dict[Place, str]:
 
 
 def rate_questions(questions: Sequence[Question], path: str) -> list[str | None]:
-    """Return the ratings of the answers to these questions, of which each stands there once a sample.
-
-    Raises:
-        QuadragError: none is rated.
-    """
+    """Return the ratings of the answers to these questions, of which each stands there once a sample."""
     ratings = read_ratings(path)
     samples: Counter[str] = Counter()
     found = []

@@ -148,11 +148,7 @@ def recall_file(questions: Sequence[PageSearch], scores: Sequence[RecallAt], sou
 
 
 def parse_cuts(text: str) -> list[int]:
-    """Read numbers of pages, ``1,2,5``.
-
-    Raises:
-        QuadragError: one is none.
-    """
+    """Read numbers of pages, ``1,2,5``."""
     parts = [part.strip() for part in text.split(",")]
     if not all(re.fullmatch("[0-9]{1,4}", part) and int(part) for part in parts):
         raise QuadragError(f"--pages is {text!r}; expected numbers of pages from 1 to 9999, as in 1,2,5")

@@ -75,7 +75,6 @@ def _printed_lines(result: Result, weighting: str, keys: Sequence[str]) -> list[
 
 
 def _latency_cells(result: Result, split: str) -> list[Cell]:
-    """Make the cells of a split's mean latency, and of how many answers it is over."""
     place = f"{result.run.inputs.config}/{split}/"
     seconds = [taken for name, taken in result.run.latency_seconds.items() if name.startswith(place)]
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []

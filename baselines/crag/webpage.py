@@ -43,8 +43,7 @@ class Encoder(Protocol):
 def text(html: str) -> str:
     """Return a page's visible text, its pieces joined by single blanks; "" for a page without any.
 
-    Args:
-        html: a whole page or a piece of one, well formed or not; half of a surrogate pair is read as "?".
+    Half of a surrogate pair is read as "?".
     """
     from selectolax.lexbor import LexborHTMLParser
 
@@ -90,18 +89,9 @@ def locate_sentences(pages: Iterable[str | None]) -> dict[str, tuple[int, int]]:
 def rank_sentences(
     query: str, candidates: Sequence[str], encoder: Encoder, top: int = TOP, room: int = ROOM
 ) -> list[tuple[int, float]]:
-    """Choose the sentences most like a question.
+    """Return place and cosine of the sentences most like a question, best first, equal ones in their order.
 
-    Args:
-        query: the question.
-        candidates: n sentences.
-        encoder: gives vectors of unit length.
-        top: sentences at most.
-        room: characters at most, all together; the sentence that goes beyond it is the last one and is cut by whoever
-            shows it.
-
-    Returns:
-        Place and cosine, best first, equal ones in their order.
+    At most `top` of them, `room` characters all together; the one that goes beyond is the last and is not cut here.
     """
     if not candidates:
         return []

@@ -46,11 +46,6 @@ class Bm25Index:
     """An index in a folder, its arrays memory-mapped; rows are those of the store it was built from."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the index in a folder.
-
-        Raises:
-            QuadragError: the folder holds none that can be read, or the package of its terms cannot be used.
-        """
         import bm25s
 
         try:
@@ -69,36 +64,15 @@ class Bm25Index:
         self._spans = np.asarray(scores["indptr"])
         self._analyse = analyser(self.terms)
 
-    @classmethod
-    def open(cls, folder: Path) -> Bm25Index:
-        """Open the index in a folder; the same as the constructor."""
-        return cls(folder)
-
     @staticmethod
     def describe(terms: str) -> dict[str, Any]:
-        """Return what decides an index beside the passages, for its key.
-
-        Raises:
-            QuadragError: there are no such terms, or their package cannot be used.
-        """
+        """Return what decides an index beside the passages, for its key."""
         settings = {"method": METHOD, "k1": K1, "b": B, "bm25s": version("bm25s"), "format": VERSION}
         return {"terms": describe_terms(terms), **settings}
 
     @classmethod
     def build(cls, store: PassageStore, folder: Path, terms: str = "unigram") -> Bm25Index:
-        """Index a store's passages.
-
-        Args:
-            store: the passages; row r of the index is its row r.
-            folder: where the files go; it is there.
-            terms: ``unigram``, ``jieba`` or ``rjieba``.
-
-        Returns:
-            The index, open.
-
-        Raises:
-            QuadragError: there are no such terms, or their package cannot be used.
-        """
+        """Index a store's passages, row for row, in a folder that is there."""
         import bm25s
 
         numbers: dict[str, int] = {}
@@ -114,15 +88,10 @@ class Bm25Index:
         return self._length
 
     def search(self, queries: Sequence[str], k: int, within: Rows | None = None) -> list[Hits]:
-        """Find the best passages for each query.
+        """Return row and score (above 0) of at most k passages a query, best first, equal scores by row.
 
-        Args:
-            queries: any texts; terms that no passage holds add nothing.
-            k: passages a query at most; there are fewer where fewer hold one of its terms.
-            within: the rows that may be found, ascending; None is all. Scores are those of the whole index.
-
-        Returns:
-            Per query, row and score (above 0), best first, equal scores by row.
+        `within` are the rows that may be found, ascending; None is all. Scores are those of the whole index. Terms that
+        no passage holds add nothing.
         """
         found = [self._known(query) for query in queries]
         additions = sum(int(((self._spans[ids + 1] - self._spans[ids]) * times).sum()) for ids, times in found)
@@ -152,7 +121,6 @@ def _add(sums: Floats, data: Floats, rows: Any, starts: Ints, stops: Ints, times
 
 
 def _add_by_loops(sums: Floats, data: Floats, rows: Any, starts: Ints, stops: Ints, times: Ints) -> None:
-    """Do what `_add` does, to be compiled: the same additions in the same order."""
     for term in range(len(starts)):
         places, values = rows[starts[term] : stops[term]], data[starts[term] : stops[term]]
         for entry in range(len(places)):

@@ -47,35 +47,21 @@ class Chunking:
     headed = False  # whether a passage is encoded behind its title
 
     def __post_init__(self) -> None:
-        """Check the numbers.
-
-        Raises:
-            QuadragError: `size` is below 1, or `overlap` outside 0..90.
-        """
         if self.size < 1:
             raise QuadragError(f"chunk size {self.size} is too small; expected at least 1")
         if not 0 <= self.overlap <= 90:
             raise QuadragError(f"chunk overlap {self.overlap} is out of range; expected 0 to 90, percent of the size")
 
     def cut(self, document: Document) -> Iterator[tuple[str, str]]:
-        """Yield the chunks of a document, each with its id.
-
-        Raises:
-            QuadragError: the tokenizer cannot be had.
-        """
+        """Yield the chunks of a document, each with its id."""
         return ((document.id, document.text[start:end]) for start, end in self.spans(document.text))
 
     def spans(self, text: str) -> list[Span]:
-        """Cut a text.
+        """Return start and end of each chunk of a text in characters.
 
-        Returns:
-            Start and end of each chunk in characters, in order: they cover the text, start and end later each time,
-            hold `size` units at most and share `overlap` percent of `size` at most with the one before. Tokens are
-            those of the whole text, special ones left out; blanks between two go with the first. One character of
-            more tokens than `size` makes a chunk of its own, as there is no cut inside it. "" has no spans.
-
-        Raises:
-            QuadragError: the tokenizer cannot be had.
+        They cover the text, start and end later each time, hold `size` units at most and share `overlap` percent of
+        `size` at most with the one before. Tokens are those of the whole text, special ones left out; blanks between
+        two go with the first. One character of more tokens than `size` makes a chunk of its own. "" has no spans.
         """
         if self.tokenizer is None and 0 < len(text) <= self.size:
             return [(0, len(text))]  # one chunk, wherever its sentences end
@@ -90,15 +76,7 @@ class Chunking:
         return [(cuts[start], cuts[end]) for start, end in self._pack(counts, list(inner))]
 
     def _pack(self, counts: Sequence[int], ends: Sequence[int]) -> list[Span]:
-        """Pack sentences.
-
-        Args:
-            counts: units before each place where a cut may be, ascending from 0.
-            ends: sentence ends as places, ascending; the last is the last place.
-
-        Returns:
-            Spans of places.
-        """
+        """Return spans of places; `counts` are the units before each, `ends` the ends of sentences."""
         reach, last = self.size * self.overlap // 100, ends[-1]
         spans: list[Span] = []
         start = done = sentence = 0  # `sentence` is the number of the first one that ends after `done`
@@ -134,13 +112,9 @@ class Chunking:
 
 
 def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
-    """Cut a text to its first `size` characters, or tokens of a tokenizer as in `Chunking`.
+    """Return a text's first `size` characters, or tokens of a tokenizer as in `Chunking`, and their number.
 
-    Returns:
-        The piece and how many of the units it has; a character of more tokens than are left is left out.
-
-    Raises:
-        QuadragError: the tokenizer cannot be had.
+    A character of more tokens than are left is left out.
     """
     if tokenizer is None:
         return text[:size], min(len(text), size)
@@ -150,10 +124,7 @@ def head(text: str, size: int, tokenizer: str | None = None) -> tuple[str, int]:
 
 
 def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
-    """Return the places where tokens start, from 0 to the text's end, and the number of tokens before each.
-
-    Several tokens of one character, as byte-level tokenizers make them, have one place.
-    """
+    """Return the places where tokens start, each once, the text's end too, and the number of tokens before each."""
     starts = _starts(name, text)
     cuts, counts = [0], [0]
     for number, start in enumerate(starts):
@@ -167,11 +138,7 @@ def _token_cuts(name: str, text: str) -> tuple[list[int], list[int]]:
 
 
 def count_tokens(name: str | None) -> Callable[[str], int]:
-    """Return what counts the tokens of a text; the characters where no tokenizer is named.
-
-    Raises:
-        QuadragError: when it is called, the tokenizer cannot be had.
-    """
+    """Return what counts the tokens of a text; the characters where no tokenizer is named."""
     if name is None:
         return len
     return cl100k.count if name == cl100k.NAME else lambda text: len(_starts(name, text))
@@ -187,11 +154,7 @@ def _starts(name: str, text: str) -> list[int]:
 
 @lru_cache(maxsize=4)
 def load_tokenizer(name: str) -> Any:
-    """Load a tokenizer, its truncation and padding off.
-
-    Raises:
-        QuadragError: the package is not installed, or the name leads to no tokenizer.
-    """
+    """Load a tokenizer, its truncation and padding off."""
     try:
         from tokenizers import Tokenizer
     except ImportError:

@@ -33,18 +33,13 @@ def find_encoding(model: str) -> str | None:
 
 
 def _find_cache() -> None:
-    """Have tiktoken read the files of llama-index-core, where that is installed and no other folder is named."""
     if _CACHE not in os.environ and (found := list(distributions(name="llama-index-core"))):
         os.environ[_CACHE] = str(found[0].locate_file("llama_index/core/_static/tiktoken_cache"))
 
 
 @lru_cache(maxsize=2)
 def _load(name: str = NAME) -> Any:
-    """Load an encoding.
-
-    Raises:
-        QuadragError: tiktoken is not installed, or the file cannot be had.
-    """
+    """Load an encoding."""
     try:
         import tiktoken
     except ImportError:
@@ -60,20 +55,12 @@ def _load(name: str = NAME) -> Any:
 
 
 def count(text: str, name: str = NAME) -> int:
-    """Return how many tokens a text has.
-
-    Raises:
-        QuadragError: the encoding cannot be had.
-    """
+    """Return how many tokens a text has."""
     return len(_load(name).encode(text, allowed_special="all"))
 
 
 def starts(text: str) -> list[int]:
-    """Return the character in which each token of a text starts.
-
-    Raises:
-        QuadragError: the encoding cannot be had.
-    """
+    """Return the character in which each token of a text starts."""
     encoding = _load()
     found: list[int] = encoding.decode_with_offsets(encoding.encode(text, allowed_special="all"))[1]
     return found

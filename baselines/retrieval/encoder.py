@@ -84,21 +84,13 @@ class Encoder(LazyModel):
         device: str | None = None,
         trust: Trust | None = None,
     ) -> None:
-        """Name the model.
+        """Name the model; nothing is loaded.
 
-        Args:
-            name: one of `PRESETS`, a folder, or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted.
-            instruction: what stands before every query. None: for a preset as the paper ran it, for another model
-                the prompts saved with it, if any. ``"card"``: what the preset's model card asks for. "" : nothing.
-            on_passages: as OmniEval's authors have it: a preset of theirs as their code ran it, of another model the
-                instruction before passages too.
-            max_length: tokens of a text that count; None for the preset's or the model's own number.
-            batch_size: texts that go through the model at once; memory, not results, depends on it.
-            device: as torch names it; None is ``cuda`` where there is one, else ``cpu``.
-            trust: whether code of its own may run; None: it may not.
-
-        Raises:
-            QuadragError: no model can have that name.
+        `name`: one of `PRESETS`, a folder, or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted.
+        `instruction`: what stands before every query. None: for a preset as the paper ran it, for another model the
+            prompts saved with it, if any. ``"card"``: what the preset's model card asks for.
+        `on_passages`: a preset as OmniEval's code ran it, of another model the instruction before passages too.
+        `max_length`: tokens of a text that count; None for the preset's or the model's own number.
         """
         super().__init__(name, PRESETS, device, trust)
         preset = PRESETS.get(name)
@@ -116,11 +108,7 @@ class Encoder(LazyModel):
         self._batch_size = batch_size
 
     def describe(self) -> dict[str, Any]:
-        """Return all that decides the vectors, for the record of a run.
-
-        Raises:
-            QuadragError: what identifies the weights cannot be had.
-        """
+        """Return all that decides the vectors, for the record of a run."""
         return {**self.key(), "instruction": _shown(self.instruction)}
 
     def key(self) -> dict[str, Any]:
@@ -133,17 +121,9 @@ class Encoder(LazyModel):
         }
 
     def documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        """Encode passages.
+        """Encode n passages: float32 [n, d], each row of unit length, or zero where the model gave zeros.
 
-        Args:
-            texts: n texts. Half of a surrogate pair is read as U+FFFD.
-            progress: called with how many are done, of n.
-
-        Returns:
-            float32 [n, d] in the order of the texts; each row of unit length, or zero where the model gave zeros.
-
-        Raises:
-            QuadragError: the model cannot be had, or gave something that is no number.
+        Half of a surrogate pair is read as U+FFFD.
         """
         prompt = self.before_passages
         if self.on_passages and prompt is None:

@@ -20,18 +20,8 @@ def fuse(
 ) -> Hits:
     """Return the k best rows by the sum over rankings of ``weight / (rank + constant)``, the rank from 1.
 
-    Args:
-        rankings: each (row, score) best first, no row twice; the scores are not looked at.
-        k: at least 1.
-        weight: of each ranking.
-        constant: the larger, the less the first ranks stand out.
-
-    Returns:
-        At most k (row, fused score), best first; equal ones by their rank in the first ranking, then in the second and
-        so on, one that a ranking lacks after those it has.
-
-    Raises:
-        QuadragError: `k` is below 1.
+    Each ranking is best first, no row twice; its scores are not looked at. Equal sums go by their rank in the first
+    ranking, then in the second and so on, one that a ranking lacks after those it has.
     """
     if k < 1:
         raise QuadragError(f"top-k {k} is too small; expected at least 1")

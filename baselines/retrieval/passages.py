@@ -1,8 +1,4 @@
-"""The passage store: the chunks of a corpus in one Arrow file, numbered from 0, memory-mapped when opened.
-
-A passage is a chunk of one document, or of a file of many. The store ranks nothing: indexes name its rows, and
-whoever shows a passage reads it here.
-"""
+"""The passage store: the chunks of a corpus in one Arrow file, numbered from 0, memory-mapped when opened."""
 
 from __future__ import annotations
 
@@ -41,11 +37,6 @@ class PassageStore:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Open the store in a folder.
-
-        Raises:
-            QuadragError: the folder holds none that can be read.
-        """
         try:
             with pa.memory_map(str(folder / FILE)) as source:
                 reader = pa.ipc.open_file(source)
@@ -62,26 +53,11 @@ class PassageStore:
         self._length: int = sum(batch.num_rows for batch in self._batches)
 
     @classmethod
-    def open(cls, folder: Path) -> PassageStore:
-        """Open the store in a folder; the same as the constructor."""
-        return cls(folder)
-
-    @classmethod
     def build(cls, documents: Iterable[Any], folder: Path, chunking: Chunking | FileChunking) -> PassageStore:
-        """Cut documents and write their passages, holding a few thousand at a time.
+        """Cut documents, or files for `FileChunking`, and write their passages, holding a few thousand at a time.
 
-        Args:
-            documents: each a `Document`, or each a `SourceFile`, in the order of the store. A passage's id is
-                ``DOCUMENT#N``, N from 0 in each document; one without text has none. Half of a surrogate pair, which
-                UTF-8 cannot hold, becomes U+FFFD.
-            folder: where the file goes; it is there.
-            chunking: how they are cut; `FileChunking` takes files.
-
-        Returns:
-            The store, open.
-
-        Raises:
-            QuadragError: an id comes twice or holds ``#``.
+        A passage's id is ``DOCUMENT#N``, N from 0 in each document; one without text has none. Half of a surrogate
+        pair, which UTF-8 cannot hold, becomes U+FFFD.
         """
         seen: set[str] = set()
         numbers = Counter[str]()
@@ -112,11 +88,6 @@ class PassageStore:
         return self._length
 
     def __getitem__(self, row: int) -> Passage:
-        """Return a passage without a score.
-
-        Raises:
-            IndexError: the row is not in 0..len-1.
-        """
         if not 0 <= row < self._length:
             raise IndexError(f"row {row} of a store of {self._length} passages")
         batch, at = self._batches[row // _BATCH], row % _BATCH
@@ -159,7 +130,6 @@ def _part(documents: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _cut(chunking: Chunking | FileChunking, documents: Sequence[Any]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """Return of each document its id, its title and its chunks with their owners' ids."""
     return [(document.id, document.title, list(chunking.cut(document))) for document in documents]
 
 

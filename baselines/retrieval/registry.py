@@ -1,8 +1,4 @@
-"""The names of the retrievers that search a corpus, the settings each uses, and where its class is.
-
-A further one is a class in a file of its own, which is `Retriever`'s, and a line here; every benchmark with a corpus
-then takes it. Nothing heavy is imported before one is opened.
-"""
+"""The names of the retrievers that search a corpus, the settings each uses, and where its class is."""
 
 from __future__ import annotations
 
@@ -43,11 +39,7 @@ def corpus_retrievers() -> dict[str, RetrieverSpec]:
 
 
 def make_retriever(name: str, settings: Retrieval) -> Retriever:
-    """Make a retriever under some settings; nothing is loaded or built.
-
-    Raises:
-        QuadragError: there is none of this name, or a setting cannot be used.
-    """
+    """Make a retriever under some settings; nothing is loaded or built."""
     if name not in RETRIEVERS:
         raise unknown_name("retriever", name, RETRIEVERS)
     entry = RETRIEVERS[name]

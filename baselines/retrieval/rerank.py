@@ -32,39 +32,15 @@ class Reranker(LazyModel):
         device: str | None = None,
         trust: Trust | None = None,
     ) -> None:
-        """Name the model.
-
-        Args:
-            name: one of `PRESETS`, a folder, or ``ORG/NAME`` on the Hub, there with ``@REVISION`` where one is wanted.
-            max_length: tokens of a pair that count; None for the model's own number.
-            batch_size: pairs that go through the model at once.
-            device: as torch names it; None is ``cuda`` where there is one, else ``cpu``.
-            trust: whether code of its own may run; None: it may not.
-
-        Raises:
-            QuadragError: no model can have that name.
-        """
         super().__init__(name, PRESETS, device, trust, max_length=max_length)
         self.max_length, self._batch_size = max_length, batch_size
 
     def describe(self) -> dict[str, Any]:
-        """Return what decides the scores, for the record of a run.
-
-        Raises:
-            QuadragError: what identifies the weights cannot be had.
-        """
+        """Return what decides the scores, for the record of a run."""
         return {**self.weights.identity(), "max_length": self.max_length}
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a score for each text, without bounds; the higher, the better it goes with the query.
-
-        Args:
-            query: the query.
-            texts: the passages. Equal ones get equal scores, wherever they stand.
-
-        Raises:
-            QuadragError: the model cannot be had, gives more than one score a pair, or gives no number.
-        """
+        """Return a score for each text, without bounds; the higher, the better. Equal texts get equal scores."""
         # Once each: in two places of a batch one text may get two scores that differ in the last digit.
         pairs = [(_clean(query), _clean(text)) for text in dict.fromkeys(texts)]
         if not pairs:
@@ -87,17 +63,7 @@ class Reranker(LazyModel):
         return [known[text] for text in texts]
 
     def rerank(self, query: str, rows: Sequence[int], texts: Sequence[str], k: int) -> list[tuple[int, float]]:
-        """Return the k rows whose texts score highest, best first, equal ones in the order they came in.
-
-        Args:
-            query: the query.
-            rows: of the passage store.
-            texts: of these rows, as many.
-            k: at least 1.
-
-        Raises:
-            QuadragError: `k` is below 1, or as `scores`.
-        """
+        """Return the k rows whose texts score highest, best first, equal ones in the order they came in."""
         if k < 1:
             raise QuadragError(f"top-k {k} is too small; expected at least 1")
         scored = list(zip(rows, self.scores(query, texts), strict=True))

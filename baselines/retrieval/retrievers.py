@@ -26,11 +26,6 @@ class Retriever(ABC):
     """One way to find passages, under some settings."""
 
     def __init__(self, settings: Retrieval) -> None:
-        """Take the settings; nothing is loaded.
-
-        Raises:
-            QuadragError: one cannot be used.
-        """
         self.settings = settings
 
     @abstractmethod
@@ -38,11 +33,7 @@ class Retriever(ABC):
         """Return what decides the hits beside corpus and settings: versions, and weights by content or commit."""
 
     def check(self) -> None:  # noqa: B027  # without a model there is nothing to check
-        """Find out whether all can be had, before long work: a model that is not there says so at once.
-
-        Raises:
-            QuadragError: something cannot.
-        """
+        """Find out whether all can be had, before long work: a model that is not there says so at once."""
 
     @abstractmethod
     def open(self, indexes: Indexes) -> Ranker:
@@ -65,16 +56,12 @@ class Bm25(Retriever):
                 Bm25Index.build(indexes.passages, folder, terms=terms)
 
         key = {"kind": "bm25", "passages": indexes.key, **Bm25Index.describe(terms)}
-        index = Bm25Index.open(indexes.store.get(key, build))
+        index = Bm25Index(indexes.store.get(key, build))
         return lambda queries, k: index.search(queries, k, indexes.within)
 
 
 def name_encoder(settings: Retrieval) -> Encoder:
-    """Name the encoder of a search, with what it puts before texts.
-
-    Raises:
-        QuadragError: no model can have that name.
-    """
+    """Name the encoder of a search, with what it puts before texts."""
     return Encoder(settings.embedding, on_passages=settings.instruction == "both", trust=settings.trust)
 
 
@@ -82,7 +69,6 @@ class Dense(Retriever):
     """Vectors of a sentence embedding, searched by one of `vectors.indexes.INDEXES`."""
 
     def __init__(self, settings: Retrieval) -> None:
-        """Name the encoder and the index; see `Retriever`."""
         super().__init__(settings)
         from .vectors.indexes import make_index
 
@@ -118,7 +104,6 @@ class Hybrid(Retriever):
     """BM25 and vectors, fused by reciprocal rank."""
 
     def __init__(self, settings: Retrieval) -> None:
-        """Take both; see `Retriever`."""
         super().__init__(settings)
         self._parts = (Bm25(settings), Dense(settings))
 
@@ -151,7 +136,6 @@ class HybridRerank(Hybrid):
     """The union of both, scored again by a cross-encoder."""
 
     def __init__(self, settings: Retrieval) -> None:
-        """Name the cross-encoder too; see `Retriever`."""
         super().__init__(settings)
         self._reranker = Reranker(settings.reranker, trust=settings.trust)
 

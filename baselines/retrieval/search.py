@@ -1,7 +1,4 @@
-"""Search: from a corpus and settings to passages, through indexes that are built once and kept.
-
-The chunks, and each index over them, lie in folders named by all that decides their content; see `store.py`.
-"""
+"""Search: from a corpus and settings to passages, through indexes that are built once and kept."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -27,11 +24,7 @@ _PIECES_OF = 100_000  # characters of a document, or of a file of many
 
 
 def describe_search(retriever: str, settings: Retrieval) -> dict[str, Any]:
-    """Return what decides the passages found beside corpus and settings: versions, and weights by content or commit.
-
-    Raises:
-        QuadragError: a setting cannot be used, or what identifies a model cannot be had.
-    """
+    """Return what decides the passages found beside corpus and settings: versions, and weights by content or commit."""
     way = make_retriever(retriever, settings)
     way.check()  # of a model, the extra that it needs before its weights
     return {"chunks": make_chunking(settings).describe(), **way.describe()}
@@ -41,17 +34,7 @@ class Search:
     """A corpus that can be searched under one set of settings; `told` is what a run's record tells of its indexes."""
 
     def __init__(self, corpus: Corpus, retriever: str, settings: Retrieval, store: IndexStore | None = None) -> None:
-        """Open the passages and the indexes that a retriever needs; those that are lacking are built.
-
-        Args:
-            corpus: what is searched.
-            retriever: a name among `registry.RETRIEVERS`.
-            settings: of chunks, indexes and depth.
-            store: where indexes lie; None is the user's cache folder.
-
-        Raises:
-            QuadragError: a setting cannot be used, an extra is lacking, or a file of the corpus is wrong.
-        """
+        """Open the passages and the indexes that a retriever needs; those that are lacking are built."""
         chunking, store = make_chunking(settings), store or IndexStore()
         key = {"kind": "passages", "version": VERSION, "corpus": corpus.fingerprint, "chunks": chunking.describe()}
         way = make_retriever(retriever, settings)
@@ -62,7 +45,7 @@ class Search:
                 PassageStore.build(corpus.documents(), folder, chunking)
 
         folder = store.get(key, build)
-        self.passages = PassageStore.open(folder)
+        self.passages = PassageStore(folder)
         within = _find_rows(corpus, self.passages, settings)
         indexes = Indexes(self.passages, key, store, within)
         self._top_k = settings.top_k
@@ -70,11 +53,7 @@ class Search:
         self.told = indexes.told
 
     def find(self, queries: Sequence[str]) -> list[list[Passage]]:
-        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none.
-
-        Raises:
-            QuadragError: a model fails.
-        """
+        """Return the passages of each query, best first, `top_k` at most; what nothing fits has none."""
         hits = self._rank(queries, self._top_k)
         return [[self.passages[row]._replace(score=round(score, 6)) for row, score in found] for found in hits]
 
@@ -125,7 +104,6 @@ def _cut(corpus: Corpus, settings: Retrieval) -> Iterator[Passage]:
 
 
 def _find_rows(corpus: Corpus, passages: PassageStore, settings: Retrieval) -> Rows | None:
-    """Return the rows of the passages that are searched; None for all."""
     if settings.where is None:
         return None
     rows = passages.rows_of(corpus.choose(settings.where))
@@ -134,11 +112,7 @@ def _find_rows(corpus: Corpus, passages: PassageStore, settings: Retrieval) -> R
 
 
 def make_chunking(settings: Retrieval) -> Chunking | FileChunking:
-    """Return how a corpus is cut.
-
-    Raises:
-        QuadragError: what is cut has an unknown name, or a number is out of range.
-    """
+    """Return how a corpus is cut."""
     kinds: dict[str, type[Chunking] | type[FileChunking]] = {Retrieval().chunk_source: Chunking, FILES: FileChunking}
     if settings.chunk_source not in kinds:
         raise unknown_name("chunk source", settings.chunk_source, kinds)

@@ -28,11 +28,6 @@ class IndexStore:
     """Folders of indexes under one root."""
 
     def __init__(self, root: Path | None = None) -> None:
-        """Name the root; it is made when the first index is.
-
-        Args:
-            root: None is ``indexes`` in the user's cache folder.
-        """
         self.root = cache_dir() / "indexes" if root is None else Path(root)
 
     def path(self, key: Mapping[str, Any]) -> Path:
@@ -46,16 +41,9 @@ class IndexStore:
     def get(self, key: Mapping[str, Any], build: Callable[[Path], None], *, resumes: bool = False) -> Path:
         """Return the folder that `build` made for a key, now or earlier.
 
-        Args:
-            key: everything that decides what the folder holds, as JSON: two runs with equal keys share it. ``kind``
-                opens the folder's name.
-            build: fills the empty folder it is given, which has another name until it is whole. What it raises passes
-                through, and nothing of the folder stays.
-            resumes: whether `build` goes on from what it left in the folder, which then stays when it fails or is
-                killed. The builder knows by itself what of that is whole.
-
-        Raises:
-            QuadragError: the folder cannot be written.
+        `key`: everything that decides what the folder holds, as JSON; ``kind`` opens the folder's name.
+        `build`: fills the empty folder it is given. What it raises passes through, and nothing of the folder stays.
+        `resumes`: what `build` left stays when it fails or is killed; it knows by itself what of that is whole.
         """
         place = self.path(key)
         if (place / KEY_FILE).is_file():

@@ -60,11 +60,7 @@ class Counts(NamedTuple):
 
 
 def analyser(name: str) -> Callable[[str], list[str]]:
-    """Return the function from a text to its terms, in order and with repetitions.
-
-    Raises:
-        QuadragError: the name is none of ``unigram``, ``jieba``, ``rjieba``, or its package cannot be used.
-    """
+    """Return the function from a text to its terms, in order and with repetitions."""
     cut, known = _cutter(name), _Terms()
     return lambda text: [term for word in cut(text) if (term := known[word])]
 
@@ -77,12 +73,7 @@ def describe(name: str) -> dict[str, Any]:
 
 
 def count(store: PassageStore, name: str) -> Iterator[Counts]:
-    """Count the terms of all passages, block by block in their order, where the command has work done.
-
-    Args:
-        store: the passages.
-        name: of the terms.
-    """
+    """Count the terms of all passages, block by block in their order, where the command has work done."""
     _cutter(name)
     starts = range(0, len(store), _BLOCK)
     return parallel.each(partial(_count, name), (list(store.texts(start, start + _BLOCK)) for start in starts))
@@ -125,7 +116,6 @@ def _count(name: str, texts: Iterable[str]) -> Counts:
 
 
 def _term(word: str) -> str:
-    """Return a word's term, "" if it has none."""
     return word.lower() if any(map(str.isalnum, word)) else ""
 
 

@@ -58,12 +58,7 @@ class Weights:
     pins: Pins | None = None
 
     def check(self) -> None:
-        """Find out, without loading anything, whether the model can be loaded: before long work that leads up to it.
-
-        Raises:
-            QuadragError: sentence-transformers is not installed, the weights cannot be had, or they need code of their
-                own that was not allowed.
-        """
+        """Find out, without loading anything, whether the model can be loaded: before long work that leads up to it."""
         if self.code and self.pins is None:
             self.check_code()
         if find_spec("sentence_transformers") is None:
@@ -72,11 +67,7 @@ class Weights:
         self.check_code()
 
     def check_code(self) -> None:
-        """Find out whether the model may be loaded with the code that it needs.
-
-        Raises:
-            QuadragError: it needs code of its own that was not allowed.
-        """
+        """Find out whether the model may be loaded with the code that it needs."""
         if self.pins is None and (self.code or "AutoModel" in self._own_code()):
             raise refuse_code(self.kind, self.name, self.folder is not None)
 
@@ -101,13 +92,7 @@ class Weights:
 
     @cached_property
     def revision(self) -> str | None:
-        """The commit on the Hub, as a loader takes it; None for a folder.
-
-        Without a connection it is the one in the Hub's own cache.
-
-        Raises:
-            QuadragError: the Hub has no such model, or cannot be reached and nothing is cached.
-        """
+        """The commit on the Hub, or without a connection the one in its own cache; None for a folder."""
         if self.folder is not None:
             return None
         from huggingface_hub import errors, resolve_revision
@@ -155,17 +140,7 @@ class Weights:
 
 
 def locate(kind: str, name: str, presets: Mapping[str, Preset], trust: Trust) -> Weights:
-    """Return the place of a model's weights; the Hub is not asked yet.
-
-    Args:
-        kind: what the model is to the user, as a noun: ``"embedding"``.
-        name: a preset's name, a folder, or ``ORG/NAME`` with or without ``@REVISION``.
-        presets: the names known.
-        trust: the models whose own code may run.
-
-    Raises:
-        QuadragError: the name can be none of these.
-    """
+    """Return the place of a model's weights; the Hub is not asked yet. `kind` is the noun for it: ``"embedding"``."""
     if preset := presets.get(name):
         spec = find_spec(preset.package) if preset.package else None
         if spec is not None and spec.origin is not None:
@@ -214,11 +189,6 @@ class LazyModel(parallel.Travels):
     def __init__(
         self, name: str, presets: Mapping[str, Preset], device: str | None, trust: Trust | None, **options: Any
     ) -> None:
-        """Name the model; `options` are the loader's own.
-
-        Raises:
-            QuadragError: no model can have that name.
-        """
         self.name = name
         self.weights = locate(self.kind, name, presets, trust or Trust())
         self._device, self._options = device, options
@@ -277,7 +247,6 @@ def _quiet_loading() -> None:
 
 
 def _pick_device(device: str | None) -> str:
-    """Return the device named, else ``cuda`` where there is one, else ``cpu``."""
     import torch
 
     return device or ("cuda" if torch.cuda.is_available() else "cpu")

@@ -45,15 +45,10 @@ class FileChunking:
     headed = True
 
     def __post_init__(self) -> None:
-        """Check the numbers, as `Chunking` does."""
         Chunking(self.size, self.overlap)
 
     def cut(self, file: SourceFile) -> Iterator[tuple[str, str]]:
-        """Yield the chunks of a file, each with the id of its article.
-
-        Raises:
-            QuadragError: the path has as many tokens as a chunk may have, or the tokenizer or nltk cannot be had.
-        """
+        """Yield the chunks of a file, each with the id of its article."""
         count = count_tokens(self.tokenizer)
         room = self.size - count(file.title)
         if room < 1:
@@ -67,11 +62,7 @@ class FileChunking:
                 yield file.articles[_find_line(spans, starts)] or file.id, text
 
     def describe(self) -> dict[str, Any]:
-        """Return what decides the chunks, for the key of an index.
-
-        Raises:
-            QuadragError: the tokenizer or nltk cannot be had.
-        """
+        """Return what decides the chunks, for the key of an index."""
         _punkt()
         count_tokens(self.tokenizer)("")
         plain = Chunking(self.size, self.overlap, self.tokenizer).describe()

@@ -5,8 +5,6 @@ question. Each type is a function of a template, the things it asks about and th
 answer and what the question may not give away.
 """
 
-from __future__ import annotations
-
 import datetime
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +34,6 @@ class Sheet:
     """A table with the templates over it."""
 
     def __init__(self, templates: Templates, table: Table) -> None:
-        """Take both as they were read."""
         self.templates = templates
         self._table = table
         self._groups: dict[tuple[str, tuple[str, ...]], dict[tuple[Value, ...], Group]] = {}
@@ -59,11 +56,7 @@ class Sheet:
         return self._groups[kind, given]
 
     def named(self, kind: str, name: Value) -> Thing:
-        """Return the one thing of a name.
-
-        Raises:
-            Drop: there is none, or more.
-        """
+        """Return the one thing of a name; `Drop` where there is none, or more."""
         found = self.groups(kind, (NAME,)).get((name,))
         if found is None:
             raise Drop(f"no {kind} of that name")
@@ -86,11 +79,7 @@ class Sheet:
         return parts
 
     def answer(self, template: Template, groups: Sequence[Group]) -> list[str]:
-        """Compute the answer to a template about some groups: every form, the first is the answer.
-
-        Raises:
-            Drop: there is no crisp one.
-        """
+        """Compute every form of the answer about some groups, the one to show first; `Drop` without a crisp one."""
         found, hidden = _TYPES[template.type](self, template, groups)
         asked = ask(template, groups)
         if any(stands_in(text, asked) for text in hidden):

@@ -7,8 +7,6 @@ The paper's people write further questions from the web, which is not done here.
 the paper says top, middle and bottom. The pages of task 1 and 2 are five of the best ten, drawn, as in the challenge.
 """
 
-from __future__ import annotations
-
 import bz2
 import html
 import tarfile
@@ -165,7 +163,6 @@ def count_splits(numbers: Sequence[int]) -> dict[str, int]:
 
 
 def _pack(unpacked: BinaryIO, size: int, part: Path) -> None:
-    """Pack a file as the one member of an archive that is the same whenever it is made."""
     name = Path(TASK_3).name.partition(".")[0]
     member = tarfile.TarInfo(f"{name}/{name}.jsonl")
     member.size = size

@@ -4,8 +4,6 @@ A row is one thing. In CSV and JSON Lines its column ``kind`` says what it is, u
 graph the kinds are the tables. An empty cell says that there is no such value.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,11 +30,7 @@ _EXPECTED = {"number": "a number as 1250 or 6.5", "date": "a date as 2024-03-05"
 
 
 def read_table(path: Path, kinds: Mapping[str, Kind]) -> Table:
-    """Read the columns that the kinds name.
-
-    Raises:
-        QuadragError: the file, a kind or a column is not there, or a cell does not hold what its column's type says.
-    """
+    """Read the columns that the kinds name."""
     table: Table = {name: [] for name in kinds}
     met: dict[str, set[str]] = {name: set() for name in kinds}
     for where, name, cells in _rows(path, kinds):
@@ -146,10 +140,7 @@ _GROUPED = 10_000  # from here on a number without a unit is written with commas
 
 
 def forms(value: Value, unit: str | None = None) -> list[str]:
-    """Return every form of a value, the one to show first.
-
-    `unit`: of a number: a sign that stands before it, as ``$``, or a word behind it.
-    """
+    """Return every form of a value, the one to show first; a unit is ``$`` or such before it, or a word behind it."""
     if isinstance(value, datetime.date):
         month = _MONTHS[value.month - 1]
         return [f"{month} {value.day}, {value.year}", value.isoformat(), f"{value.day} {month} {value.year}"]

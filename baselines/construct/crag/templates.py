@@ -3,8 +3,6 @@
 docs/construct-crag.md says what a writer of such a file needs to know. A fault is one line that names its place.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -100,11 +98,7 @@ class Templates:
 
 
 def read_templates(path: Path) -> Templates:
-    """Read a file of templates.
-
-    Raises:
-        QuadragError: it is not of its form; the line names the place, what was found and what is expected.
-    """
+    """Read a file of templates."""
     expected = "domain, query_time, kinds and templates"
     try:
         found = parse_yaml(path.read_bytes(), path, expected)

@@ -1,7 +1,5 @@
 """From labels to a judge with its figures: trained on one part, measured on another, beside the model before."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json
@@ -39,10 +37,9 @@ class Lesson(NamedTuple):
 
 
 def split_by_case(items: Sequence[Item], seed: int) -> tuple[list[Item], list[Item], list[Item]]:
-    """Part items 5:1:4, all of one case on one side: a case is a group, else a question, else the item alone.
+    """Part items 5:1:4, to learn from, to choose by and to be measured on, all of one case on one side.
 
-    Returns:
-        Those to learn from, to choose by and to be measured on, each in the order of `items`.
+    A case is a group, else a question, else the item alone.
     """
     cases = {item.id: item.group or item.question or item.id for item in items}
     order = sorted(set(cases.values()))
@@ -57,9 +54,6 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
     """Return what is asked of items, by the prompt of a run, with the verdicts that people gave.
 
     Left out are items that a rule decides, about which nothing is asked, and those whose label is no value.
-
-    Raises:
-        QuadragError: the items do not show what a judge must see, or the metric's verdict is no JSON.
     """
     check_askable(labels)
     if labels.pairs:
@@ -119,11 +113,7 @@ class Trained:
 def train(model: str, learn: Sequence[Lesson], choose: Sequence[Lesson], out: Path, settings: Settings) -> Trained:
     """Train a model, and write it with its adapter merged to a folder.
 
-    `choose`: what decides which pass is kept; the last one where there is none.
-
-    Raises:
-        NotReady: the extra is lacking.
-        QuadragError: there is nothing to learn from, or the model cannot be loaded.
+    `choose` decides which pass is kept; the last one where there is none.
     """
     if not learn:
         raise QuadragError("no label to learn from; a rule decides all of them, or there are too few")
@@ -246,14 +236,9 @@ class Judge:
 
 
 def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledger: Ledger) -> Judge:
-    """Train a judge, and measure it.
+    """Train a judge, and measure it; its verdicts are kept in `ledger`.
 
     `out`: a new folder for the judge, which ``local:OUT`` loads, its certificate and the ids of each part.
-    `ledger`: where its verdicts are kept.
-
-    Raises:
-        NotReady: an extra is lacking.
-        QuadragError: the folder is not new, the labels are no lessons, or the model cannot be loaded.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise QuadragError(f"{out} is there; give a new folder with --out")

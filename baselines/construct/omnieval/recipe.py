@@ -6,8 +6,6 @@ is left is balanced over topics and tasks and split in two by document. The pape
 `quadrag construct review`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -31,14 +29,7 @@ BEGINNING = 120  # characters of each
 
 
 def read_topics(path: Path) -> list[str]:
-    """Read the user's topics: YAML or JSON, fields with their topics, ``energy: [solar, wind]``.
-
-    Returns:
-        Names of the form ``field - topic``.
-
-    Raises:
-        QuadragError: it is not of this form.
-    """
+    """Read topics as ``field - topic``: YAML or JSON, fields with their topics, ``energy: [solar, wind]``."""
     try:
         found = parse_yaml(path.read_bytes(), path, "fields with their topics")
     except OSError as error:
@@ -52,11 +43,7 @@ def read_topics(path: Path) -> list[str]:
 
 
 def check_names(names: Sequence[str], where: str) -> None:
-    """Refuse names that a file name or a table cannot bear.
-
-    Raises:
-        QuadragError: one is such, or stands twice.
-    """
+    """Refuse names that a file name or a table cannot bear."""
     for name in names:
         if name.count(" - ") != 1 or "/" in name or len(name) > 60 or not all(map(str.strip, name.split(" - "))):
             raise QuadragError(f"{where}: {name!r} is no topic; expected a short field and topic without - and /")
@@ -65,13 +52,7 @@ def check_names(names: Sequence[str], where: str) -> None:
 
 
 def leaves(found: Any) -> list[str]:
-    """Return the leaves of a tree of topics as a model writes it.
-
-    Raises:
-        KeyError: it is not of its form.
-        TypeError: likewise.
-        ValueError: it has no leaf.
-    """
+    """Return the leaves of a tree of topics as a model writes it; of another form, it raises as `text_of` does."""
     names = []
     for field in found:
         upper = str(field["topic_name"]).strip()

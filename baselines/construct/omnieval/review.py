@@ -3,8 +3,6 @@
 The paper has the five questions (appendix C, people); the order in which they are asked is ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,10 +1,4 @@
-"""What people see of a made question, and what a recipe says of its own: `Item` and `Review`.
-
-Whatever the benchmark, an item is a few named texts that may be corrected, and passages to hold them against. A list
-of texts is shown as one text, an entry a line.
-"""
-
-from __future__ import annotations
+"""What people see of a made question, and what a recipe says of its own: `Item` and `Review`."""
 
 import hashlib
 import importlib
@@ -62,11 +56,7 @@ class Review:
 
 
 def load(dataset: Path, labels: str = "en") -> tuple[Review, dict[str, Item]]:
-    """Return how a dataset is reviewed, with what to ask in a language, and its items by id.
-
-    Raises:
-        QuadragError: the folder is no dataset that `quadrag construct` made, or holds no questions.
-    """
+    """Return how a dataset is reviewed, with what to ask in a language, and its items by id."""
     record = dataset / OWN_RECORD
     if not record.is_file():
         raise QuadragError(f"{dataset} has no {OWN_RECORD}; expected a dataset that quadrag construct made")
@@ -136,11 +126,7 @@ class Grade(NamedTuple):
 
 
 def check_annotator(name: str) -> str:
-    """Return an annotator's name as files bear it.
-
-    Raises:
-        QuadragError: it cannot name a file.
-    """
+    """Return an annotator's name as files bear it."""
     if not _NAME.fullmatch(name.strip()):
         raise QuadragError(f"annotator {name[:60]!r}; expected a name of at most 40 letters, digits, _ and -")
     return name.strip().lower()
@@ -174,8 +160,7 @@ def give_grade(
 ) -> str | None:
     """Put a grade on record, of grade 3 with the fields that the texts change, where the correction holds.
 
-    Returns:
-        Why a correction was not taken, in one line. The grade is on record even so.
+    Returns why a correction was not taken, in one line; the grade is on record even so.
     """
     changed, fault = changes(item, texts), None
     if changed and grade != MEND:

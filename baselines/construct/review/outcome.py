@@ -4,8 +4,6 @@ An item passes where everyone who graded it lets it pass: 4 or 5, or 3 with a co
 corrections that differ, nobody knows which one is meant: it waits.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import re
@@ -109,11 +107,7 @@ def _share(n: int, total: int) -> str:
 
 
 def write_human(dataset: Path, review: Review, grades: Grades, outcome: Outcome) -> tuple[Path, dict[str, int]]:
-    """Write what passed as the human split, in place of an earlier one; returns its folder and its splits.
-
-    Raises:
-        QuadragError: nothing passed, or the folder holds something else.
-    """
+    """Write what passed as the human split, in place of an earlier one; returns its folder and its splits."""
     out = dataset / review.human
     if not outcome.passed:
         raise QuadragError(f"nothing of {dataset} has passed; grade its questions first")
@@ -135,11 +129,7 @@ def write_human(dataset: Path, review: Review, grades: Grades, outcome: Outcome)
 
 
 def write_items(path: Path, items: Mapping[str, Item], review: Review) -> None:
-    """Write items as a sheet.
-
-    Raises:
-        QuadragError: the file is there already, as it may hold a person's work.
-    """
+    """Write items as a sheet."""
     write_sheet(path, _rows(items, review))
 
 
@@ -155,16 +145,9 @@ def _rows(items: Mapping[str, Item], review: Review) -> Iterator[list[str]]:
 def take_items(
     path: Path, dataset: Path, review: Review, items: Mapping[str, Item], annotator: str | None
 ) -> tuple[int, list[str]]:
-    """Put the grades of a sheet on record.
+    """Put the grades of a sheet on record; returns how many, and why others, or corrections, were not taken.
 
-    `dataset`: where the record is.
     `annotator`: who graded; by the sheet's own names when None.
-
-    Returns:
-        How many grades were taken, and why others, or corrections, were not.
-
-    Raises:
-        QuadragError: the file cannot be read, or nobody says who graded.
     """
     taken, faults = 0, []
     for place, row in read_sheet(path, "id", "grade").lines:

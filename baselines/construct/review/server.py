@@ -6,8 +6,6 @@ keeps nothing: read again, it shows what is on record. Other pages cannot reach 
 name is refused, and so is a grade that is no JSON or comes from elsewhere.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from abc import ABC, abstractmethod
@@ -47,7 +45,6 @@ class Page(ABC):
     grades: Sequence[str | int]  # what an item may be given, for the keys 1, 2 and so on
 
     def __init__(self, labels: str) -> None:
-        """Take the language of the page."""
         self.labels = labels
         self.lock = threading.Lock()
 
@@ -89,7 +86,6 @@ class ReviewPage(Page):
     grades = GRADES
 
     def __init__(self, dataset: Path, review: Review, items: Mapping[str, Item], labels: str = "en") -> None:
-        """Take the items in the order in which they are shown."""
         super().__init__(labels)
         self._dataset, self._review, self._items = dataset, review, items
 
@@ -144,11 +140,6 @@ class LabelPage(Page):
     named = False
 
     def __init__(self, path: Path, graded: Graded, labels: str = "en") -> None:
-        """Take the sheet.
-
-        Raises:
-            QuadragError: it cannot be read.
-        """
         super().__init__(labels)
         sheet = read_sheet(path, "id", "label")
         self._path, self._graded, self._columns = path, graded, sheet.columns
@@ -191,11 +182,7 @@ class LabelPage(Page):
 
 
 def open_server(page: Page, port: int = 0) -> ThreadingHTTPServer:
-    """Return a server for this machine alone.
-
-    Raises:
-        QuadragError: the port is taken; 0 is any free one.
-    """
+    """Return a server for this machine alone."""
     handler = type("Handler", (_Handler,), {"page": page, "front": page.front()})
     try:
         return ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -204,8 +191,6 @@ def open_server(page: Page, port: int = 0) -> ThreadingHTTPServer:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Files and JSON over HTTP, for this machine's browser and nothing else."""
-
     page: Page
     front: bytes
 

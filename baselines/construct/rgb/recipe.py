@@ -178,11 +178,7 @@ def _counterfactual(row: Row) -> Work:
 
 
 def falsify(row: Row, fake: str) -> Row:
-    """Return a question with its passages falsified.
-
-    Raises:
-        Drop: the false answer is not one, or the true one still stands somewhere.
-    """
+    """Falsify a question's passages; `Drop` where the false answer is none, or the true one still stands."""
     positive = row["positive"]
     if any(stands_in(answer, fake) or stands_in(fake, answer) for answer in row["answer"]):
         raise Drop("the false answer holds the true one")

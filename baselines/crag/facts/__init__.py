@@ -1,4 +1,1 @@
-"""Facts of the mock knowledge graph for a question, as lines of text, a file for each domain.
-
-The graph itself is `quadrag.kg`.
-"""
+"""Facts of the mock knowledge graph for a question, as lines of text, a file for each domain."""

@@ -25,11 +25,10 @@ _JOINED = 10  # values of a list that stand in one line
 
 
 class Calls:
-    """The calls for one question; a call that is not applicable, fails, or comes after `CALLS` others gives None.
+    """The calls for one question; one that is not applicable, fails, or comes after `CALLS` others gives None.
 
-    Attributes:
-        applicable: names of the functions that may be called.
-        wanted: stems that lines on the question are likely to hold.
+    `applicable` names the functions that may be called; `wanted` are stems that lines on the question are likely to
+    hold.
     """
 
     def __init__(self, graph: Graph, applicable: Collection[str], wanted: frozenset[str]) -> None:

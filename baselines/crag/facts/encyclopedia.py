@@ -36,7 +36,6 @@ def add_facts(calls: Calls, question: FactQuestion, every: bool = False) -> None
 
 
 def _split_title(title: str) -> Words:
-    """The words of a title without what tells it from its namesakes: ``Moss (river)``, ``Florida City, Florida``."""
     return split_name(re.sub(r"\s*\([^()]*\)$|,.*$", "", title) or title)
 
 

@@ -157,7 +157,6 @@ def _info(subject: str, info: Mapping[str, Any]) -> Iterator[str | None]:
 
 
 def _day(value: Any) -> Any:
-    """A moment in seconds as a day; what is none stays."""
     if isinstance(value, int) and not isinstance(value, bool) and 10**8 < value < 10**10:
         return str(datetime.fromtimestamp(value, UTC).date())
     return value

@@ -37,11 +37,9 @@ _DOMAINS = {
 
 
 def choose_functions(entities: Entities, query: str = "") -> list[str]:
-    """Return the functions that `find_facts` may call, in the order of `FUNCTIONS`; all 38 apply to some question.
+    """Return the functions that `find_facts` may call, in the order of `FUNCTIONS`.
 
-    Args:
-        entities: of the question.
-        query: the question, whose words tell whether charts, awards, minutes of trading or plays are asked for.
+    The words of the question tell whether charts, awards, minutes of trading or plays are asked for.
     """
     text = " ".join((query, *entities.aspects)).lower()
     dated = bool(entities.dates or entities.relative or find_dates(query))
@@ -75,24 +73,15 @@ def choose_functions(entities: Entities, query: str = "") -> list[str]:
 
 
 def find_facts(graph: Graph, entities: Entities, query: str, query_time: str) -> list[Passage]:
-    """Return what the graph knows for a question, best first.
+    """Return what the graph knows for a question, best first: a passage for each call with a result.
 
-    Args:
-        graph: an open graph, or one as of the question's time. A part that it was built without gives nothing.
-        entities: of the question. Names of their kind are searched for, and the nearest is taken where half of the
-            words agree; those in `names` must be the same, or hold a name of two words or more that is the same. Where
-            no date is named, those in the question count.
-        query: the question.
-        query_time: ``MM/DD/YYYY, HH:MM:SS PT``.
+    Its id is ``kg/0`` on, its title the call, its text lines, its score the first line's overlap with the question. At
+    most 40 calls and 40 look-ups of films and people by id are made; of a call at most 40 lines of 600 characters are
+    kept. Names of a kind are searched for, and the nearest is taken where half of the words agree; those in `names`
+    must be the same, or hold a name of two words or more that is the same. Where no date is named, those in the
+    question count. Where the domain has no result, the encyclopedia is asked, then the other domains.
 
-    Returns:
-        A passage for each call with a result: id ``kg/0`` on, the call as its title, lines as its text, the overlap of
-        its first line with the question as its score. At most 40 calls and 40 look-ups of films and people by id are
-        made; of a call at most 40 lines of 600 characters are kept. Where the domain has no result, the encyclopedia is
-        asked, then the other domains.
-
-    Raises:
-        QuadragError: the time has another form.
+    `query_time`: ``MM/DD/YYYY, HH:MM:SS PT``.
     """
     return make_calls(graph, entities, query, query_time).passages()
 

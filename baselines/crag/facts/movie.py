@@ -1,7 +1,4 @@
-"""Facts of the movie domain: films, people, and the Oscars of a year.
-
-Ids are resolved to names: the films a person acted in, and the people whose part or job in a film is asked about.
-"""
+"""Facts of the movie domain: films, people, and the Oscars of a year."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -80,7 +77,6 @@ def _person(person: Record) -> Iterator[str | None]:
 
 
 def _films_of(calls: Calls, person: Record) -> Iterator[str | None]:
-    """The films that a person acted in, by their names; the same film by the same id is asked for once."""
     for film in _films_by_id(calls, person.get("acted_movies")):
         if title := field_text(film, "title"):
             date = field_text(film, "release_date")
@@ -93,7 +89,6 @@ def _films_by_id(calls: Calls, ids: Any) -> Iterator[Record]:
 
 
 def _people_asked_about(calls: Calls, title: str, film: Record) -> list[int]:
-    """The ids of the people whose part or job is asked about, those of most overlap first."""
     overlaps: dict[int, int] = {}
     for one in (*_records(film, "crew"), *_records(film, "cast")):
         overlap = calls.overlap(f"{field_text(one, 'job')} {field_text(one, 'character')}", stems(title))

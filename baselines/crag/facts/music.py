@@ -72,7 +72,6 @@ def _add_artist(calls: Calls, artist: str) -> None:
 
 
 def _choose_by_author(calls: Calls, question: FactQuestion, songs: list[str]) -> list[str]:
-    """Of songs with one name those whose author stands in the question, if any do."""
     texts = (question.query, *question.entities.artists, *question.entities.names)
     named = [split_name(text) for text in texts]
     authors = {song: calls.ask("music_get_song_author", song) for song in songs} if len(songs) > 1 else {}

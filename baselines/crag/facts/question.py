@@ -50,13 +50,8 @@ class FactQuestion:
     ) -> dict[str, list[str]]:
         """Search for the names of a question and choose among what is found, see `match_names`.
 
-        Args:
-            domain: whose names they may be.
-            searches: a search by kind, which is a field of `Entities`.
-            most: how many of a kind, where it is not three.
-
-        Returns:
-            By kind the names of the graph. A name within one that is found is not searched for.
+        Searches and `most`, three by default, are by kind, which is a field of `Entities`; so is what is returned. A
+        name within one that is found is not searched for.
         """
         chosen: dict[str, list[str]] = {kind: [] for kind in searches}
         taken: list[Words] = []
@@ -88,17 +83,10 @@ def occurs_in(part: Words, whole: Words) -> bool:
 def match_names(
     asked: str, found: Iterable[str], near: bool, split: Callable[[str], Words] = split_name, most: int = 2
 ) -> list[str]:
-    """Choose among names that a search found.
+    """Choose among names that a search found, best first: at most `most`.
 
-    Args:
-        asked: the name, or a phrase that may hold it among other words.
-        found: names, best first.
-        near: whether the first that shares at least half of the words will do.
-        split: gives the words by which names are compared.
-        most: how many names to take.
-
-    Returns:
-        The same names; else those that the phrase holds, of two words or more and not all of asking; else the near one.
+    The same names; else those that the phrase holds, of two words or more and not all of asking; else, where `near`,
+    the first that shares at least half of the words, which `split` gives.
     """
     words = split(asked)
     names = {name: split(name) for name in found}

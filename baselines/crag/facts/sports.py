@@ -80,7 +80,6 @@ def _games(calls: Calls, question: FactQuestion, function: str, date: str) -> tu
 
 
 def _rows(table: Any) -> list[Row]:
-    """Turn columns of rows into rows, each with its label under the empty name."""
     if not isinstance(table, dict) or not table:
         return []
     labels = next(iter(table.values()))

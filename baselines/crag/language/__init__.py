@@ -1,4 +1,1 @@
-"""What is read out of a question of CRAG by rules: its dates, its entities, its names.
-
-Nothing here knows the graph.
-"""
+"""What is read out of a question of CRAG by rules: its dates, its entities, its names."""

@@ -63,15 +63,11 @@ _HOURS = {"p": 3, "m": 2, "c": 1, "e": 0}  # that New York is ahead
 
 
 def find_dates(text: str, day: date | None = None) -> tuple[str, ...]:
-    """Return the dates that a text names, in order of mention, each once.
+    """Return at most `MOST` dates that a text names, in order of mention, each once; 2,000 characters of it are read.
 
-    Args:
-        text: any; of a long one the first 2,000 characters are read.
-        day: when it was written. A month or day without a year is the nearest to it, a weekday alone the last one. None
-            leaves out what depends on it.
-
-    Returns:
-        At most `MOST` dates. ``last week`` and the like are days from Monday on, the current week's up to `day`.
+    `day` is when it was written: a month or day without a year is the nearest to it, a weekday alone the last one;
+    ``last week`` and the like are days from Monday on, the current week's up to `day`. None leaves out what depends on
+    it.
     """
     text = text[:_LONGEST].lower()
     found: dict[str, None] = {}
@@ -117,7 +113,6 @@ def find_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _names_time(match: re.Match[str]) -> bool:
-    """Whether a number is an hour: it has minutes, or a half of the day."""
     return bool(match["minute"] or match["half"])
 
 

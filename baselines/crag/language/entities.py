@@ -30,21 +30,10 @@ _NOTHING = frozenset(("", "none", "null", "n/a", "na", "unknown", "nan", "undefi
 class Entities:
     """What a question is about.
 
-    Attributes:
-        domain: one of `DOMAINS`; None where it is unknown, so that names are looked for in all.
-        companies: names of listed companies.
-        tickers: symbols of shares, in capitals.
-        movies: titles of films.
-        people: film people.
-        artists: musicians and bands.
-        songs: titles of songs.
-        teams: sports teams.
-        names: whatever else has a name, and names whose kind is unknown.
-        dates: ``YYYY-MM-DD``, ``YYYY-MM`` or ``YYYY``.
-        relative: dates in words that the question's time must resolve (``yesterday``).
-        times: times of day, ``HH:MM`` of New York.
-        ranks: of the Billboard Hot 100, 1 to 100.
-        aspects: what is asked about these, in words.
+    `domain` is None where it is unknown, so that names are looked for in all; `tickers` are in capitals, `people` those
+    of films, `names` whatever else has a name. Of `dates` each is ``YYYY-MM-DD``, ``YYYY-MM`` or ``YYYY``; `relative`
+    are those in words that the question's time must resolve, `times` are ``HH:MM`` of New York, `ranks` those of the
+    Billboard Hot 100. `aspects` is what is asked about these, in words.
     """
 
     domain: str | None = None
@@ -85,15 +74,10 @@ def messages(question: Question, prompts: Prompts) -> list[dict[str, str]]:
 
 
 def read(reply: str) -> Entities | None:
-    """Read a model's reply.
+    """Read a model's reply: at most 12 entities of a field and 31 dates; None without an object with any of our fields.
 
-    Args:
-        reply: any text. Of several JSON objects the last with a field of ours counts, since models draft first; it may
-            lie in another, such as ``{"entities": {...}}``.
-
-    Returns:
-        The entities, at most 12 of a field and 31 dates; what has a wrong type or is no name, date or number is left
-        out. None where there is no object with any of our fields.
+    Of several JSON objects the last with a field of ours counts, since models draft first; it may lie in another. What
+    has a wrong type or is no name, date or number is left out.
     """
     found = [given for one in objects(reply) for given in _find_fields(one)]
     if not found:
@@ -164,7 +148,6 @@ def _texts(value: Any, depth: int = 0, keep_na: bool = False) -> Iterator[str]:
 
 
 def _unique(texts: Iterable[str]) -> tuple[str, ...]:
-    """The texts that are not empty, each once whatever its case, at most 12."""
     first: dict[str, str] = {}
     for text in texts:
         if text:

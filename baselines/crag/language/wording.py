@@ -1,7 +1,4 @@
-"""The words of CRAG's questions: which say more than that something is asked, and how near a line of facts is to them.
-
-No model and no statistics: the lists of `words.yaml`, a rough stemmer, and the names that the graph's fields have.
-"""
+"""The words of CRAG's questions: which say more than that something is asked, and how near a line of facts is."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -45,12 +42,9 @@ def stems(text: str) -> frozenset[str]:
 
 
 def expand_query(query: str, aspects: Iterable[str] = (), dates: Iterable[str] = ()) -> frozenset[str]:
-    """Return the stems that a line of facts on a question is likely to hold.
+    """Return the stems that a line of facts on a question and its aspects is likely to hold.
 
-    Args:
-        query: the question.
-        aspects: further texts that say what is asked.
-        dates: those asked about; each counts once, in a line with that date or, of a month or year, one within it.
+    Each of `dates` counts once, in a line with that date or, of a month or year, one within it.
     """
     words = set(re.findall(r"[^\W_]+", query.lower().replace("p/e", "pe")))
     found = {stem(word) for word in words if word not in _IN_NO_FIELD and (len(word) > 1 or word.isdecimal())}

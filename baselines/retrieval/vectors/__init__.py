@@ -1,4 +1,1 @@
-"""Indexes over the vectors of passages: exact search, faiss, Milvus, behind one interface.
-
-Start in `indexes`.
-"""
+"""Indexes over the vectors of passages: exact search, faiss, Milvus, behind one interface."""

@@ -39,27 +39,13 @@ class DenseIndex:
     """The vectors of a store's passages, in its order, with the encoder that made them."""
 
     def __init__(self, vectors: Vectors, encoder: TextEncoder) -> None:
-        """Take vectors, float32 [n, d] of unit length or zero, and the encoder for queries."""
         self.vectors, self.encoder = vectors, encoder
 
     @classmethod
     def build(
         cls, store: PassageStore, folder: Path, encoder: TextEncoder, *, progress: Progress | None = None
     ) -> DenseIndex:
-        """Encode all passages and write their vectors, holding a few thousand at a time.
-
-        Args:
-            store: the passages.
-            folder: where the file goes; it is there. What a build of the same passages left in it is not made again.
-            encoder: makes the vectors; it is kept for queries.
-            progress: called with how many passages are done, of how many.
-
-        Returns:
-            The index, open.
-
-        Raises:
-            QuadragError: there are no passages, or the encoder fails.
-        """
+        """Encode all passages and write their vectors; what an earlier build left is not made again."""
         if not len(store):
             raise QuadragError("the corpus has no passages; expected at least one with text to encode")
         counter = folder / _DONE  # of the rows that are written
@@ -80,11 +66,7 @@ class DenseIndex:
 
     @classmethod
     def open(cls, folder: Path, encoder: TextEncoder) -> DenseIndex:
-        """Open an index; its vectors stay on disk until they are compared.
-
-        Raises:
-            QuadragError: the folder holds none that can be read.
-        """
+        """Open an index; its vectors stay on disk until they are compared."""
         try:
             vectors = np.load(folder / FILE, mmap_mode="r")
             if vectors.ndim != 2 or vectors.dtype != np.float32:
@@ -100,32 +82,14 @@ class DenseIndex:
         return len(self.vectors)
 
     def search(self, queries: Sequence[str], k: int) -> list[Hits]:
-        """Return for each query the k passages with the highest inner products, equal ones by lower row.
-
-        Args:
-            queries: texts.
-            k: at least 1; all passages where there are fewer.
-
-        Raises:
-            QuadragError: `k` is below 1, or the encoder fails.
-        """
+        """Return for each query the k passages with the highest inner products, equal ones by lower row."""
         return nearest(self.vectors, self.encoder.queries(queries), k)
 
 
 def nearest(passages: Vectors, queries: Vectors, k: int, within: Rows | None = None) -> list[Hits]:
-    """Return for each query the k rows with the highest inner products, best first, equal ones by lower row.
+    """Return for each query the k rows with the highest products as `exact` gives them, equal ones by lower row.
 
-    Args:
-        passages: float32 [n, d], memory-mapped or not; rows of unit length at most.
-        queries: float32 [m, d], likewise.
-        k: at least 1; n are returned where n is lower.
-        within: the rows that are compared, ascending; None is all.
-
-    Returns:
-        m lists of (row, score), the scores as `exact` gives them.
-
-    Raises:
-        QuadragError: `k` is below 1, or the dimensions differ.
+    Passages are float32 [n, d], queries [m, d], rows of unit length at most; `within` are the rows compared, ascending.
     """
     check_search(passages, queries, k)
     found: list[Hits] = []
@@ -135,11 +99,7 @@ def nearest(passages: Vectors, queries: Vectors, k: int, within: Rows | None = N
 
 
 def check_search(passages: Vectors, queries: Vectors, k: int) -> None:
-    """Refuse what cannot be searched.
-
-    Raises:
-        QuadragError: `k` is below 1, or the dimensions differ.
-    """
+    """Refuse what cannot be searched."""
     if k < 1:
         raise QuadragError(f"top-k {k} is too small; expected at least 1")
     if queries.shape[1] != passages.shape[1]:
@@ -200,7 +160,6 @@ def _search(passages: Vectors, queries: Vectors, k: int, within: Rows | None) ->
 
 
 def _pairs(queries: Vectors, which: Rows, block: Vectors, places: Rows) -> Scores:
-    """Return the products of many pairs without holding the vectors of all."""
     parts = [slice(start, start + _PAIRS) for start in range(0, len(which), _PAIRS)]
     return np.concatenate([exact(queries[which[part]], block[places[part]]) for part in parts])
 

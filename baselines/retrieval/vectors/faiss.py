@@ -5,8 +5,6 @@ trained on a part of the vectors, evenly spread over all, with faiss's own fixed
 whenever it is built, on any number of threads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

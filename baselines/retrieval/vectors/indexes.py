@@ -5,8 +5,6 @@ All of them read the vectors that `dense` wrote. One that looks at a part of the
 rows that it finds are ranked here by their exact products, and whenever it is opened its recall is measured.
 """
 
-from __future__ import annotations
-
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -48,11 +46,6 @@ class VectorIndex(ABC):
     form = ""  # of a spec, for messages
 
     def __init__(self, spec: Spec) -> None:
-        """Take what the user asks for; nothing is imported or opened.
-
-        Raises:
-            QuadragError: there is no such kind or option.
-        """
         self.spec = spec
         allowed = {"nlist", "nprobe", "rerank"} if self.kinds else set()
         if spec.kind not in ("", *self.kinds) or spec.options.keys() - allowed or bool(spec.where) != self.placed:
@@ -67,11 +60,7 @@ class VectorIndex(ABC):
         return {}
 
     def check(self) -> None:  # noqa: B027  # exact search needs nothing
-        """Find out before long work whether it can be used.
-
-        Raises:
-            QuadragError: it cannot.
-        """
+        """Find out before long work whether it can be used."""
 
     @abstractmethod
     def open(self, vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> None:
@@ -166,11 +155,7 @@ def rank(vectors: Vectors, query: Vectors, rows: Rows, k: int) -> Hits:
 
 
 def parse(text: str | None) -> Spec:
-    """Read what ``--index`` says; None is exact search.
-
-    Raises:
-        QuadragError: no index is called so, or an option is no number.
-    """
+    """Read what ``--index`` says; None is exact search."""
     if text is None:
         return Spec("exact", "exact")
     head, *parts = text.split(",")
@@ -188,11 +173,7 @@ def parse(text: str | None) -> Spec:
 
 
 def make_index(text: str | None) -> VectorIndex:
-    """Make the index that ``--index`` names; nothing is imported that it needs, and nothing opened.
-
-    Raises:
-        QuadragError: what it says is not understood.
-    """
+    """Make the index that ``--index`` names; nothing is imported that it needs, and nothing opened."""
     spec = parse(text)
     file, name = INDEXES[spec.name]
     found: VectorIndex = getattr(importlib.import_module(f".{file}", __package__), name)(spec)

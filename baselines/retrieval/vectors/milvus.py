@@ -10,8 +10,6 @@ A build that was cut short is made anew. Two processes of one machine do not bui
 machines are not kept apart.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os
@@ -58,7 +56,6 @@ class MilvusIndex(Approximate):
     )
 
     def __init__(self, spec: Spec) -> None:
-        """Take what the user asks for; see `VectorIndex`."""
         super().__init__(spec)
         if spec.kind == _FLAT and spec.options:
             raise self.refuse()
@@ -89,11 +86,7 @@ class MilvusIndex(Approximate):
         return {**super().settings(min(rows, _LISTS**2)), "kind": "IVF_SQ8"}
 
     def open_built(self, indexes: Indexes, key: Mapping[str, Any]) -> None:
-        """See `Approximate.open_built`.
-
-        Raises:
-            QuadragError: the server does not answer or refuses.
-        """
+        """See `Approximate.open_built`."""
         built = {name: value for name, value in self.set.items() if name in ("kind", "nlist")}
         named = key if self.set["kind"] == _FLAT else {**key, "milvus": built}
         self.collection = "quadrag_" + IndexStore().path(named).name.replace("-", "_")
@@ -107,16 +100,9 @@ class MilvusIndex(Approximate):
             raise
 
     def nearest(self, queries: Vectors, k: int) -> list[Hits]:
-        """See `VectorIndex.nearest`.
+        """See `VectorIndex.nearest`; k is 1 to 16,384.
 
         With FLAT and more than 16,384 rows that tie at the cut, which of them are returned is Milvus's choice.
-
-        Args:
-            queries: float32 [m, d], rows of unit length at most.
-            k: 1 to 16,384.
-
-        Raises:
-            QuadragError: `k` is out of range, the dimensions differ, or the server fails.
         """
         if k > _MOST:
             raise QuadragError(f"top-k {k} is out of range; expected 1 to {_MOST:,} with Milvus")
@@ -175,7 +161,6 @@ class MilvusIndex(Approximate):
         return rows, scores
 
     def _fill(self) -> None:
-        """Send the vectors, unless the collection has them all."""
         client, length = self.client, len(self.vectors)
         if client.has_collection(self.collection, timeout=_CALL):
             client.load_collection(self.collection, timeout=_BUILD)
@@ -210,7 +195,6 @@ class MilvusIndex(Approximate):
         )
 
     def _read_address(self) -> str:
-        """Return the address of a server, or the whole path of a file that ends in ``.db``."""
         where = self.spec.where
         if where.startswith(("http://", "https://", "tcp://", "unix:")):
             return where

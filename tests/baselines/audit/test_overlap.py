@@ -1,7 +1,5 @@
 """Near duplicates are those that the definition says, whatever the texts repeat."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 
 from hypothesis import given

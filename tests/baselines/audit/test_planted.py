@@ -1,7 +1,5 @@
 """Faults planted one by one in a copy of the sample: each is found, by its own check alone."""
 
-from __future__ import annotations
-
 import bz2
 import json
 import shutil
@@ -84,57 +82,49 @@ def nothing_in_question(rows: list[Row]) -> None:
     rows[0]["query"] += " Not Ilse Varnholtson?"
 
 
+REFINED, FALSE = ("en_refine", "negative_rejection_en"), ("en_fact", "counterfactual_robustness_en")
+
+
 @pytest.mark.parametrize(
-    ("file", "config", "change", "expected"),
+    ("place", "change", "expected"),
     [
         (
-            "en_refine",
-            "negative_rejection_en",
+            REFINED,
             replace("negative", 2, text="So ilse\u00a0varnholt won."),
             ("test", "0", "negative_with_answer", "negative[2] of 6 holds Ilse Varnholt: So ilse varnholt won."),
         ),
-        ("en_refine", "negative_rejection_en", replace("negative", 2, text="Ilse Varnholtson won."), None),
+        (REFINED, replace("negative", 2, text="Ilse Varnholtson won."), None),
         (
-            "en_fact",
-            "counterfactual_robustness_en",
+            FALSE,
             replace("positive_wrong", 1, text="It is Meridel."),
             ("test", "0", "negative_with_answer", "positive_wrong[1] of 5 holds Meridel: It is Meridel."),
         ),
         (
-            "en_refine",
-            "negative_rejection_en",
+            REFINED,
             replace("positive", 3, text="Nobody knows."),
             ("test", "0", "positive_without_answer", "positive[3] of 7 holds no part of Ilse Varnholt"),
         ),
         (
-            "zh_int",
-            "information_integration_zh",
+            ("zh_int", "information_integration_zh"),
             replace("positive", 1, 0, text="无人知晓。"),
             ("noise_0", "0", "positive_without_answer", "positive[1][0] of 5 holds no part of 柯敬之 and 宁晚棠"),
         ),
         (
-            "en_refine",
-            "negative_rejection_en",
+            REFINED,
             shorten_answer,
             ("test", "0", "short_answer", "by chance in the negatives of 11 other questions: QX in those of 3"),
         ),
+        (REFINED, repeat_question, ("test", "1", "duplicate_question", "0 asks the same, with other gold")),
         (
-            "en_refine",
-            "negative_rejection_en",
-            repeat_question,
-            ("test", "1", "duplicate_question", "0 asks the same, with other gold"),
-        ),
-        (
-            "en_refine",
-            "negative_rejection_en",
+            REFINED,
             replace("query", text="Did Ilse Varnholt win?"),
             ("test", "0", "answer_in_question", "in the question: Did Ilse Varnholt win?"),
         ),
-        ("en_refine", "negative_rejection_en", nothing_in_question, None),
+        (REFINED, nothing_in_question, None),
     ],
 )
-def test_rgb(folder: Any, file: str, config: str, change: Any, expected: Any) -> None:
-    root = folder("rgb")
+def test_rgb(folder: Any, place: tuple[str, str], change: Any, expected: Any) -> None:
+    root, (file, config) = folder("rgb"), place
     new = added("rgb", root, config, lambda: rewrite(root / f"{file}.json", change))
     assert new == ({expected} if expected else set())
 
@@ -144,10 +134,8 @@ def test_rgb_one_fault_in_several_splits_and_configs_is_one_finding(folder: Any)
     rewrite(root / "en_refine.json", replace("positive", 3, text="Nobody knows."))
     findings, _ = audit("rgb", None, str(root))
     (one,) = [one for one in findings if one.config == "noise_robustness_en" and one.id == "0"]
-    assert one.also == [
-        *(f"noise_robustness_en/noise_{share}" for share in (20, 40, 60, 80)),
-        "negative_rejection_en/test",
-    ]
+    others = [f"noise_robustness_en/noise_{share}" for share in (20, 40, 60, 80)]
+    assert one.also == [*others, "negative_rejection_en/test"]
     assert len(list(one.keys())) == 6 and one.confirmed is None
 
 

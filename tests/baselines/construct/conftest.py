@@ -1,7 +1,5 @@
 """Documents to make datasets of: articles of CRUD-RAG's sample."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """CRAG's recipe over the sample's table: answers computed anew, equal thirds, the same again, every config run."""
 
-from __future__ import annotations
-
 import csv
 import datetime
 import json
@@ -251,26 +249,14 @@ def test_every_config_runs(config: str, made: Path, tmp_path: Path, capsys: pyte
 
 def test_a_built_graph_is_a_table(tmp_path: Path) -> None:
     assert cli.main(["kg", "build", str(SOURCE), str(tmp_path / "kg.sqlite")]) == 0
+    columns = {"length": {"type": "number", "unit": "minutes"}, "genres": {"type": "list"}}
+    long = {"type": "simple", "of": "movie", "ask": "How long is {name}?", "column": "length"}
+    many = {"type": "aggregation", "of": "movie", "ask": "How many films are of {genres}?", "given": ["genres"]}
     templates = {
         "domain": "movie",
         "query_time": "02/28/2024, 08:00:00 PT",
-        "kinds": {
-            "movie": {
-                "name": "title",
-                "popularity": "revenue",
-                "columns": {"length": {"type": "number", "unit": "minutes"}, "genres": {"type": "list"}},
-            }
-        },
-        "templates": [
-            {"type": "simple", "of": "movie", "ask": "How long is {name}?", "column": "length"},
-            {
-                "type": "aggregation",
-                "of": "movie",
-                "ask": "How many films are of {genres}?",
-                "given": ["genres"],
-                "compute": "count",
-            },
-        ],
+        "kinds": {"movie": {"name": "title", "popularity": "revenue", "columns": columns}},
+        "templates": [long, {**many, "compute": "count"}],
     }
     (tmp_path / "t.yaml").write_text(json.dumps(templates))
     assert cli.main(command(tmp_path / "kg.sqlite", tmp_path / "t.yaml", tmp_path / "out")) == 0

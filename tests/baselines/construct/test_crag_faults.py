@@ -1,7 +1,5 @@
 """What CRAG's recipe does not ask, and why; and tables and templates with faults, each one clear line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -62,11 +60,7 @@ def run(tmp_path: Path, table: Path, templates: Path, *more: str) -> int:
     ],
 )
 def test_what_is_not_crisp_is_not_asked(
-    template: dict[str, Any],
-    cells: list[dict[str, Any]],
-    why: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    template: dict[str, Any], cells: list[dict[str, Any]], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     things = [thing | cell for thing, cell in zip(THINGS, cells, strict=True)]
     assert construct(tmp_path, things, template) == 2
@@ -94,11 +88,8 @@ def test_the_same_templates_ask_where_things_are_crisp(tmp_path: Path) -> None:
         ("each: 3", "each: none", "each is 'none'; expected a whole number from 1"),
         ("each: 3", "every: 3", "unknown key 'every'; nearest: "),
         ("{link: person}", "{link: human}", "kind film: link is 'human'; expected one of film, person, studio"),
-        ("{type: list}", "{type: lists}", "column genres: type is 'lists'"),
         ("slow-changing}", "slow}", "column gross: dynamism is 'slow'"),
-        ("unit: $", "unit: 3", "column gross: unit is 3"),
         ("type: comparison", "type: compare", "template 7: type is 'compare'"),
-        ("wanted: most", "wanted: more", "template 7: wanted is 'more'; expected one of most, least"),
         ("column: minutes\n    wanted", "column: genres\n    wanted", "template 7: column genres is of the type list"),
         ("column: director", "column: directer", "template 1: column is 'directer'"),
         ("column: director", "colum: director", "template 1: unknown key 'colum'; nearest: column"),
@@ -106,27 +97,17 @@ def test_the_same_templates_ask_where_things_are_crisp(tmp_path: Path) -> None:
         ("given: [director, released]", "given: [director]", "template 4: given is ['director']; expected two"),
         ("path: [studio, chair]", "path: [studio]", "template 12: path is ['studio']; expected two columns"),
         ("path: [studio, chair]", "path: [genres, chair]", "template 12: path: column genres names no single thing"),
-        ("path: [studio, chair]", "path: [studio, chief]", "template 12: path is 'chief'"),
         ("Who directed the film {name}?", "Who directed the film?", "template 1: ask is 'Who directed the film?'"),
         ("the film {name} taken", "the film {name} {gross} taken", "expected a question with {name} and no other slot"),
-        (
-            "To which genres does the film {name} belong?",
-            "Who directed the film {name}?",
-            "the same as template 1",
-        ),
+        ("To which genres does the film {name} belong?", "Who directed the film {name}?", "the same as template 1"),
         ("    compute: years_since", "    compute: years", "template 14: compute is 'years'"),
-        ("    compute: years_since", "    compute: {}", "template 14: compute is {}"),
         ("    popularity: popularity   # visitors of its pages\n", "", "kind studio has no popularity"),
         ("    popularity: popularity   # votes", "    popularity: vote", "kind film: unknown column 'vote'"),
         ("      award: {}", "      name: {}", "kind film: a column may not be named name"),
-        ("      award: {}", "      award: yes", "column award is no mapping"),
-        ("templates:", "templates: 5\nothers:", "unknown key 'others'"),
         ("kinds:", "kinds: [", "is not YAML"),
     ],
 )
-def test_a_fault_in_the_templates_is_one_line(
-    old: str, new: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_fault_in_the_templates_is_one_line(old: str, new: str, said: str, tmp_path: Path, capsys: Any) -> None:
     text = (SAMPLE / "templates.yaml").read_text(encoding="utf-8")
     assert old in text
     (tmp_path / "t.yaml").write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -140,10 +121,8 @@ def test_a_fault_in_the_templates_is_one_line(
     ("name", "old", "new", "said"),
     [
         ("table.csv", "kind,name", "kind,names", "kind film: unknown column 'name'"),
-        ("table.csv", ",rating,", ",ratings,", "kind film: unknown column 'rating'; nearest: ratings"),
         ("table.csv", "film,Cold Tram", "flim,Cold Tram", "table.csv:5: unknown kind 'flim'; nearest: film"),
         ("table.csv", "film,Cold Tram", "film,", "table.csv:5 has no name"),
-        ("table.csv", "film,Cold Tram,", "film,Cold Tram,x", "table.csv:5: popularity is 'x"),
         ("table.csv", "film,Cold Tram,", "film,Cold Tram,9E99999", "table.csv:5: popularity is '9E99999"),
         ("table.csv", "film,Cold Tram,", "film,Cold Tram,,", "table.csv:5 has 18 cells under 17 names"),
         ("table.csv", "1997-10-12", "12.10.1997", "released is '12.10.1997'; expected a date as 2024-03-05"),
@@ -171,24 +150,14 @@ def test_a_fault_in_the_table_is_one_line(
     ("more", "said"),
     [
         (["--limit", "3"], "--limit does nothing for crag"),
-        (["--topics", "t.yaml"], "--topics does nothing for crag"),
         (["--llm", "http://127.0.0.1:9/v1#m"], "--llm does nothing for crag"),
         (["--table", "none.csv"], "cannot read none.csv (No such file or directory)"),
-        (["--templates", "none.yaml"], "cannot read none.yaml (No such file or directory)"),
     ],
 )
-def test_what_does_nothing_is_refused(
-    more: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_nothing_is_refused(more: list[str], said: str, tmp_path: Path, capsys: Any) -> None:
     assert run(tmp_path, SAMPLE / "table.csv", SAMPLE / "templates.yaml", *more) == 2
     assert said in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-def test_a_table_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["construct", "crag", "--documents", str(SAMPLE / "pages"), "--out", str(tmp_path / "out")]
-    assert cli.main(line) == 2
-    assert "give --table FILE and --templates FILE" in capsys.readouterr().err
 
 
 def test_documents_that_cannot_be_pages_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,5 @@
 """A judge trained on labels: how they are parted, what it learns, that it gives verdicts where it gave none."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -20,16 +18,8 @@ def write_labels(path: Path, n: int) -> Path:
         sheet.writerow(["id", "question", "answer", "gold", "label", "group"])
         for at in range(n):
             # Of what a rule would decide, an equal answer, there is none.
-            sheet.writerow(
-                [
-                    f"i{at}",
-                    f"Question {at}?",
-                    f"about {at}",
-                    f"{at} units",
-                    "right" if at % 3 else "wrong",
-                    f"g{at // 2}",
-                ]
-            )
+            label = "right" if at % 3 else "wrong"
+            sheet.writerow([f"i{at}", f"Question {at}?", f"about {at}", f"{at} units", label, f"g{at // 2}"])
     return path
 
 
@@ -54,7 +44,6 @@ def test_a_lesson_is_what_a_run_asks_with_the_verdict_people_gave(tmp_path: Path
 
 def test_a_metric_whose_verdict_is_no_number_cannot_be_learned(tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
-    path.write_text("id,question,answer,gold,label\n1,q,a,g,yes\n2,q,b,g,no\n")
     graded = find_graded("rejection_rate")
     path.write_text(
         "id,question,answer,gold,label\n"

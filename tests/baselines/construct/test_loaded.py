@@ -1,7 +1,5 @@
 """A dataset of one's own, prepared and exported: under each version of `datasets` its rows are those made."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Every recipe by a scripted model: what enters is true of its source, the same again after kills, less at a budget."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

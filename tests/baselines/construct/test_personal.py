@@ -1,7 +1,5 @@
 """Personal data: what is found by rule, what only looks like it, and what is left to review."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

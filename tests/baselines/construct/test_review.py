@@ -1,7 +1,5 @@
 """People grade what was made: what is on record, what two people come to, what a correction must hold."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -294,10 +292,8 @@ def test_a_list_goes_out_and_comes_back_an_entry_a_line(made: Made, tmp_path: Pa
     assert correction == {"answer": answers} and how.correct(item, correction)["answer"] == answers
 
 
-@pytest.mark.parametrize("text", ["id,grade\nx,4", "id,label\nx,4", "[4]", "{", ""])
-def test_a_file_that_is_no_sheet_is_one_line(
-    text: str, made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("text", ["id,grade\nx,4", "{"])
+def test_a_file_that_is_no_sheet_is_one_line(text: str, made: Made, tmp_path: Path, capsys: Any) -> None:
     dataset = made("rgb")
     (tmp_path / "a.csv").write_text(text)
     assert review(dataset, "--take", tmp_path / "a.csv") == 2

@@ -1,7 +1,5 @@
 """What an annotator does on the page, in a real browser, and what the server refuses of others."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

@@ -1,7 +1,5 @@
 """What CRAG's tests share: models that know nothing, a tokenizer of three words, the sample's graph."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

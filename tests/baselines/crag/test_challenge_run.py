@@ -1,7 +1,5 @@
 """A model file of the CRAG challenge in whole runs: it is handed pages, asked once, and refused where it cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Dates and times in a question, as ``dates.yaml`` says: some stand for themselves, others hang on its day."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

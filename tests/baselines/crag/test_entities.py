@@ -1,7 +1,5 @@
 """What a question is about, read from a model's reply; ``replies.jsonl`` has replies and what is read of them."""
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import fields
@@ -28,18 +26,6 @@ PIECES = [
 ]
 
 REPLIES = list(map(json.loads, Path(__file__).with_name("replies.jsonl").read_text(encoding="utf-8").splitlines()))
-
-
-def test_a_plain_reply_is_read():
-    assert read(json.dumps(FULL)) == Entities(
-        domain="finance",
-        companies=("Quillmark Systems",),
-        tickers=("QMRK",),
-        dates=("2024-02-20",),
-        relative=("yesterday",),
-        times=("10:30",),
-        aspects=("closing price",),
-    )
 
 
 @pytest.mark.parametrize(("reply", "expected"), REPLIES)

@@ -4,8 +4,6 @@
 lines) and a sum of their whole text.
 """
 
-from __future__ import annotations
-
 import ast
 import bz2
 import hashlib
@@ -157,14 +155,7 @@ def test_work_and_length_are_bounded_whatever_is_named(graph, rounds):
     rows = [row for table in ("song", "artist", "open") for row in graph.rows(table, "name FROM {}")]
     pool = [name for (name,) in rows if isinstance(name, str)]
     pool += [*(f"team {n}" for n in range(9)), "", "the", "\x00", "x" * 200, "'; DROP TABLE open; --", '"', "QMRK"]
-    pool += [
-        "Hollis Brandeaux",
-        "The Glass Orchard",
-        "Quillmark Systems",
-        "Saltmarsh Herons",
-        "Dunmoor",
-        "\u0130\u00df",
-    ]
+    pool += ["Hollis Brandeaux", "The Glass Orchard", "Quillmark Systems", "Saltmarsh Herons", "Dunmoor", "\u0130"]
     dates = ["2024-02-30", "2024-02-09", "2024-02", "2023", "2016", "1990", "2999", "soon", "2024-03-02"]
     draw = random.Random(11)
     for _ in range(rounds):

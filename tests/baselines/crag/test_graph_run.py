@@ -1,7 +1,5 @@
 """The knowledge graph in CRAG's runs: a model finds a question's entities, and its facts stand before the web."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CRAG's judges in whole runs: their mean, failed verdicts, the papers' judges, weights of question types."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -56,12 +54,6 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     assert excluded["value"] == 1 and excluded["n_scored"] == 2 and "n_filled" not in excluded
 
 
-def test_several_judges_are_refused_where_a_metric_asks_one(cli, server):
-    judges = ("--judge", f"{server.url}#j", "--judge", f"{server.url}#k")
-    code, _, err = cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", *judges)
-    assert code == 2 and err == "quadrag: rejection_rate asks one judge, and 2 were named; give --judge once\n"
-
-
 def test_judge_presets_name_the_papers_models_and_ask_for_json(cli, server):
     server.models[:] = ["m", "gpt-3.5-turbo-0125", "meta-llama/Meta-Llama-3-70B-Instruct"]
     server.rules.append(Rule("reply", model="m", message={"content": "forty-one"}))
@@ -79,16 +71,8 @@ def test_judge_presets_name_the_papers_models_and_ask_for_json(cli, server):
 
 
 def test_weights_add_means_over_domains_with_intervals_by_strata(cli, server):
-    Path("weights.yaml").write_text(
-        json.dumps(
-            {
-                kind: n
-                for n, kind in enumerate(
-                    sorted({question.slices["question_type"] for question in questions().values()}), 1
-                )
-            }
-        )
-    )
+    kinds = sorted({question.slices["question_type"] for question in questions().values()})
+    Path("weights.yaml").write_text(json.dumps({kind: n for n, kind in enumerate(kinds, 1)}))
     server.rules.append(Rule("reply", model="m", message={"content": "forty-one"}))
     server.rules.append(Rule("reply", match="ostra", model="j", message={"content": YES}))
     server.rules.append(Rule("reply", model="j", message={"content": NO}))

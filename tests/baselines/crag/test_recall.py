@@ -1,7 +1,5 @@
 """Search recall by number of pages: what counts as found, the command's table and file, the real pages."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """CRAG's recipes: windows, tokenizers, tables, and what is lacking, said before anything is paid for."""
 
-from __future__ import annotations
-
 import bz2
 import json
 import re

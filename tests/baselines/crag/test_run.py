@@ -1,7 +1,5 @@
 """CRAG's runs by the command line: windows, slices, the paper's table, and what a run leaves behind."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

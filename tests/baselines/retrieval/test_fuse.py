@@ -1,7 +1,5 @@
 """Reciprocal rank fusion: the spec's vector, ties, and what holds for any rankings."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The passage store: what goes in comes out, in order, from a file that is mapped and not read."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -68,7 +66,7 @@ def test_no_passage_and_a_whole_number_of_batches(tmp_path, documents, length):
 
 def test_opening_reads_nothing_into_memory(many):
     before = pa.total_allocated_bytes()
-    store = PassageStore.open(many[0].folder)
+    store = PassageStore(many[0].folder)
     assert store[12345].text == many[1][12345]
     assert pa.total_allocated_bytes() - before < 10000 < (store.folder / FILE).stat().st_size
 
@@ -93,4 +91,4 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, content):
     if content is not None:
         path.write_bytes(whole[: len(whole) // 2] if content == "cut" else content)
     with pytest.raises(QuadragError, match=str(tmp_path)):
-        PassageStore.open(tmp_path)
+        PassageStore(tmp_path)

@@ -1,9 +1,6 @@
 """The cross-encoder: a tiny one made on the spot, against transformers alone, pair by pair."""
 
-from __future__ import annotations
-
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -40,14 +37,7 @@ def test_names(tmp_path):
     with pytest.raises(QuadragError, match="unknown reranker 'bge-base'; nearest: bge-rank"):
         Reranker("bge-base")
     assert Reranker(str(tmp_path)).describe()["max_length"] is None
-
-
-def test_without_the_extra(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     assert Reranker(str(tmp_path)).scores("q", []) == []
-    for use in (lambda it: it.check(), lambda it: it.scores("q", ["a"])):
-        with pytest.raises(QuadragError, match=r"needs sentence-transformers.*pip install '\.\[dense\]'"):
-            use(Reranker(str(tmp_path)))
 
 
 @pytest.mark.serve

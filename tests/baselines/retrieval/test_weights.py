@@ -1,7 +1,5 @@
 """Weights that need code of their own, and a chat model's that do not fit: refused in one line, or loaded as saved."""
 
-from __future__ import annotations
-
 import json
 import sys
 from contextlib import nullcontext
@@ -86,13 +84,6 @@ def test_two_runs_of_one_process_do_not_see_each_others_trust(tmp_path):
     with open_session(trusting, CallRequest()), open_session(plain, CallRequest()):
         assert codes(trusting) == ["as in the folder"] * 2
         assert codes(plain) == [None] * 2
-
-
-def test_a_recipe_trusts_nothing(tmp_path, cli):
-    recipe = {"benchmark": "crud_rag", "runs": [{"config": "summary"}], "retrieval": {"trust": "jina-zh"}}
-    (tmp_path / "own.yaml").write_text(json.dumps(recipe))
-    code, _, err = cli("run", "--recipe", str(tmp_path / "own.yaml"))
-    assert code == 2 and "unknown setting of the recipe own.yaml 'trust'" in err
 
 
 @pytest.fixture

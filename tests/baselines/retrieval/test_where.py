@@ -1,7 +1,5 @@
 """A search in a part of a corpus: which documents it is, and what is found in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -3,8 +3,6 @@
 The expected chunks of ``whole_file.json`` were made by llama_index 0.9.32 itself.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`quadrag errors`: the paper's classes of errors, given to wrong answers by a judge or by people."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
@@ -72,12 +70,8 @@ def test_the_judge_sees_documents_and_answer_and_no_text_leaves_its_place(integr
     (message,) = seen
     assert '"accepted": [["A", "B"]]' in message["content"] and "- misalignment: " in message["content"]
     material = message["content"].partition('\n{"question"')[2].partition("\n\nDecide now")[0]
-    assert json.loads('{"question"' + material) == {
-        "question": "Q?",
-        "accepted": [["A", "B"]],
-        "documents": [hostile],
-        "answer": hostile,
-    }
+    held = {"question": "Q?", "accepted": [["A", "B"]], "documents": [hostile], "answer": hostile}
+    assert json.loads('{"question"' + material) == held
     assert message["content"].count('"classes"') == 1, "the one that the instructions ask for"
 
 
@@ -126,8 +120,6 @@ def test_a_judge_whose_first_verdicts_cannot_be_read_is_asked_no_further(integra
         assert (code, out) == (3, "") and told in err and err.count("\n") == 1
         made = server.requests
         assert 0 < made <= 12
-        chinese = integrated(*asked, "--labels", "zh").err
-        assert "最初的 12 个判断都读不懂" in chinese and "它说“I will not say.”" in chinese and server.requests == made
         assert not Path("R/errors.jsonl").exists()
         assert integrated(*asked, "--max-failed", "1").code == 0 and server.requests > made
         server.state.text = '{"classes": ["ignoring"]}'
@@ -164,8 +156,6 @@ def test_a_budget_that_ends_leaves_a_partial_table(integrated: Any) -> None:
 def test_people_fill_in_a_sheet(integrated: Any) -> None:
     code, out, _ = integrated("--sheet", "sheet.csv")
     assert code == 0 and out.startswith("sheet.csv: 19 wrong answers") and "  misalignment: " in out
-    chinese = integrated("--sheet", "zh.csv", "--labels", "zh").out
-    assert "  misalignment：" in chinese and "  other：以上都不是" in chinese, "what one types stays"
     with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         first = next(csv.DictReader(file))
     assert first["documents"].startswith("[1] ") and first["documents"].count("\n") == 4 and first["classes"] == ""
@@ -211,13 +201,7 @@ def test_each_sample_of_a_question_is_sorted_by_itself(cli: Any) -> None:
         ("id,classes\n2,other\n", "'2' is the id of several wrong answers; say which in the column split"),
         ("split,id,classes\nnoise_0,nobody,other\n", "'nobody' is the id of no wrong answer"),
         ("split,id,classes\nnoise_0,2,other\nnoise_0,2,other\n", "filled.csv:3 names '2' again, after filled.csv:2"),
-        ("split,id\nnoise_0,2\n", "filled.csv has no column classes; expected id and classes"),
-        ("split,id,classes\nnoise_0,2,other,more\n", "has 4 cells under 3 names"),
-        ('split,id,classes\nnoise_0,2,"other" x\n', "is not CSV"),
-        ("split,id,sample,classes\nnoise_0,2,two,other\n", "sample is 'two'; expected a whole number"),
         ('{"id": 2, "split": "noise_0", "classes": 7}\n', "classes is '7'; expected some of"),
-        ('{"id": [2], "classes": "other"}\n', "'[2]' is the id of no wrong answer"),
-        ('{"id": 2, "classes"\n', "is not JSON"),
     ],
 )
 def test_a_sheet_that_cannot_be_read_is_one_line(integrated: Any, text: str, message: str) -> None:
@@ -228,18 +212,14 @@ def test_a_sheet_that_cannot_be_read_is_one_line(integrated: Any, text: str, mes
 
 @pytest.mark.slow
 def test_bad_input_is_one_line(integrated: Any, cli: Any) -> None:
-    Path("cyrillic.csv").write_bytes("id,classes\n2,другое\n".encode("cp1251"))
     judge = ("--judge", "http://127.0.0.1:9/v1#j")
     integrated("--sheet", "sheet.csv")
     for arguments, message in (
         ((), "what sorts the wrong answers?"),
         ((*judge, "--people", "x"), "what sorts the wrong answers?"),
         ((*judge, *judge), "errors asks one judge, and 2 were named"),
-        (("--people", "cyrillic.csv"), "cyrillic.csv is not UTF-8"),
         (("--people", "nowhere.csv"), "cannot read nowhere.csv"),
-        (("--people", "R"), "cannot read R"),
         (("--sheet", "sheet.csv"), "sheet.csv is there, and may be filled in"),
-        (("--sheet", "s", "--judge-max-tokens", "9"), "--judge-max-tokens is for a judge"),
         (("--sheet", "s", "--metric", "beauty"), "unknown metric 'beauty'"),
         (judge, "127.0.0.1:9"),
     ):
@@ -248,12 +228,9 @@ def test_bad_input_is_one_line(integrated: Any, cli: Any) -> None:
     assert not Path("R/errors.jsonl").exists()
     cli("run", "rgb", "counterfactual_robustness_en", "--data-dir", "sample", "--out", "C")
     cli("run", "rgb", "noise_robustness_en", "--data-dir", "sample", "--retriever", "none", "--out", "N")
-    cli("run", "crag", "qa", "--retriever", "none", "--data-dir", "sample", "--out", "G")
     for folder, message in (
         ("C", "the paper sorts no errors of counterfactual_robustness_en; expected a run of noise_robustness"),
         ("N", "is a run of rgb, --retriever none; expected one of rgb with documents"),
-        ("G", "is a run of crag"),
-        ("nowhere", "holds no run.json"),
     ):
         code, out, err = cli("errors", folder, "--sheet", "s")
         assert (code, out) == (2, "") and message in err and err.count("\n") == 1, err

@@ -1,7 +1,5 @@
 """RGB's messages have the protocol's layout to the blank, and a user's own prompts are checked before they are used."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 
@@ -12,10 +10,7 @@ from quadrag.records import Passage, Question
 
 # specs of the protocol: the phrases that the rules match on.
 PHRASES = {
-    "zh": (
-        "文档信息不足，因此我无法基于提供的文档回答该问题。",
-        "提供文档的文档存在事实性错误。",
-    ),
+    "zh": ("文档信息不足，因此我无法基于提供的文档回答该问题。", "提供文档的文档存在事实性错误。"),
     "en": (
         "I can not answer the question because of the insufficient information in documents.",
         "There are factual errors in the provided documents.",
@@ -31,24 +26,14 @@ def shown(*texts):
     return [Passage(str(rank), "", text) for rank, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize(
-    ("language", "user"),
-    [
-        ("en", "Document:\nfirst\nsecond \n\nQuestion:\nQ?"),
-        ("zh", "文档：\nfirst\nsecond \n\n问题：\nQ?"),
-    ],
-)
-def test_the_layout_of_the_protocol(language, user):
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_layout_of_the_protocol_which_has_no_system_message_without_documents(language):
+    document, asked = {"en": ("Document:\n", "Question:\nQ?"), "zh": ("文档：\n", "问题：\nQ?")}[language]
     messages = rgb.messages(question(language), shown("first", "second"), load_prompts("rgb"), "own")
     assert [message["role"] for message in messages] == ["system", "user"]
-    assert messages[1]["content"] == user
-
-
-@pytest.mark.parametrize(
-    ("language", "user"), [("en", "Document:\n \n\nQuestion:\nQ?"), ("zh", "文档：\n \n\n问题：\nQ?")]
-)
-def test_without_documents_there_is_no_system_message(language, user):
-    assert rgb.messages(question(language), [], load_prompts("rgb"), "own") == [{"role": "user", "content": user}]
+    assert messages[1]["content"] == f"{document}first\nsecond \n\n{asked}"
+    alone = {"role": "user", "content": f"{document} \n\n{asked}"}
+    assert rgb.messages(question(language), [], load_prompts("rgb"), "own") == [alone]
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -105,25 +90,17 @@ def with_user(text):
         (["en"], "en.system"),
         (None, "en.system"),
         ({**without("en"), "en": {"system": 5, "user": "{documents}{query}"}}, "en.system"),
+        (b"en: [", ""),
+        (b"\xff\xfe\x00", ""),
     ],
 )
 def test_prompts_that_lack_something_are_refused_in_one_line(tmp_path, content, word):
     path = tmp_path / "mine.yaml"
-    path.write_text(yaml.safe_dump(content, allow_unicode=True), encoding="utf-8")
+    path.write_bytes(content if isinstance(content, bytes) else yaml.safe_dump(content, encoding="utf-8"))
     with pytest.raises(QuadragError) as caught:
         load_prompts("rgb", str(path))
     assert word in str(caught.value) and "mine.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("content", [b"en: [", b"\xff\xfe\x00", None])
-def test_prompts_that_cannot_be_read_are_refused_in_one_line(tmp_path, content):
-    path = tmp_path / "mine.yaml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(QuadragError) as caught:
-        load_prompts("rgb", str(path))
-    assert "mine.yaml" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_the_language_that_a_run_uses_is_enough(tmp_path):

@@ -3,8 +3,6 @@
 The counts were taken by hand from the authors' files: answers that hold the phrase, of 60.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -13,14 +11,7 @@ from pages import sections
 
 from quadrag.cli import main
 
-MODELS = (
-    "gemma-3-27b-it",
-    "gemma-3-4b-it",
-    "openai_gpt-oss-120b",
-    "openai_gpt-oss-20b",
-    "qwen-3-32b",
-    "qwen3-0.6b",
-)
+MODELS = ("gemma-3-27b-it", "gemma-3-4b-it", "openai_gpt-oss-120b", "openai_gpt-oss-20b", "qwen-3-32b", "qwen3-0.6b")
 DETECTED = {
     "bert_scores_run_1": (55, 60, 51, 36, 48, 60),
     "bert_scores_run_2": (55, 60, 43, 35, 52, 58),

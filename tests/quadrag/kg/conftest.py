@@ -1,7 +1,5 @@
 """What the tests of the knowledge graph share: upstream's files from plain values, and graphs."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import json

@@ -1,14 +1,7 @@
 """The 40 genuine calls: a small graph in the upstream file formats, rebuilt from their responses, gives them back."""
 
-from __future__ import annotations
-
-import bz2
-import csv
 import json
-import pickle
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +35,11 @@ def calls(real_data: Callable[[str], Path]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def graph(calls: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graph]:
-    root = tmp_path_factory.mktemp("genuine")
-    write_upstream(Known(calls), root / "cragkg")
+def graph(calls: list[dict[str, Any]], write_upstream: Any, tmp_path_factory: Any) -> Iterator[Graph]:
+    root, known = tmp_path_factory.mktemp("genuine"), Known(calls)
+    files = {**encyclopedia(known), **movies(known), **finance(known), **music(known), **sports(known)}
+    for name, value in files.items():
+        write_upstream(root / "cragkg" / name, value)
     built = build(root / "cragkg", root / "kg.sqlite")
     assert built.lacking == []
     with Graph(root / "kg.sqlite") as opened:
@@ -65,43 +60,27 @@ class Known:
         return result
 
 
-def write_upstream(known: Known, root: Path) -> None:
-    for domain in ("finance", "movie", "music", "open", "sports"):
-        (root / domain).mkdir(parents=True)
-    write_open(known, root / "open")
-    write_movie(known, root / "movie")
-    write_finance(known, root / "finance")
-    write_music(known, root / "music")
-    write_sports(known, root / "sports")
-
-
-def write_open(known: Known, folder: Path) -> None:
+def encyclopedia(known: Known) -> dict[str, Any]:
     ((title,), entity) = known.all("open_get_entity")[0]
     names = [*FILLER, *known.one("open_search_entity_by_name")]
     entities = {name: {"summary_text": ""} for name in names} | {title: entity}
-    lines = [json.dumps(item) + "\n" for item in entities.items()]
-    for number in range(2):
-        with bz2.open(folder / f"kg.{number}.jsonl.bz2", "wt", encoding="utf-8") as stream:
-            stream.writelines(lines[number::2])
+    return {f"open/kg.{number}.jsonl.bz2": list(entities.items())[number::2] for number in range(2)}
 
 
-def write_movie(known: Known, folder: Path) -> None:
+def movies(known: Known) -> dict[str, Any]:
+    ((year,), result) = known.all("movie_get_year_info")[0]
+    files: dict[str, Any] = {"movie/year_db.json": {year: result}}
     for table, name in (("person", "name"), ("movie", "title")):
         entities = [*known.one(f"movie_get_{table}_info"), known.one(f"movie_get_{table}_info_by_id")]
         named = {normalise(entity[name]): entity for entity in entities}
-        filled = named | {filler: {"id": 10**8 + number} for number, filler in enumerate(FILLER)}
-        (folder / f"{table}_db.json").write_text(json.dumps(filled), encoding="utf-8")
-    ((year,), result) = known.all("movie_get_year_info")[0]
-    (folder / "year_db.json").write_text(json.dumps({year: result}), encoding="utf-8")
+        files[f"movie/{table}_db.json"] = named | {name: {"id": 10**8 + number} for number, name in enumerate(FILLER)}
+    return files
 
 
-def write_finance(known: Known, folder: Path) -> None:
-    with (folder / "company_name.dict").open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream)
-        rows.writerow(["Name", "Symbol"])
-        rows.writerows([name, "X"] for name in [*known.one("finance_get_company_name"), *FILLER])
-        ((name,), ticker) = known.all("finance_get_ticker_by_name")[0]
-        rows.writerow([name, ticker])
+def finance(known: Known) -> dict[str, Any]:
+    ((name,), ticker) = known.all("finance_get_ticker_by_name")[0]
+    companies = [*([name, "X"] for name in [*known.one("finance_get_company_name"), *FILLER]), [name, ticker]]
+    files: dict[str, Any] = {"finance/company_name.dict": companies}
     for file, call in (
         ("price", "price_history"),
         ("detailed_price", "detailed_price_history"),
@@ -109,21 +88,11 @@ def write_finance(known: Known, folder: Path) -> None:
         ("marketcap", "market_capitalization"),
         ("info", "info"),
     ):
-        write_sqlite_dict(folder / f"finance_{file}.sqlite", {k: v for (k,), v in known.all(f"finance_get_{call}")})
+        files[f"finance/finance_{file}.sqlite"] = {key: value for (key,), value in known.all(f"finance_get_{call}")}
+    return files
 
 
-def write_sqlite_dict(path: Path, values: dict[str, Any]) -> None:
-    with closing(sqlite3.connect(path)) as db:
-        db.execute('CREATE TABLE "unnamed" (key TEXT PRIMARY KEY, value BLOB)')
-        rows = [(key, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)) for key, value in values.items()]
-        db.executemany('INSERT INTO "unnamed" VALUES (?, ?)', rows)
-        db.commit()
-
-
-def write_music(known: Known, folder: Path) -> None:
-    def dump(name: str, value: Any) -> None:
-        (folder / f"{name}.pickle").write_bytes(pickle.dumps(value, 4))
-
+def music(known: Known) -> dict[str, Any]:
     artists: dict[str, dict[str, Any]] = {name: {} for name in known.one("music_search_artist_entity_by_name") + FILLER}
     songs: dict[str, dict[str, Any]] = {name: {} for name in known.one("music_search_song_entity_by_name") + FILLER}
     for entities, call, field in (
@@ -138,14 +107,17 @@ def write_music(known: Known, folder: Path) -> None:
             entities.setdefault(name, {})[field] = value
     for (name,), (begin, end) in known.all("music_get_lifespan"):
         artists[name] |= {"birth_date": begin, "end_date": end}
-    dump("artist_dict_simplified", artists)
-    dump("song_dict_simplified", songs)
-    dump("artist_work_dict", {name: works for (name,), works in known.all("music_get_artist_all_works")})
     (((rank, date), ((song,), (artist,))),) = known.all("music_get_billboard_rank_date")
-    dump("rank_dict_hot100", {str(rank): [{"Date": date, "Song": song, "Artist": artist}]})
-    (((date, _, song), weeks),) = known.all("music_get_billboard_attributes")
-    dump("song_dict_hot100", {song: {date: [date, song, artist, "1", "1", "1", weeks]}})
-    dump("grammy_df", awards(known))
+    (((day, _, charted), weeks),) = known.all("music_get_billboard_attributes")
+    files = {
+        "artist_dict_simplified": artists,
+        "song_dict_simplified": songs,
+        "artist_work_dict": {name: works for (name,), works in known.all("music_get_artist_all_works")},
+        "rank_dict_hot100": {str(rank): [{"Date": date, "Song": song, "Artist": artist}]},
+        "song_dict_hot100": {charted: {day: [day, charted, artist, "1", "1", "1", weeks]}},
+        "grammy_df": awards(known),
+    }
+    return {f"music/{name}.pickle": value for name, value in files.items()}
 
 
 def awards(known: Known) -> pd.DataFrame:
@@ -178,7 +150,7 @@ def awards(known: Known) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(columns[1:], object))
 
 
-def write_sports(known: Known, folder: Path) -> None:
+def sports(known: Known) -> dict[str, Any]:
     table: dict[tuple[Any, ...], dict[str, Any]] = {}
     for _, result in known.all("sports_soccer_get_games_on_date"):
         for column, cells in result.items():
@@ -186,24 +158,15 @@ def write_sports(known: Known, folder: Path) -> None:
                 parts = tuple(part.strip("'") for part in label.strip("()").split("', '"))
                 table.setdefault(parts, {})[column] = pd.Timestamp(value) if column == "date" else value
     table[(float("nan"), "2324", "Everton", "no league")] = next(iter(table.values()))
-    index = pd.MultiIndex.from_tuples(
-        [tuple(pd.array(parts, dtype=object)) for parts in table], names=["league", "season", "team", "game"]
-    )
-    levels = [level.astype(object) for level in index.levels]
-    frame = pd.DataFrame(list(table.values()), index=index.set_levels(levels))
-    frame = frame.astype({name: object for name in frame if frame[name].dtype.name in ("str", "object")})
-    frame.columns = frame.columns.astype(object)
-    frame.to_pickle(folder / "soccer_team_match_stats.pkl")
-    with closing(sqlite3.connect(folder / "nba.sqlite")) as db:
-        for name, results in (
-            ("game", [known.all("sports_nba_get_games_on_date")[1][1]]),
-            ("play_by_play", [known.one("sports_nba_get_play_by_play_data_by_game_ids")]),
-        ):
-            for result in results:
-                rows = list(zip(*(cells.values() for cells in result.values()), strict=True))
-                db.execute(f"CREATE TABLE {name} ({', '.join(result)})")
-                db.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(result))})", rows)
-        db.commit()
+    index = pd.MultiIndex.from_tuples(table, names=["league", "season", "team", "game"])
+    columns = {"game": known.all("sports_nba_get_games_on_date")[1][1]}
+    columns["play_by_play"] = known.one("sports_nba_get_play_by_play_data_by_game_ids")
+    nba = {}
+    for name, result in columns.items():
+        rows = zip(*(cells.values() for cells in result.values()), strict=True)
+        nba[name] = [dict(zip(result, row, strict=True)) for row in rows]
+    soccer = pd.DataFrame(table.values(), index=index)
+    return {"sports/soccer_team_match_stats.pkl": soccer, "sports/nba.sqlite": nba}
 
 
 def test_every_function_is_called(calls: list[dict[str, Any]]) -> None:

@@ -1,7 +1,5 @@
 """The 38 functions on small graphs: every rule of look-up, date, null and error that the specification has."""
 
-from __future__ import annotations
-
 import datetime
 import tempfile
 from collections.abc import Callable, Iterator

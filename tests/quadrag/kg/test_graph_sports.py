@@ -1,7 +1,5 @@
 """The functions of sports on small graphs: games, teams and plays, by the rules that the specification has."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

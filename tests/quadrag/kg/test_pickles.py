@@ -1,7 +1,5 @@
 """Pickles are read as data: what is plain and frames come back equal, all else is refused with nothing executed."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """The server answers as the functions do, over real HTTP, to bodies as the authors' clients send them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
@@ -151,12 +149,3 @@ def test_what_cannot_be_served_is_one_line(sample: Graph, tmp_path: Path, capsys
             assert capsys.readouterr().err.count("\n") == 1
     assert main(["kg", "build", str(tmp_path / "none"), str(tmp_path / "kg.sqlite")]) == 2
     assert "none" in capsys.readouterr().err and not list(tmp_path.iterdir())
-
-
-def test_without_fastapi_the_extra_is_named(sample: Graph, python: Any, environment: Any) -> None:
-    code = (
-        "import sys; sys.modules['fastapi'] = sys.modules['uvicorn'] = None\n"
-        "from quadrag.cli import main; sys.exit(main(['kg', 'serve', sys.argv[1]]))"
-    )
-    done = python(code, str(sample.path), env=environment())
-    assert done.returncode == 2 and ".[serve]" in done.stderr and "Traceback" not in done.stderr

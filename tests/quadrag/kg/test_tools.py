@@ -1,7 +1,5 @@
 """The 38 functions as data: upstream's routes and bodies, schemas, and calls whose arguments are checked."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from pathlib import Path
@@ -26,6 +24,8 @@ def test_routes_and_bodies_are_upstreams() -> None:
     ]
     assert ours == Path(__file__).with_name("routes.csv").read_text(encoding="utf-8").splitlines()
     assert len(ours) == 38
+    # OpenAI's limit: letters, digits, _ and -, at most 64.
+    assert all(name.isidentifier() and name.isascii() and len(name) <= 64 for name in FUNCTIONS)
 
 
 def test_the_graph_has_each_function_with_these_parameters_in_this_order() -> None:
@@ -34,11 +34,6 @@ def test_the_graph_has_each_function_with_these_parameters_in_this_order() -> No
         assert len(parameters) == len(function.parameters), function.name
         for ours, theirs in zip(parameters, function.parameters, strict=True):
             assert (ours.default is inspect.Parameter.empty) == theirs.required, function.name
-
-
-def test_names_are_those_that_models_may_call() -> None:
-    # OpenAI's limit: letters, digits, _ and -, at most 64.
-    assert all(name.isidentifier() and name.isascii() and len(name) <= 64 for name in FUNCTIONS)
 
 
 def test_schemas_say_all_that_a_call_needs() -> None:
@@ -91,11 +86,7 @@ RANKS, ALL = "music_get_billboard_rank_date", "music_grammy_get_all_awarded_arti
         (IDS, {"query": 100}, (100,)),
         (RANKS, {"date": None, "rank": 1}, (1, None)),
         (RANKS, {"date": "2024-02-28", "rank": 1}, (1, "2024-02-28")),
-        (
-            "music_get_billboard_attributes",
-            {"song_name": "s", "date": "d", "attribute": "rank"},
-            ("d", "rank", "s"),
-        ),
+        ("music_get_billboard_attributes", {"song_name": "s", "date": "d", "attribute": "rank"}, ("d", "rank", "s")),
         *((ALL, arguments, ()) for arguments in (None, "", {})),
         (PLAYS, {"game_ids": ["1"]}, (["1"],)),
     ],

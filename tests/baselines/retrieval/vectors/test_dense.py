@@ -1,7 +1,5 @@
 """Exact search over vectors against an exhaustive oracle, and the index on disk; no model and no torch."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """faiss against exact search over the same vectors, and how its index comes about."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np
@@ -83,10 +81,3 @@ def test_few_passages(opened, vectors):
         assert indexes.told["index"]["recall"] == 1
     with pytest.raises(QuadragError, match="9,984"):
         opened("faiss,IVF_PQ", length=30)
-
-
-def test_an_index_that_moved_is_opened(opened, vectors, tmp_path):
-    index, _ = opened("faiss", tmp_path / "a")
-    (tmp_path / "a").rename(tmp_path / "b")
-    again, _ = opened("faiss", tmp_path / "b")
-    assert again.nearest(vectors[:9], 5) == index.nearest(vectors[:9], 5)

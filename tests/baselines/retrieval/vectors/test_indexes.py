@@ -1,7 +1,5 @@
 """What ``--index`` says, vectors whose writing was cut short, and recall where it is known."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
