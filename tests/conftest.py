@@ -4,8 +4,6 @@ The environment is set when this file is imported, before any test module is: `d
 the Hub read it once, at their import.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os

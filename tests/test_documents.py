@@ -1,7 +1,5 @@
 """Pages and help say what the code does: commands that parse, links that lead somewhere, translations in step."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

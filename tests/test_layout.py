@@ -1,7 +1,5 @@
 """The house keeps its order: who may import whom, what the wheel holds, what every published unit brings along."""
 
-from __future__ import annotations
-
 import ast
 import shutil
 import stat

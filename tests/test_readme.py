@@ -4,8 +4,6 @@ The folders of upstream files are copies of the samples, the servers are this te
 ones made here. A command whose program is not installed is left to the environment that has it.
 """
 
-from __future__ import annotations
-
 import bz2
 import json
 import os

@@ -4,8 +4,6 @@ Here: `quadrag run`, `quadrag score`, a RAG service, what the harnesses score wi
 That lm-eval and Inspect print these very values their own tests hold, by the genuine commands.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

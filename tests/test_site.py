@@ -1,7 +1,5 @@
 """The site of docs/, as `make docs` builds it: nothing comes from the network, and a browser's search finds Chinese."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A judge that repeats its instructions, whole or in part, gives no verdict: every row for every judged metric."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

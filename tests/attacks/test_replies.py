@@ -1,7 +1,5 @@
 """Every reply of `replies.yaml` on every route: it is a failure that says why, or the answer that it holds; no more."""
 
-from __future__ import annotations
-
 import re
 import resource
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whole commands against a hostile server: they end well, what failed is unscored, and nothing shows a secret."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the pipeline's tests share: the local chat server, and the command line in this process."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout

@@ -5,8 +5,6 @@ to what it came to before, or a line says what was found; never is there a trace
 the datasets among them, are a table of hostile texts.
 """
 
-from __future__ import annotations
-
 import bz2
 import json
 import os

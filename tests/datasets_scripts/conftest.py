@@ -1,7 +1,5 @@
 """What the tests of the scripts share: processes of their own that start quickly, and a cache."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The scripts without a folder: files are downloaded from where upstream has them, and verified."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -4,8 +4,6 @@ A file of golden/ was written by ``cd tests/datasets_scripts; PYTHONPATH=../shar
 whose output it is, and then read against the sample; do so again only after a meant change, and read the difference.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

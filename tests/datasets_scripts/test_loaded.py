@@ -1,7 +1,5 @@
 """The scripts built and streamed: the rows are those that quadrag reads."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the metric tests share: modules loaded from their folders, a scripted judge, places for caches."""
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import os

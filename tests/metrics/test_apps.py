@@ -1,7 +1,5 @@
 """What a Space makes of the rows of its table, without Gradio; `tests/spaces/` has the pages, in a browser."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Iterator

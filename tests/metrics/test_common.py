@@ -1,7 +1,5 @@
 """What every metric keeps: its folder, card and examples, columns and results in every shape, bad input by its name."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import inspect

@@ -1,7 +1,5 @@
 """crud_overlap: the spec's vectors, the quirks of the authors' code one by one, and other people's BLEU and ROUGE."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts that differ in writing alone are the same under `corrected`; `official` compares letter by letter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

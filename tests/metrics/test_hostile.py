@@ -1,7 +1,5 @@
 """Hostile values in every column of every metric: scored, unscored with a reason, or one line that names the row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from random import Random

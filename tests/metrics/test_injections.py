@@ -1,7 +1,5 @@
 """Answers that try to leave their place in a judge's request: every judged metric, a judge that obeys what gets out."""
 
-from __future__ import annotations
-
 import json
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """The words that both overlap metrics count are jieba's, whatever else this process does with jieba."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable

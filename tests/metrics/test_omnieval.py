@@ -1,7 +1,5 @@
 """omnieval: worked examples, the authors' quirks by name, requests, verdicts damaged and fuzzed, means by an oracle."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

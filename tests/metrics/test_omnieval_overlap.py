@@ -1,7 +1,5 @@
 """omnieval_overlap: the spec's vectors, the quirks of the authors' code one by one, and drawn texts by its oracles."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

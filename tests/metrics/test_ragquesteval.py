@@ -1,7 +1,5 @@
 """ragquesteval: the vectors, the authors' quirks by name, three rounds, the question file, drawn replies."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

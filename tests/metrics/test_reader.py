@@ -1,7 +1,5 @@
 """The readers that metrics share: JSON objects mended, verdicts in every dress, and where metrics read differently."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

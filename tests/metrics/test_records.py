@@ -1,7 +1,5 @@
 """Every metric's record, `metric.yaml`, against its results and its card."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_type_hints

@@ -1,7 +1,5 @@
 """retrieval_ranking: worked examples, ir-measures on rankings of every kind, OmniEval's MAP."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """RGB's three metrics: labels, whole numbers and words, phrases, judged rejection and detection, and correction."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """truthfulness: worked examples, the authors' quirks by name, verdicts damaged and fuzzed, weights and means."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

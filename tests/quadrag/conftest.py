@@ -1,7 +1,5 @@
 """What the tests of the chat client share: no keys of the user's, a server, a ledger."""
 
-from __future__ import annotations
-
 import pytest
 from chat_server import ChatServer
 

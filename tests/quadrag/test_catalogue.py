@@ -1,7 +1,5 @@
 """Names are found however they are written, wherever a benchmark or a metric is named."""
 
-from __future__ import annotations
-
 import pytest
 
 import quadrag

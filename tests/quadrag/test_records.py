@@ -1,7 +1,5 @@
 """Records on disk: the same bytes always, a whole file or none, and every bad line named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is not whole yet stands aside, and goes with the next start once its process is dead."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

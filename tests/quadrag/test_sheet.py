@@ -1,7 +1,5 @@
 """Sheets that people fill in: what is written comes back, and whatever bytes are read are marks or one clear error."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

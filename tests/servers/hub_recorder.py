@@ -1,7 +1,5 @@
 """A stand-in for ``huggingface_hub.HfApi`` that records its calls and keeps the files that it is given."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

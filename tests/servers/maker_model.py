@@ -5,8 +5,6 @@ thinks aloud first, asks in English of a Chinese document, takes an answer from 
 of its JSON, or writes none. `Manner` says how the reply comes, by the hash too: late, at a second asking, or never.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

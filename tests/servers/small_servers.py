@@ -1,7 +1,5 @@
 """Small servers of one test: a thread that serves for as long as it is wanted, and a handler that writes no log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer

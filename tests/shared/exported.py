@@ -1,7 +1,5 @@
 """Files to export, and what a folder holds before and after."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

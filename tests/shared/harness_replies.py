@@ -1,7 +1,5 @@
 """What the tests of harnesses ask, and what their models reply: each kind of reply that a score knows, in turn."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

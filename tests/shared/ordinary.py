@@ -1,7 +1,5 @@
 """Three ordinary items for each metric, the second by a judge that says yes to all, and which columns it takes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

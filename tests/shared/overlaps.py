@@ -1,7 +1,5 @@
 """What the tests of both overlap metrics share: their keys, texts that are drawn, one item scored, jieba's words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pages for people: READMEs and docs/, read into sections with what a reader would type there, in his order."""
 
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path

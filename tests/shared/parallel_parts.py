@@ -1,7 +1,5 @@
 """What tests have workers do, in a module that a worker can import."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """The samples' rows, as names that were prepared are to load them, and a file that differs from the sample's."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A RAG service asked as a run asks it, about questions whose gold it must not see."""
 
-from __future__ import annotations
-
 from quadrag.baselines.core.prompts import load_service_prompts
 from quadrag.baselines.systems.rag.service import RagService
 from quadrag.records import Question

@@ -1,7 +1,5 @@
 """The knowledge graph of CRAG's sample, and calls of each of its functions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

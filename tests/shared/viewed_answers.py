@@ -1,7 +1,5 @@
 """Answers for the viewer, harmless or hostile, and what it lists of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from quadrag.baselines.page.answers import Answers

@@ -1,7 +1,5 @@
 """`python tests/soak`: the soak with caches of its own and no network but this machine's own servers."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

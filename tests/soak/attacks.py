@@ -4,8 +4,6 @@ Each takes the world, a job and a seed of its own, and yields findings: what doe
 the same command then ends with the same files, has lost no answer, and has paid for none twice.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """What the soak runs: commands of quadrag on its samples, what each makes, and the model that they ask."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from typing import Any

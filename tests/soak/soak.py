@@ -7,8 +7,6 @@ again with `--seed` and `--round`; moments that depend on the machine's speed do
 found.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

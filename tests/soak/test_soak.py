@@ -1,7 +1,5 @@
 """The soak in short: some rounds of it find nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

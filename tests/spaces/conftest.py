@@ -1,7 +1,5 @@
 """What the Space tests share: the apps running as Spaces do, one Chromium, and the page as a user sees it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Each metric's Space starts as on the Hub and is used in a browser; `tests/metrics/test_apps.py` has its values."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

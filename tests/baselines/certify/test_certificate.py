@@ -1,7 +1,5 @@
 """A certificate beside a run's scores: for the judge and prompt it is of, and for no other; none that was altered."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """`quadrag certify-judge`: figures of verdicts and of live judges, what counts as the judge's own, what is refused."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -1,7 +1,5 @@
 """The known figures of judges and rules on genuine labels of other authors, as they were measured by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

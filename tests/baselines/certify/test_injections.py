@@ -1,7 +1,5 @@
 """The hundred hostile texts against every prompt: a judge that obeys what gets out of its place, and what is said."""
 
-from __future__ import annotations
-
 import re
 import sys
 from types import ModuleType

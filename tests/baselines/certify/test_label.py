@@ -1,7 +1,5 @@
 """`quadrag label`: a draw of a run's items with known probabilities, and the score corrected by people's labels."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

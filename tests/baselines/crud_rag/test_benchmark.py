@@ -1,7 +1,5 @@
 """How CRUD-RAG's tasks query, prompt, parse and score; runs are in `test_crud_rag_run.py`."""
 
-from __future__ import annotations
-
 import pytest
 
 from quadrag.baselines.core.prompts import load_prompts

@@ -1,7 +1,5 @@
 """What CRUD-RAG's runs depend on, what the user puts in place of a stage, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

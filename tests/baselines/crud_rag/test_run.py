@@ -1,7 +1,5 @@
 """CRUD-RAG's runs by the command line, from the files to the table."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sweeps: recipes of a table, each row beside the printed one; and the tables of runs that search a corpus."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What OmniEval's runs share: a folder with a server, the sample's questions, one run that is judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """OmniEval's questions, prompts and metrics, one by one: conversations in three forms, references, what is judged."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """OmniEval's conversations in their three forms: what is searched for, what the model is sent, what the judge sees."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 The matrix's numbers are computed again from the items, by plain code.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

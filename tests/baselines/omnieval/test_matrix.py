@@ -1,7 +1,5 @@
 """OmniEval's matrix by the command line and on the page: its numbers, width, labels and profiles."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """OmniEval's recipes: the authors' sampling, and what a server refuses of it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

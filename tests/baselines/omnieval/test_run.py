@@ -1,7 +1,5 @@
 """OmniEval's runs by the command line: what is found without a judge, what is sent, answers made elsewhere."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The task-by-topic matrix and OmniEval's tables as data: labels, what stands in a cell, which table a run is under."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

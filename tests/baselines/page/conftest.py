@@ -1,7 +1,5 @@
 """What the tests of the page in a browser share: a page that is opened."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """axe-core finds no serious fault in the page, in either theme, wide or narrow."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

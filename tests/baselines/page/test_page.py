@@ -1,7 +1,5 @@
 """The page is one file whose own script and style alone are run; texts of data and models are text there."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

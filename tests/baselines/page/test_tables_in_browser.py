@@ -1,7 +1,5 @@
 """What a person sees of charts, tables and matrices on the page, in a real browser."""
 
-from __future__ import annotations
-
 import pytest
 from viewed_answers import MANY, counted, listed, make_answers
 

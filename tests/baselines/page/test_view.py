@@ -1,7 +1,5 @@
 """`quadrag view` opens the page of finished runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person does on the page, in a real browser: search, filter, sort, open, go on, compare, print."""
 
-from __future__ import annotations
-
 import json
 import re
 

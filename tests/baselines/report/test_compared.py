@@ -1,7 +1,5 @@
 """Runs compared: differences, p and verdicts as one works them out by hand, and when there are none."""
 
-from __future__ import annotations
-
 import copy
 import zlib
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """`quadrag show`: single questions of a run or of two, as the terminal, Python and the page select and write them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

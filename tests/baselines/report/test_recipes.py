@@ -1,7 +1,5 @@
 """Recipes: which printed row their runs replicate, or what keeps them from it; and the settings of each."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The spread between the samples of a run: worked by hand, for both profiles, on the terminal, as JSON, on the page."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

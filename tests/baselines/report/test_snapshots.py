@@ -3,8 +3,6 @@
 `QUADRAG_SNAPSHOTS=write` writes the files of `tests/snapshots/` anew; a change of them is to be read before it is kept.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import zlib

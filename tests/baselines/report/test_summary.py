@@ -1,7 +1,5 @@
 """The summary and the tables of runs: headlines, the papers' numbers beside them, what may not stand there."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Files of answers that other systems made: every accepted form, and one line for every fault."""
 
-from __future__ import annotations
-
 import errno
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`--estimate`: no model is asked, and what it says of calls and tokens is what the same run then comes to."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The files of a run's folder that are gone, damaged or altered."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

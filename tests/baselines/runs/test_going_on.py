@@ -1,7 +1,5 @@
 """A run that failed, stopped, was killed or finished, and the one after it: nothing is paid twice or half-written."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

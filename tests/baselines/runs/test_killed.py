@@ -1,7 +1,5 @@
 """Kill -9 in the middle of a run, again and again: few calls are repeated, and the files end as if undisturbed."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

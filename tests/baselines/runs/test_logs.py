@@ -1,7 +1,5 @@
 """Logs of lm-eval and Inspect: what is read and refused, what is one system, what is scored on which data."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Whole runs over a local chat server: what they leave, the same bytes whatever happens, what is asked."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

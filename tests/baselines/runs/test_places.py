@@ -1,7 +1,5 @@
 """A run is the same to the byte wherever its work is done, and no worker pays for a reply twice."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

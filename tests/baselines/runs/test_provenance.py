@@ -1,7 +1,5 @@
 """Whose the data of a run are, and that published numbers stand beside those alone that may be the authors'."""
 
-from __future__ import annotations
-
 import bz2
 import csv
 import hashlib

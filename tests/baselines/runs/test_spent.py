@@ -1,7 +1,5 @@
 """What a run cost, and what the ledger saved."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

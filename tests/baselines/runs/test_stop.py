@@ -1,7 +1,5 @@
 """Texts to stop at: sent by both ways of asking, part of a reply's key, named by recipes, left out where refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SIGTERM ends a run as an interrupt does, and whoever reads the folder is told how far it came and what goes on."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import signal

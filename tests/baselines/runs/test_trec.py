@@ -1,7 +1,5 @@
 """TREC files: what other programs make of them is what the run itself measured, ties and odd ids included."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

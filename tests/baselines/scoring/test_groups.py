@@ -1,7 +1,5 @@
 """Questions that hang together, and strata of weighted means, down to the rows of scores.json."""
 
-from __future__ import annotations
-
 import pytest
 
 from quadrag.baselines.core.benchmark import MetricUse, load

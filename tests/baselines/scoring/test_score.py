@@ -1,7 +1,5 @@
 """The score stage against numbers worked by hand: rows, items, missing answers, judges."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """No number stands unmarked where the judge, or the model, gave nothing that can be scored, or the same of all."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What a rule decides is kept beside the verdicts, which are read from the items, and told of where they are odd."""
 
-from __future__ import annotations
-
 import pytest
 from chat_server import asked_of
 

@@ -1,7 +1,5 @@
 """Model files of the CRAG challenge: what they are asked, what is kept, what fails."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Completions of a prompt: what is sent and read, apart in the ledger from chats, dead servers, the budget's sizes."""
 
-from __future__ import annotations
-
 import pytest
 from chat_server import Rule
 

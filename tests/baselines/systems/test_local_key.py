@@ -1,7 +1,5 @@
 """Which kept replies are a local model's: those of the commits that the user names. Nothing is loaded."""
 
-from __future__ import annotations
-
 import pytest
 
 from quadrag.baselines.systems.models import open_completer

@@ -1,7 +1,5 @@
 """A model loaded here: a tiny random Llama made on the spot, through the class and through the command line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Chats as prompts: our templates letter by letter, files, what is refused; runs and recipes with completions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

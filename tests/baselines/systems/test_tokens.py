@@ -1,7 +1,5 @@
 """How tokens are counted for a model: by its own tokenizer where that is here, else by the rule."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Passages that a user's system returns: known by ids or by texts, or told why its search is not measured."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tables, their notes and the page in Chinese: nothing of a run is left in English but names and what one types."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lines of a table: our values with bounds, counts and the other profile; printed ones with doubt; units by metric."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any

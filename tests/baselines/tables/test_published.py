@@ -1,7 +1,5 @@
 """The printed numbers, the mapping to our names, and the recipes: data held against each other and against the code."""
 
-from __future__ import annotations
-
 import csv
 import dataclasses
 from collections import Counter

@@ -1,7 +1,5 @@
 """The table of slices: what stands in it, and what stands elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from quadrag.baselines.scoring.rows import slices_of

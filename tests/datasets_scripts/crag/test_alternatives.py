@@ -1,7 +1,5 @@
 """The reading of CRAG's further answers, by cases and by properties: any value gives clean texts, none is an error."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from typing import Any

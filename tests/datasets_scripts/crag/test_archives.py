@@ -1,7 +1,5 @@
 """CRAG's files as bytes: packed, archived and split in every way that is read, broken in every way that is named."""
 
-from __future__ import annotations
-
 import bz2
 import io
 import json

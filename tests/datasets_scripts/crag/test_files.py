@@ -1,7 +1,5 @@
 """Where CRAG's files are: layouts, releases, the example file, the private split, and what is lacking."""
 
-from __future__ import annotations
-
 import bz2
 import hashlib
 import random

@@ -1,7 +1,5 @@
 """CRAG's real example file: golden rows, and what is known of its pages. Of its text only digests are kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The dataset script `crag`: configs and splits, what a row holds, oddities."""
 
-from __future__ import annotations
-
 import bz2
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """CRUD-RAG's corpus: a document a line, copies as aliases, gold documents behind it, and its options."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Properties of CRUD-RAG's documents: where the body begins, what the identity ignores, how copies are folded."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import sys

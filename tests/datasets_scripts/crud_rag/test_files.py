@@ -1,7 +1,5 @@
 """Where CRUD-RAG's files are: every layout, archives packed and unpacked, broken ones, and what is lacking."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """CRUD-RAG's real files, as far as they are there: golden rows, of which digests alone are kept."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

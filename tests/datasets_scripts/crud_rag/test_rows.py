@@ -1,7 +1,5 @@
 """The dataset script `crud_rag`: configs and splits, task rows, question files, oddities."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

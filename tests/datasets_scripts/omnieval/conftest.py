@@ -1,7 +1,5 @@
 """What the tests of OmniEval's script share: a checkout of OmniEval."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

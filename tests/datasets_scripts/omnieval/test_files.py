@@ -1,7 +1,5 @@
 """Which files the dataset script omnieval reads: layouts, rival sets, places named by options, forms; the corpus."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

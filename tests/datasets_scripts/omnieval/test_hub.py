@@ -1,7 +1,5 @@
 """The dataset script `omnieval` without a folder: the Hub's gated repositories, granted, refused, out of reach."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """The dataset script `omnieval`: configs, ids, rows, quirks of records, lines that are named since they are bad."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The documents shown with a question: published vectors, an independent reading of the rule, and its properties."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """The dataset script `rgb`: configs and splits, answer shapes, bad files and options, real files."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

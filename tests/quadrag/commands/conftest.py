@@ -1,7 +1,5 @@
 """The command line as tests call it: in a folder of its own, in this process, with what it printed."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 `QUADRAG_SNAPSHOTS=write` writes the files of `tests/snapshots/` anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

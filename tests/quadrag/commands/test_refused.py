@@ -1,7 +1,5 @@
 """Bad input of every kind: one line on stderr, exit code 2, nothing made."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.util import find_spec

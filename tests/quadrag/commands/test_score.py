@@ -1,7 +1,5 @@
 """`quadrag score`: files of answers, as tables and folders."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

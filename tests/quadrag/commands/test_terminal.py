@@ -1,7 +1,5 @@
 """Terminals, pipes, logs and signals: what is printed fits where it goes, and a reader that leaves is no error."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

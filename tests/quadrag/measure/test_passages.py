@@ -1,7 +1,5 @@
 """Ids and passages are read as users' libraries give them, and what is not understood is named with its type."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import json

@@ -1,7 +1,5 @@
 """What a model thought is parted off its answer at every entrance alike, and kept beside it."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -4,8 +4,6 @@ The system is that of docs/own-system.md, BM25 over CRUD-RAG's corpus and a mode
 same function in ten lines of the standard library's server.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What is shown of results: as the command prints it, in two languages, on any stream, as a page and in a notebook."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

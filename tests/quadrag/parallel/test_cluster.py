@@ -1,7 +1,5 @@
 """A Ray cluster of three nodes on this machine, one of which is killed in the middle; skipped where Ray is lacking."""
 
-from __future__ import annotations
-
 import pytest
 from parallel_parts import slow_square
 

@@ -1,7 +1,5 @@
 """Places where work is done: the same results in the same order here and in processes."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Agreement by hand, and against scikit-learn and the papers' own definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

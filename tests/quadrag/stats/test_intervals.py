@@ -1,7 +1,5 @@
 """Intervals beside SciPy's and statsmodels', and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

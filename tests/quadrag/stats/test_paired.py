@@ -1,7 +1,5 @@
 """Two runs on the same items: swaps as SciPy's, differences as by hand, power as statsmodels'."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

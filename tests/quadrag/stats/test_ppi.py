@@ -1,7 +1,5 @@
 """Corrected rates: by hand, against ppi-python 0.2.3's numbers, and how often their intervals hold the truth."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

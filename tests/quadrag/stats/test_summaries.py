@@ -1,7 +1,5 @@
 """Means and their intervals: worked by hand, resampled one by one, and SciPy's over the same draws."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any

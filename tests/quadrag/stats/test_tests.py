@@ -1,7 +1,5 @@
 """Tests of two over the same items: SciPy's and statsmodels' numbers, and worked by hand."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from unittest import mock

@@ -1,7 +1,5 @@
 """Files of CRAG's form, made for tests: records, the places where upstream has them, and what is read."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

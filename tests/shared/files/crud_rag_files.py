@@ -1,7 +1,5 @@
 """Files of CRUD-RAG's form, made for tests: task rows, merged files, corpus files, and what is read of them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

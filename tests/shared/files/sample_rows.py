@@ -1,7 +1,5 @@
 """What quadrag reads of a benchmark's files: the rows of a split, of the bundled sample where no folder is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

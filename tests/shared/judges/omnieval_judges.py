@@ -1,7 +1,5 @@
 """Judges of omnieval that reply by metric and answer, and how tests read what was asked and found."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A judge of ragquesteval that replies by the text it is asked about, its replies, and how tests read the result."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Judges of truthfulness that reply by a rule, a tokenizer of words, and how tests read what was asked and found."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run's record with another content, sealed as the run itself seals it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable

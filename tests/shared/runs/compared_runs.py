@@ -1,7 +1,5 @@
 """Runs made up of values, to be compared."""
 
-from __future__ import annotations
-
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What the tests of CRAG's runs read and write: the sample's questions, stage files, private rows, verdicts."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run of four questions whose replies are kept, and what its folder says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

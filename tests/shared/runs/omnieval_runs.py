@@ -4,8 +4,6 @@ What the judge says of an item is drawn by a digest of metric and question; amon
 and verdicts beyond the scale.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

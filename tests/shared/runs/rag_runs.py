@@ -1,7 +1,5 @@
 """Runs of CRUD-RAG against a RAG service: the task, its documents, and what a run holds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from quadrag.baselines.core.task import Task

@@ -1,7 +1,5 @@
 """One short run of RGB, by the command line, and the rows that it leaves."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

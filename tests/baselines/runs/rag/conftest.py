@@ -1,7 +1,5 @@
 """What the tests of runs against a RAG service share: the service, and a function that runs a task against one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`quadrag run --rag` from the command line: where it writes, what it refuses, that no password leaves it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A run against a RAG service that failed, died or was killed, and the one after it."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

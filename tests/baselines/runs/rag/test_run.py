@@ -1,7 +1,5 @@
 """Whole runs against a RAG service: retrieval and generation measured apart, nothing asked twice, nothing lost."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the tests of a RAG service share: one over three documents."""
 
-from __future__ import annotations
-
 import pytest
 from rag_asking import DOCUMENTS
 from rag_server import RagServer

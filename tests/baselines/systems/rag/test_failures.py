@@ -1,7 +1,5 @@
 """What fails of a RAG service, and how: tried again, one failure, or a dead service in one line that tells no key."""
 
-from __future__ import annotations
-
 import pytest
 from rag_asking import ask, asked, question
 from rag_server import Rule

@@ -1,7 +1,5 @@
 """What is read of a RAG service's replies: answers and passages in both contracts, and what is none."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A RAG service asked over real HTTP: its address and name, what it is sent, what is kept."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path
