@@ -185,7 +185,7 @@ def test_logs_of_two_models_are_compared_and_of_one_asked_again_two_systems(cli)
             rgb_log(f"out/{model}", *task, time=f"2026-01-01T00-00-00.{1 + at}", text=text)
     ran = cli("score", "out", *SAMPLE, "--out", "scores")
     task = "rgb_negative_rejection_en"
-    assert ran.code == 0 and ran.out.endswith(f"quadrag show scores/m/{task} scores/n/{task} --better\n")
+    assert ran.code == 0 and Path("scores/report.html").is_file()
     rates = [quadrag.result(f"scores/{model}/{task}")["rejection_rate"].value for model in "mn"]
     assert rates == [0.0, 1.0]
     rgb_log("out/m", *TASKS[0], time="2026-01-01T00-01-07.1")
@@ -205,7 +205,7 @@ def test_logs_of_several_benchmarks_each_on_the_data_that_are_theirs(cli):
     wanted = {f"{model}/{task}": data for model in "mn" for task, data in tasks.items()}
     assert {name: run.data_dir for name, run in made("done").items()} == wanted
     assert {path.name for path in Path("done").glob("*.html")} == {"report_crag.html", "report_rgb.html"}
-    described = json.loads(cli("score", "out", *SAMPLE, "--format", "json").out)
+    described = json.loads(cli("score", "out", *SAMPLE, "--json").out)
     assert [one["benchmark"] for one in described] == ["crag", "rgb"]
     assert cli("score", "out", "--option", "noise=0.2").code == 2
 
