@@ -138,7 +138,8 @@ def serve(
     uvicorn = _needed("uvicorn")
     graph = Graph(path)
     application = app(at(graph, query_time) if query_time is not None else graph)
-    config = uvicorn.Config(application, log_level="warning", access_log=False)
+    # No logging of its own: to set it up would close the handlers that a process has.
+    config = uvicorn.Config(application, log_config=None, log_level="warning", access_log=False)
     # Ctrl-C is how a server is stopped, not an interruption of it.
     with _listen(host, port) as listening, contextlib.suppress(KeyboardInterrupt):
         ready(f"http://{host}:{listening.getsockname()[1]}")
