@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_request, print_tables, run_request, tell_bad
+from quadrag.commands.shared.session import call_request, print_tables, run_request, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -67,10 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     reader = RunReader(folder, result, arguments.data_dir)
     wrong = _wrong_answers(reader, arguments.metric)
     if arguments.sheet:
+        from quadrag.baselines.tables.language import speak
+
         _write_sheet(Path(arguments.sheet), wrong)
-        write(f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:")
+        tell(
+            arguments,
+            f"{arguments.sheet}: {len(wrong)} wrong answers; fill in `classes`, several with `;` between them:",
+        )
         for name, meaning in testbed.classes.items():
-            write("  " + "\n    ".join(wrap(f"{name}: {meaning}", 76)))
+            write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
         return 0
     stopped = None
     if arguments.people:
