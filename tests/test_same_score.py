@@ -1,10 +1,11 @@
 """The same item has the same score on every route, to the last digit.
 
-Here: `quadrag run`, `quadrag score`, a RAG service, what the harnesses score with, and the metric's module by itself.
+Here: a function in Python, `quadrag score`, a RAG service, what the harnesses score with, and the metric's module.
 That lm-eval and Inspect print these very values their own tests hold, by the genuine commands.
 """
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from harness_replies import ASKED, PROFILES, questions
 from rag_server import RagServer
 
+import quadrag
 from quadrag.baselines.core.benchmark import load
 from quadrag.catalogue import metric_folder
 from quadrag.cli import main
@@ -65,17 +67,21 @@ def scored(case: Case, asked: dict[str, str | None], tmp_path_factory: pytest.Te
 
 
 @pytest.mark.slow
-def test_a_run(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
-    benchmark, config, split, retriever = case
-    run = ["run", benchmark, config, "--split", split, "--data-dir", "sample", "--retriever", retriever]
-    run += ["--max-failed", "1"]
-    assert main([*run, "--out", str(tmp_path / "run")]) == 0
-    answers = tmp_path / "run" / "answers.jsonl"
-    lines = [row | {"answer": asked[row["id"]]} for _, row in read_jsonl(answers)]
-    lines = [row | {"state": "ok" if row["answer"] is not None else "api_error"} for row in lines]
-    answers.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines), encoding="utf-8")
-    assert main([*run, "--out", str(tmp_path / "run")]) == 0
-    assert values(rows(tmp_path / "run" / "items.jsonl")) == scored
+def test_a_function(case: Case, asked: dict[str, str | None], scored: dict[str, Any], tmp_path: Path) -> None:
+    benchmark, config, split, _ = case
+
+    def system(question: Any) -> str:
+        answer = asked[question.id]
+        if answer is None:
+            raise ValueError("no answer")
+        return answer
+
+    out = tmp_path / "run"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quadrag.evaluate(benchmark, config, system, split=split, data_dir="sample", out=out, max_failed=1.0)
+    ours = json.dumps(values(rows(out / "items.jsonl"))).replace('"raised"', '"api_error"')
+    assert json.loads(ours) == scored
 
 
 def test_what_the_harnesses_score_with(case: Case, asked: dict[str, str | None], scored: dict[str, Any]) -> None:

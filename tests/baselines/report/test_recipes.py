@@ -33,7 +33,7 @@ EVERYWHERE = (
 )
 BY_BENCHMARK = {
     "rgb": ("passage_num", "noise_ratio", "correct_ratio", "order"),
-    "crag": ("web_window", "kg_window", "windows", "kg", "later", "entities", "entity_model", "release", "trim"),
+    "crag": ("web_window", "kg_window", "windows", "kg", "later", "entity_model", "release", "trim"),
     "crud_rag": ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "embedding", "reranker", "top_k"),
     "omnieval": ("chunk_size", "chunk_overlap", "embedding", "reranker", "top_k", "query_instruction", "conversation"),
 }
