@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,9 @@ from quadrag.stats.agreement import Agreement
 from quadrag.stats.ppi import Rates
 
 from ..core.result import Result
-from ..scoring.validity import discredit
+from ..results.adapter import discredit
+from ..results.note import NoteCode, keys_of
+from ..results.score import Reason
 from ..tables.cells import write_number
 from .asking import read_signature
 from .figures import Figures, Intervals, find_free
@@ -228,7 +229,7 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
     `given` by the user go before those that are kept with a run.
     """
     results = list(results)
-    doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}
+    doubtful = {(_name_judge(one), name) for one in results for name in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL)}
     for result in results:
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
@@ -238,7 +239,7 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
             if is_by_chance(result, verdict):
                 discredit(row)
             elif (_name_judge(result), verdict) in doubtful:
-                discredit(row, beside=verdict not in chain(*result.run.doubtful_verdicts.values()))
+                discredit(row, Reason.JUDGE_DOUBTFUL_BESIDE)
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:

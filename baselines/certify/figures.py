@@ -24,8 +24,8 @@ from quadrag.stats.agreement import (
 )
 
 from ..core.benchmark import MetricUse
+from ..results.judges import Said
 from ..scoring.rules import RULE
-from ..scoring.verdicts import Said
 from ..tables.cells import FEW
 from ..tables.names import keep_name
 from .labels import Item, LabelSet

@@ -9,9 +9,9 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats.ppi import rogan_gladen
 
 from ..core.result import PROFILES, Result
-from ..scoring.rows import reason_of
-from ..scoring.validity import is_alike, is_invalid
-from ..scoring.verdicts import TO_CHECK, count_held
+from ..results.adapter import is_alike, is_invalid
+from ..results.items import reason_of
+from ..results.judges import TO_CHECK, count_held
 from ..tables.cells import ALIKE, FEW, NOTHING, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name, keep_names, name_apart

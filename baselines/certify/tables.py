@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from quadrag.stats import Interval
 from quadrag.stats.agreement import Agreement
 
-from ..scoring.verdicts import tell_alike
+from ..results.adapter import say_constant
+from ..results.judges import note_constant
 from ..tables.cells import ALIKE, FEW, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name
@@ -106,7 +107,7 @@ def _about(one: Figures) -> list[str]:
     name = keep_name(one.verdicts.judge)
     notes: list[str] = []
     if one.said.is_alike:
-        notes.append(Alarm(f"{tell_alike([one.said])}; {ALIKE} marks what rests on them."))
+        notes.append(Alarm(f"{say_constant(note_constant([one.said], ()))}; {ALIKE} marks what rests on them."))
     if one.unreadable:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(one.unreadable.items()))
         notes.append(f"{name}: {sum(one.unreadable.values())} items without a verdict ({counts}), left out.")

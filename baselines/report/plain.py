@@ -7,7 +7,8 @@ from typing import Any
 from quadrag.provenance import join
 
 from ..core.result import Result
-from ..scoring.validity import is_invalid
+from ..results.adapter import is_invalid, say_invalid
+from ..results.note import NoteCode
 from ..tables.cells import Row, count_all, count_both
 from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
@@ -44,8 +45,8 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "config": shared([run.inputs.config for run in runs]),
         "name": shared([run.inputs.llm for run in runs]),
         "folder": None if folder is None else str(folder),
-        "valid": not any(run.invalid for run in runs),
-        "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in run.invalid],
+        "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
+        "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": _note_each(results),
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),

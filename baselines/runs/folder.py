@@ -85,7 +85,7 @@ class RunFolder:
         """Take over a run that was not judged, or in vain: what comes before the scores stands."""
         self._set_back(found, [name for name in STAGES[2:] if name in found.files], found.stopped or "not judged yet")
         self.run.inputs, self.run.verdict, self.run.unread_judge = inputs, None, None
-        self.run.constant_verdicts, self.run.doubtful_verdicts, self.run.certificates = {}, {}, []
+        self.run.notes, self.run.certificates = [], []
 
     def reopen(self, answers: bool = True) -> None:
         """Send what models made back to work, verdicts and (if `answers`) answers."""

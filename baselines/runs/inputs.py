@@ -23,8 +23,8 @@ from ..core.options import identify_options
 from ..core.result import Asked, Stratum
 from ..core.settings import Conditions
 from ..core.task import Corpus, Task
-from ..scoring.groups import find_units
 from ..scoring.modules import Embed
+from ..scoring.rows import find_units
 from ..systems.system import Assignment, Completer, System
 
 QUESTIONS = "questions.jsonl"  # what is kept of each question of a run

@@ -29,12 +29,12 @@ from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.result import PROFILES, Result
 from ..core.task import Task, cut_splits, load_questions, open_corpus
-from ..scoring.faults import find_short
+from ..results.adapter import mark_rows
+from ..results.items import find_short
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.modules import Embed
 from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
-from ..scoring.validity import mark_invalid
 from ..systems.extractive import Extractive
 from ..systems.system import Assignment, Completer, System
 from .finished import read_result
@@ -206,7 +206,7 @@ class Session:
         run.usage = self.spent_since(before)
         run.max_failed, run.profile = self.max_failed, self.profile
         self.keep_certificates(run)
-        marked = mark_invalid(scores, run, items)
+        marked = mark_rows(scores, run, items)
         folder.save()
         texts = {(answer.key, answer.sample): answer.answer for answer in generated.answers}
         return Result(run, marked, items, stopped=stopped, asked=kept, folder=folder.path, texts=texts)

@@ -157,4 +157,4 @@ def _goes_on(run: RunRecord, calls: CallRequest, limit: int | None) -> bool:
     if run.inputs.limit != limit:  # the questions are others
         return False
     in_vain = bool(calls.judges) and run.judged_in_vain
-    return in_vain or bool(calls.kept.retry) or (bool(run.invalid) and calls.max_failed > run.max_failed)
+    return in_vain or bool(calls.kept.retry) or (run.has_note("invalid") and calls.max_failed > run.max_failed)

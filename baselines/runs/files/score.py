@@ -26,11 +26,11 @@ from ...core.options import identify_options
 from ...core.result import Asked, Result
 from ...core.settings import UNKNOWN
 from ...core.task import Task, load_questions
-from ...scoring.faults import find_short
+from ...results.adapter import mark_rows
+from ...results.items import find_short
 from ...scoring.judging import check_judges, refuse_idle_models, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
-from ...scoring.validity import mark_invalid
 from ...systems.rag.system import take_served
 from ..inputs import (
     describe_each,
@@ -135,7 +135,7 @@ def score_file(session: Session, request: RunRequest, path: Path, out: Path | No
     run.unread = read.unread if searched or benchmark.supplied is not None else []
     run.coverage = f"{len(questions)} of {len(asked)}" if len(questions) < len(asked) else None
     run.short = find_short(answers) if logged else {}  # those of a model have failed, those of one's own system not
-    marked = mark_invalid(scored.scores, run, scored.items)
+    marked = mark_rows(scored.scores, run, scored.items)
     kept = describe_each(benchmark, questions, one.conditions)
     if out:
         files = {
