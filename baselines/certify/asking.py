@@ -13,7 +13,7 @@ from quadrag.progress import Progress
 from quadrag.records import dumps
 
 from ..core.benchmark import known, load
-from ..core.settings import Conditions
+from ..core.spec import Conditions
 from ..systems.system import Completer
 from .labels import Graded, Item, LabelSet
 from .verdicts import Verdicts, is_by_passages, judge_items, read_grade

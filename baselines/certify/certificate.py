@@ -242,10 +242,9 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:
-    inputs = result.run.inputs
-    known = (inputs.services, inputs.served_as)
-    asked = [[(role, name) for role, name in sorted(one.items()) if role.startswith("judge")] for one in known]
-    return inputs.judge, *map(tuple, asked), str((inputs.judging or {}).get("prompt", ""))
+    inputs = result.run
+    asked = [(role, name) for role, name in sorted(inputs.services.items()) if role.startswith("judge")]
+    return inputs.judge, tuple(asked), str((inputs.judging or {}).get("prompt", ""))
 
 
 def is_by_chance(result: Result, verdict: str) -> bool:

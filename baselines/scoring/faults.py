@@ -115,7 +115,7 @@ class Fault(NamedTuple):
         elif most in ("api_error", "raised", "unparsable") and run.failures:
             said = next(iter(run.failures.values()))
             cause = f"{cause}; {said}" if most == "raised" else said
-        elif most == "truncated" and run.inputs.judge is None:
+        elif most == "truncated" and run.judge is None:
             cause = cause.replace(" or --judge-max-tokens", "")
         elif most == "truncated" and not run.count_short("cut"):
             cause = cause.replace("--max-tokens or ", "")  # no answer was: the judge's replies were
@@ -124,7 +124,7 @@ class Fault(NamedTuple):
         return cause
 
     def _find_form(self, run: RunRecord) -> str:
-        return metric_record(self.places[0][2]).verdict if run.inputs.judge is not None else ""
+        return metric_record(self.places[0][2]).verdict if run.judge is not None else ""
 
     def tell_counted(self, run: RunRecord) -> str:
         """Say in one line how many failed of a value that is shown, and how they count."""
@@ -273,7 +273,7 @@ def find_cure(form: str, run: RunRecord) -> str:
 
 def list_keys(places: Sequence[Place], run: RunRecord) -> str:
     """List the keys of metrics that a summary shows, or a few where it shows fewer, and count the others."""
-    heads = {name: at for at, name in enumerate(load(run.inputs.benchmark).headlines)}
+    heads = {name: at for at, name in enumerate(load(run.benchmark).headlines)}
     ranks = {place: heads.get(metric_record(place[2]).key(place[3]).name, len(heads)) for place in places}
     shown = sum(rank < len(heads) for rank in ranks.values()) or _SHOWN
     keys = [show_key(*place[2:]) for place in sorted(places, key=ranks.__getitem__)]

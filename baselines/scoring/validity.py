@@ -176,7 +176,7 @@ def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> st
     """Return the reason why an item has no value with what it means where it is the judge's and not the answer's."""
     if reason == UNJUDGED:
         return f"{reason}: {_tell_judge(run)}"
-    judged = answered and run.inputs.judge is not None and metric_record(metric.partition(".")[0]).verdict
+    judged = answered and run.judge is not None and metric_record(metric.partition(".")[0]).verdict
     return f"{reason}: {JUDGE[reason]}" if judged and reason in JUDGE else reason
 
 

@@ -36,7 +36,7 @@ def _note_places(
     for name, one in zip(name_apart(results), results, strict=True):
         for line in lines_of(one.run):
             place, _, rest = line.partition(": ")
-            own = place.removeprefix(f"{one.run.inputs.config} ") if name else place
+            own = place.removeprefix(f"{one.run.config} ") if name else place
             told.setdefault(rest, []).append(" ".join(filter(None, (name, own))))
     notes = [f"{lead}{shorten_list(places)}: {rest}." for rest, places in told.items()]
     more = len(notes) - _MOST

@@ -224,14 +224,17 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> A
 def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
     from quadrag.baselines.certify.asking import find_benchmark
     from quadrag.baselines.certify.labels import find_graded
-    from quadrag.baselines.runs.request import RunRequest
-    from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.commands.shared.session import call_request
+    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.plan import plan_run
+    from quadrag.commands.shared.session import add_judges, call_policy
 
-    own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
-    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec]}))
+    own = {"judge": [spec], "judge_name": arguments.judge_name[place : place + 1]}
+    policy = call_policy(arguments)
     benchmark, config = find_benchmark(find_graded(metric))
-    with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
-        if session.fresh:
-            session.reuse.since = session.reuse.began
-        yield session.judges[0]
+    judged = add_judges(
+        argparse.Namespace(**{**vars(arguments), **own}), {"benchmark": benchmark, "config": config}, benchmark
+    )
+    with open_models(plan_run(judged), policy, open_budget(policy)) as models:
+        if policy.fresh:
+            models.reuse.since = models.reuse.began
+        yield models.judges[0]

@@ -99,7 +99,7 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     folder = Path(arguments.folder)
     result = read_result(folder)
     there = [name for row in result.items[:1] for name in row if name in graded_keys()]
-    if not there or result.run.inputs.judge is None:
+    if not there or result.run.judge is None:
         raise QuadragError(f"{folder} has no judged score; expected a run with --judge")
     graded = find_graded(arguments.metric or there[0])
     entry = f"{graded.metric}.{graded.key}"

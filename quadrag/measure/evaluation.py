@@ -110,7 +110,7 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def places(self) -> dict[str, Place]:
         """The config, split, metric and key of each score, by its name."""
-        config = self.result.run.inputs.config
+        config = self.result.run.config
         return {name: (config, one.split, one.metric, one.key) for name, one in self.scores.items()}
 
     @cached_property
@@ -126,7 +126,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def name(self) -> str:
         """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
-        return f"{self.result.run.inputs.llm}{number_of(self.result)}"
+        return f"{self.result.run.llm}{number_of(self.result)}"
 
     @property
     def invalid(self) -> list[str]:

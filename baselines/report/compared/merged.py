@@ -11,15 +11,15 @@ from quadrag.run_record import RunRecord
 from ...certify.certificate import unique
 from ...core.benchmark import load
 from ...core.result import Result
-from ...core.settings import NONE
+from ...core.spec import NONE
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
     """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
-    ran = Counter(result.run.inputs.config for result in results)
+    ran = Counter(result.run.config for result in results)
 
     def how(result: Result) -> str:
-        inputs = result.run.inputs
+        inputs = result.run
         if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
             return ""
         return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
@@ -30,7 +30,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
     def name_lines(result: Result) -> RunRecord:
         """Say in the lines on a run's failures how its splits were answered, as its rows do."""
         run = result.run
-        places = {f"{run.inputs.config} {split}: " for split in run.inputs.splits} if how(result) else set()
+        places = {f"{run.config} {split}: " for split in run.splits} if how(result) else set()
 
         def spell(line: str) -> str:
             place = next((one for one in places if line.startswith(one)), "")
@@ -40,7 +40,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
             run, invalid=[*map(spell, run.invalid)], partly={spell(line): share for line, share in run.partly.items()}
         )
 
-    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
+    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.splits)
     return Result(
         _merge_records([*map(name_lines, results)], [*splits]),
         [row for result in results for row in name_splits(result, result.scores)],
@@ -66,7 +66,7 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
     parts = [run.coverage.split(" of ") for run in runs if run.coverage]
     return replace(
         runs[0],
-        inputs=replace(runs[0].inputs, splits=splits),
+        inputs=replace(runs[0], splits=splits),
         provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
         invalid=[line for run in runs for line in run.invalid],

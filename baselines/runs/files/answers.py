@@ -104,6 +104,12 @@ def read(
     return Answered(answers, passages, sorted(unread), by_ids)
 
 
+def has_passages(path: Path) -> bool:
+    """Whether a line of a file has passages."""
+    rows = ((f"{path}:{number}", row) for number, row in lines(path) if "answer" in row)
+    return any(_read_passages(where, row).passages is not None for where, row in rows)
+
+
 def _read_passages(where: str, row: Mapping[str, Any]) -> Found:
     try:
         return find_passages(row)

@@ -10,7 +10,7 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.core.spec import Conditions
 from quadrag.baselines.core.task import Task, script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows

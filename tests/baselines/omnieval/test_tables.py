@@ -10,7 +10,7 @@ from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matri
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import RunRecord
 
 
 def score(place: str, value: float | None = 0.5, key: str = "acc", **more: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
     ours = [line.label for line in grid.lines if line.label.endswith("(ours)")]
     assert len(ours) == len(runs)
     for label, result in zip(ours, runs, strict=True):
-        inputs = result.run.inputs
+        inputs = result.run
         how = {"none": "alone", "dense": (inputs.retrieval or {}).get("embedding")}
         assert label == f"{name_model(inputs)} {how.get(inputs.retriever, inputs.retriever)} (ours)"
 

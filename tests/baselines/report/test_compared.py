@@ -227,7 +227,7 @@ def judged(value: float, text: str = "A", judge: str | None = "m", **judging: An
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
-    found.run = replace(found.run, inputs=replace(found.run.inputs, judge=judge, **judging))
+    found.run = replace(found.run, inputs=replace(found.run, judge=judge, **judging))
     return found
 
 

@@ -14,7 +14,7 @@ from exported import copy_as_authors
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.result import Result
-from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.core.spec import Conditions
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.found import tabulate_found
@@ -29,7 +29,7 @@ from quadrag.baselines.tables.draw import print_grids
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 from quadrag.records import write_jsonl
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import RunRecord
 
 SAMPLE = ("--data-dir", "sample")
 
@@ -194,7 +194,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys:
     assert titles == ["Table 1", "Table 3", "Table 5", "Table 7"]
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     for result in results:
-        result.run.inputs.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
+        result.run.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
     print_grids(tabulate_paper("rgb", results))
     for text in (shown, capsys.readouterr().out):
         assert widest(text) <= 80 and "…" not in text and "96.33" in text and "67.68?" in text
@@ -271,5 +271,5 @@ def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: P
     assert names.isdisjoint({"run", "cost", "latency"}) and "model" in names
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     assert len(tabulate_all([("all", results)])) == 4
-    [one] = [replace(one) for one in results if one.run.inputs.config == "noise_robustness_en"]
+    [one] = [replace(one) for one in results if one.run.config == "noise_robustness_en"]
     assert tabulate_all([("one", [one])])[0].title.startswith("rgb noise_robustness_en, ")

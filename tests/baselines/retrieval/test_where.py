@@ -6,7 +6,7 @@ import pytest
 from exported import copy_as_authors
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.settings import Retrieval
+from quadrag.baselines.core.spec import Retrieval
 from quadrag.baselines.core.task import Task, open_corpus, open_whole_corpus
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.retrieval.retrievers import Dense

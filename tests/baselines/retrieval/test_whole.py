@@ -11,7 +11,7 @@ import pytest
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.document import SourceFile
-from quadrag.baselines.core.settings import Retrieval
+from quadrag.baselines.core.spec import Retrieval
 from quadrag.baselines.core.task import Task, open_corpus
 from quadrag.baselines.retrieval import cl100k
 from quadrag.baselines.retrieval.passages import PassageStore

@@ -93,7 +93,7 @@ def test_where_every_answer_is_a_hallucination_truthfulness_has_an_interval() ->
 
 
 def test_what_is_kept_of_questions_is_read_back(tmp_path) -> None:
-    from quadrag.baselines.core.settings import Conditions
+    from quadrag.baselines.core.spec import Conditions
 
     asked = [question("1", "a", topic="t"), question("2", "a"), question("3")]
     kept = describe_each(load("omnieval"), asked, Conditions("none"))

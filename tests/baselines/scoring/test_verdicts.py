@@ -10,7 +10,7 @@ from quadrag.baselines.scoring.score import score
 from quadrag.baselines.scoring.validity import mark_invalid
 from quadrag.baselines.scoring.verdicts import Judged, find_oddities
 from quadrag.records import Answer, Question
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import RunRecord
 
 CRAG, TASK = load("crag"), Task("crag", "task_1_2")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import RunRecord
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]

@@ -57,7 +57,7 @@ def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, docume
 
 def test_both_contracts_measure_the_same(run, server):
     one, two = run(server.url, out="a"), run(server.chat + "#small", out="b")
-    assert two.run.inputs.parameters == {"contract": "openai"}
+    assert two.run.parameters == {"contract": "openai"}
     for (key, ours), (_, theirs) in zip(values(one).items(), values(two).items(), strict=True):
         assert ours["value"] == theirs["value"], key
     assert lines("b/answers.jsonl")[0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
@@ -191,4 +191,4 @@ def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server):
     result = run(server.url, Task("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
     assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
     assert all(body["query_time"] and "I don't know" in body["question"] for body in server.bodies)
-    assert result.run.inputs.options == {"rag_prompt": "protocol"}
+    assert result.run.options == {"rag_prompt": "protocol"}
