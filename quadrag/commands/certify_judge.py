@@ -57,12 +57,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.certify.certificate import certify
-    from quadrag.baselines.certify.figures import compare, count_groups, measure, tell_few
-    from quadrag.baselines.certify.known import list_sets, open_labels, tell_languages
-    from quadrag.baselines.certify.labels import write_items
-    from quadrag.baselines.certify.tables import describe_labels, say_against, tabulate
-    from quadrag.baselines.certify.verdicts import known_verdicts, list_judges
+    from quadrag.baselines.judges.certificate import certify
+    from quadrag.baselines.judges.figures import compare, count_groups, measure, tell_few
+    from quadrag.baselines.judges.known import list_sets, open_labels, tell_languages
+    from quadrag.baselines.judges.labels import write_items
+    from quadrag.baselines.judges.tables import describe_labels, say_against, tabulate
+    from quadrag.baselines.judges.verdicts import known_verdicts, list_judges
     from quadrag.baselines.tables.names import keep_name
 
     if arguments.injections:
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_worth(arguments: argparse.Namespace, who: str, certificate: Any) -> None:
-    from quadrag.baselines.certify.figures import tell_few
+    from quadrag.baselines.judges.figures import tell_few
 
     few = tell_few(certificate.figures["groups"])
     _tell_wrapped(arguments, f"{few[0].upper()}{few[1:]}." if few else f"{who}{certificate.sentence}.")
@@ -124,8 +124,8 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
 
 
 def _inject(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.certify.injections import ask, find_invalid, tabulate
-    from quadrag.baselines.certify.verdicts import is_known
+    from quadrag.baselines.judges.injections import ask, find_invalid, tabulate
+    from quadrag.baselines.judges.verdicts import is_known
     from quadrag.run_record import MOST_FAILED
 
     others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out")
@@ -146,9 +146,9 @@ def _inject(arguments: argparse.Namespace) -> int:
 
 
 def _is_invalid(arguments: argparse.Namespace, labels: Any, judges: Any) -> bool:
-    from quadrag.baselines.certify.figures import count_groups, tell_few
-    from quadrag.baselines.certify.labels import check_classes
-    from quadrag.baselines.certify.verdicts import list_judged
+    from quadrag.baselines.judges.figures import count_groups, tell_few
+    from quadrag.baselines.judges.labels import check_classes
+    from quadrag.baselines.judges.verdicts import list_judged
     from quadrag.run_record import MOST_FAILED
 
     most = MOST_FAILED if arguments.max_failed is None else arguments.max_failed
@@ -186,7 +186,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_idle(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.certify.verdicts import is_known
+    from quadrag.baselines.judges.verdicts import is_known
 
     live = not all(map(is_known, arguments.judge))
     for name in ("bertscore", *["fresh"] * (not live), *["limit"] * (not live and not arguments.items), "retry"):
@@ -195,7 +195,7 @@ def _refuse_idle(arguments: argparse.Namespace) -> None:
 
 
 def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    from quadrag.baselines.certify.verdicts import is_known, read_verdicts
+    from quadrag.baselines.judges.verdicts import is_known, read_verdicts
 
     asked = 0
     for spec in arguments.judge:
@@ -210,8 +210,8 @@ def _verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
 
 
 def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> Any:
-    from quadrag.baselines.certify.asking import ask_judge, check_askable
-    from quadrag.baselines.certify.verdicts import is_known, known_verdicts
+    from quadrag.baselines.judges.asking import ask_judge, check_askable
+    from quadrag.baselines.judges.verdicts import is_known, known_verdicts
 
     if is_known(spec):
         return known_verdicts(labels, spec)
@@ -222,8 +222,8 @@ def _ask(arguments: argparse.Namespace, labels: Any, spec: str, place: int) -> A
 
 @contextmanager
 def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
-    from quadrag.baselines.certify.asking import find_benchmark
-    from quadrag.baselines.certify.labels import find_graded
+    from quadrag.baselines.judges.asking import find_benchmark
+    from quadrag.baselines.judges.labels import find_graded
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.commands.shared.session import call_request

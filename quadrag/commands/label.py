@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.certify.corrected import NOTHING, correct, draw_sheet, take_back
-    from quadrag.baselines.certify.tables import tabulate_corrected
+    from quadrag.baselines.judges.corrected import NOTHING, correct, draw_sheet, take_back
+    from quadrag.baselines.judges.tables import tabulate_corrected
     from quadrag.sheet import refuse_filled, write_sheet
 
     if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
@@ -87,8 +87,8 @@ def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:
-    from quadrag.baselines.certify.corrected import Judged
-    from quadrag.baselines.certify.labels import find_graded, graded_keys
+    from quadrag.baselines.judges.corrected import Judged
+    from quadrag.baselines.judges.labels import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.items.spelled import write_gold
     from quadrag.baselines.runs.finished import read_result

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
-from quadrag.baselines.certify.certificate import Certificate
+from quadrag.baselines.judges.certificate import Certificate
 from quadrag.baselines.runs.request import CallRequest, Kept
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.reply import RETRIED

@@ -18,10 +18,10 @@ from quadrag.paths import room
 from quadrag.progress import Progress
 from quadrag.records import write_text
 
-from ...certify.asking import ask_judge, check_askable, list_requests
-from ...certify.certificate import certify
-from ...certify.figures import Figures, measure
-from ...certify.labels import Item, LabelSet
+from ...judges.asking import ask_judge, check_askable, list_requests
+from ...judges.certificate import certify
+from ...judges.figures import Figures, measure
+from ...judges.labels import Item, LabelSet
 from ...systems.local import LocalModel
 from ...tables.grid import Cell, Grid, Line
 

@@ -60,7 +60,7 @@ def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     """Make the request of how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
-    from quadrag.baselines.certify.certificate import read_certificates
+    from quadrag.baselines.judges.certificate import read_certificates
     from quadrag.baselines.runs.request import CallRequest, Kept
     from quadrag.chat.calling import Alias, Calling
     from quadrag.run_record import MOST_FAILED

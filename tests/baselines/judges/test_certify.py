@@ -11,8 +11,8 @@ import pytest
 from chat_server import ChatServer, Rule
 from small_servers import Quiet, serving
 
-from quadrag.baselines.certify.certificate import read_certificate
-from quadrag.baselines.certify.labels import find_graded
+from quadrag.baselines.judges.certificate import read_certificate
+from quadrag.baselines.judges.labels import find_graded
 
 HEAD = "id,question,answer,gold,label\n"
 LABELS = f"""{HEAD}1,Capital of France?,Paris,Paris,right

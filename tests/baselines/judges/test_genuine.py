@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from quadrag.baselines.certify.figures import compare, measure
-from quadrag.baselines.certify.known import open_labels
-from quadrag.baselines.certify.verdicts import known_verdicts
+from quadrag.baselines.judges.figures import compare, measure
+from quadrag.baselines.judges.known import open_labels
+from quadrag.baselines.judges.verdicts import known_verdicts
 from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
 from quadrag.stats.ppi import Rates, ppi_mean, rogan_gladen
@@ -111,7 +111,7 @@ def test_what_other_sets_hold(real, name, counts):
 
 
 def test_ragcheckers_annotators(real):
-    from quadrag.baselines.certify.figures import measure_ceiling
+    from quadrag.baselines.judges.figures import measure_ceiling
 
     for metric, share in (("omnieval.acc", 0.6), ("omnieval.com", 0.714)):
         found = measure_ceiling(real("ragchecker", metric))
@@ -121,7 +121,7 @@ def test_ragcheckers_annotators(real):
 def test_alce_is_ranked(real):
     labels = real("alce")
     assert len(labels.items) == 800 and sum(not item.answer.strip() for item in labels.items) == 22
-    from quadrag.baselines.certify.verdicts import Verdicts
+    from quadrag.baselines.judges.verdicts import Verdicts
 
     found = measure(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items}))
     assert found.agreement is None

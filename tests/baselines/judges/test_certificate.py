@@ -9,7 +9,7 @@ import pytest
 from chat_server import ChatServer, Rule
 
 import quadrag
-from quadrag.baselines.certify.certificate import read_certificate
+from quadrag.baselines.judges.certificate import read_certificate
 
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
