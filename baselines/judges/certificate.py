@@ -17,7 +17,6 @@ from quadrag.metric_record import find_verdict
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.stats.agreement import Agreement
-from quadrag.stats.ppi import Rates
 
 from ..core.result import Result
 from ..scoring.validity import discredit
@@ -121,18 +120,6 @@ class Certificate:
         then = ", so the judge adds little" if self.figures["agreement"] < free["agreement"] + _LITTLE else ""
         then = then or ("" if free["beaten"] else ", and these labels cannot tell the two apart")
         return f"; {free['name']} agrees {write_percent(free['agreement'])}%{then}"
-
-    @property
-    def rates(self) -> Rates | None:
-        """What the judge says of items that people give 1 and 0; None where there are other values."""
-        values, counts = self.figures.get("values"), self.figures.get("confusion")
-        if not values or not counts or sorted(map(str, values)) not in (["0", "1"], ["0.0", "1.0"]):
-            return None
-        one, zero = values.index(1), values.index(0)
-        ones, zeros = sum(counts[one]), sum(counts[zero])
-        if not ones or not zeros:
-            return None
-        return Rates(counts[one][one] / ones, ones, counts[zero][zero] / zeros, zeros)
 
 
 def certify(found: Figures) -> Certificate:

@@ -1,10 +1,10 @@
 """A run's judged score corrected with labels of the run's own items.
 
 What is corrected is the run's value, of rules and judge together, so what rules get wrong is corrected as what the
-judge does. (Strata of the two are hardly narrower, and hold the truth less often where labels are few.) A certificate,
-which knows nothing of the rules' errors, takes what they decide as it is.
+judge does. (Strata of the two are hardly narrower, and hold the truth less often where labels are few.)
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from quadrag.errors import QuadragError
 from quadrag.sheet import join_people, read_sheet
 from quadrag.stats import Interval
-from quadrag.stats.ppi import Estimate, ppi_mean, ppi_stratified
+from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 
 from ..tables.language import speak
 from .labels import Graded, same_text
@@ -151,16 +151,16 @@ def correct(items: Sequence[Judged], sheet: Sheet) -> Corrected:
     labelled = [item for item in items if item.id in sheet.values]
     others = [item for item in items if item.id not in sheet.values]
     values = [sheet.values[item.id] for item in labelled]
-    said, rest = ([item.value or 0.0 for item in column] for column in (labelled, others))
     if sheet.drawn:
+        sizes = Counter(item.stratum for item in items)
         there = {item.stratum for item in labelled}
         # A stratum in which nobody labelled anything is put to the largest one.
-        most = max(there, key=lambda name: sum(item.stratum == name for item in items))
-        strata, theirs = (
-            [one.stratum if one.stratum in there else most for one in column] for column in (labelled, others)
-        )
-        estimate = ppi_stratified(values, said, rest, strata, theirs)
+        most = max(there, key=sizes.__getitem__)
+        for name in sizes.keys() - there:
+            sizes[most] += sizes.pop(name)
+        estimate = stratified_mean(values, [item.stratum for item in labelled], sizes)
     else:
+        said, rest = ([item.value or 0.0 for item in column] for column in (labelled, others))
         estimate = ppi_mean(values, said, rest)
     read = [item.value for item in items if item.value is not None]
     both = [

@@ -2,17 +2,14 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats.ppi import rogan_gladen
 
 from ..core.result import PROFILES, Result
-from ..scoring.rows import reason_of
 from ..scoring.validity import is_alike, is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
-from ..tables.cells import ALIKE, FEW, NOTHING, join_bounds
+from ..tables.cells import ALIKE, NOTHING, join_bounds
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name, keep_names, name_apart
 from ..tables.slices import select_whole
@@ -21,7 +18,6 @@ from .certificate import Certificate, find_certificate, round_two, unique, write
 
 IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
 _NONE = "none"
-_ANYTHING = 0.9  # the width of an interval that says nothing
 
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
@@ -81,8 +77,6 @@ def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
         line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
         line += f"; {ALIKE} marks what rests on them." if chance else "."
         yield Alarm(line) if chance or worse else line
-        for one in found:
-            yield from _note_corrected(one, result.items, find_certificate(certificates, one["signature"]), name)
 
 
 def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
@@ -133,48 +127,3 @@ def _is_judged(row: Mapping[str, Any]) -> bool:
     given = read_signature(row.get("signature", ""))
     asked = given.get("judge", _NONE) != _NONE and given.get("prompt", _NONE) != _NONE
     return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
-
-
-def _note_corrected(
-    row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]], certificate: Certificate | None, name: str
-) -> Iterator[str]:
-    """Yield the score corrected by a certificate alone, where it is of the value that was graded.
-
-    The judge's verdicts here are corrected by its rates on labels that it judged itself; what rules decide stands as it
-    is, since labels of other answers do not tell what they get wrong. Nothing is said of a judge that is not to be
-    used, nor of too few verdicts.
-    """
-    if certificate is None or row["key"] != certificate.key or certificate.is_chance or certificate.is_worse:
-        return
-    judged, ruled = _part_values(row, lines)
-    if len(judged) < FEW:
-        return
-    place, labels = ", ".join(filter(None, (name, f"{row['split']} {row['key']}"))), certificate.labels["name"]
-    if certificate.rates is None:
-        yield f"Not corrected by the certificate, {place}: that takes a metric of two grades, and labels of both."
-        return
-    found = rogan_gladen(fmean(judged), len(judged), certificate.rates, known=ruled)
-    if found is None:
-        why = f"errors like those on {labels} cannot lead to these verdicts, whatever share is right"
-        yield f"Not corrected by the certificate, {place}: {why}."
-        return
-    low, high = (f"{100 * bound:.1f}" for bound in found.interval)
-    if found.interval.high - found.interval.low > _ANYTHING:
-        why = f"its judge errs so often that anything from {low} to {high} may be so"
-        yield f"Not corrected by the certificate, {place}: {why}."
-        return
-    yield (
-        f"Corrected by the certificate alone (Rogan\u2013Gladen), {place}: {100 * found.value:.1f} "
-        f"({low}\u2013{high}), if the judge errs here as often as on {labels}. Labels of this "
-        "run's own items are narrower and assume nothing: `quadrag label`."
-    )
-
-
-def _part_values(row: Mapping[str, Any], lines: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
-    parts: tuple[list[float], list[float]] = [], []
-    name, profile = f"{row['metric']}.{row['key']}", row["profile"]
-    for line in lines:
-        entry = line.get(name, {}) if (line["config"], line["split"]) == (row["config"], row["split"]) else {}
-        if entry.get(profile) is not None and reason_of(entry, profile) is None:
-            parts[profile in entry.get("ruled", ())].append(entry[profile])
-    return parts

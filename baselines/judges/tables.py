@@ -43,7 +43,7 @@ def describe_labels(labels: LabelSet) -> str:
 def say_against(found: Against, first: str, second: str) -> str:
     """Say which of two judges is right more often, and whether that is more than chance."""
     better, worse = (first, second) if found.first_only >= found.second_only else (second, first)
-    apart = found.test.mid_p < 0.05
+    apart = found.p < 0.05
     said = (
         f"{better} agrees with people more often than {worse}"
         if apart
@@ -51,7 +51,7 @@ def say_against(found: Against, first: str, second: str) -> str:
     )
     return (
         f"{said}: of {found.n} items {first} alone is right on {found.first_only}, {second} alone on "
-        f"{found.second_only} (McNemar, mid-p {_chance(found.test.mid_p)}, exact {_chance(found.test.exact)})."
+        f"{found.second_only} (McNemar, mid-p {_chance(found.p)})."
     )
 
 
