@@ -9,71 +9,47 @@ from quadrag.metric_record import metric_record, show_key
 from ..core.result import PROFILES, Result
 from ..scoring.validity import is_alike, is_invalid
 from ..scoring.verdicts import TO_CHECK, count_held
-from ..tables.cells import ALIKE, NOTHING, join_bounds
-from ..tables.grid import Alarm, Cell, Figure, Grid, Line
-from ..tables.names import keep_name, keep_names, name_apart
+from ..tables.cells import ALIKE
+from ..tables.grid import Alarm, Grid
+from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
-from .asking import read_signature
-from .certificate import Certificate, find_certificate, round_two, unique, write_percent
+from .ask import read_signature
+from .certificate import Certificate, find_certificate, unique
+from .tables import COLUMNS, IN_PERCENT, agreement_lines
 
-IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
 _NONE = "none"
 
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
-    lines = [
-        line for name, one in zip(name_apart(results), results, strict=True) for line in _note_run(one, profile, name)
-    ]
-    return list(dict.fromkeys([*lines, *_note_uncertified(results, profile), *_note_unused(results)]))
+    certified = [line for result in results for line in _note_certified(result, profile)]
+    return list(dict.fromkeys([*certified, *_note_uncertified(results, profile), *_note_unused(results)]))
 
 
 def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
     """Tabulate how far the judges of some runs agree with people, by the runs' certificates; [] without any."""
-    rows = [row for result in results for row in select_whole(result.scores) if _is_judged(row)]
+    signatures = [row["signature"] for result in results for row in select_whole(result.scores) if _is_judged(row)]
     given = _list_given(results)
-    used = [one for row in rows if (one := find_certificate(given, row["signature"]))]
+    used = [find_certificate(given, signature) for signature in signatures]
     certified = [one for one in given if one in used and "agreement" in one.figures]
-    lines = [line for one in certified for line in _judge_lines(one)]
-    columns = ["agreement", "kappa", "AC1", "n"]
+    lines = [
+        line for one in certified for line in agreement_lines(one, f"{keep_name(one.judge)}, {one.labels['name']}")
+    ]
     notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
-    return [Grid("Agreement of the judge with people", "judge", columns, lines, notes, "points")] if lines else []
+    return [Grid("Agreement of the judge with people", "judge", COLUMNS, lines, notes, "points")] if lines else []
 
 
 def _list_given(results: Sequence[Result]) -> list[Certificate]:
     return unique(one for result in results for one in result.certificates)
 
 
-def _judge_lines(one: Certificate) -> Iterator[Line]:
-    name = f"{keep_name(one.judge)}, {one.labels['name']}"
-    yield Line(name, _judge_cells(one.figures))
-    if pipeline := one.figures.get("pipeline"):
-        yield Line(f"rules and {name}", _judge_cells(pipeline))
-
-
-def _judge_cells(figures: Mapping[str, Any]) -> list[Cell]:
-    cells = []
-    for name in ("agreement", "kappa", "ac1"):
-        value, between = figures[name], figures[f"{name}_interval"]
-        bounds = tuple(between[:2]) if between else None
-        write, scale = (write_percent, 100) if name == "agreement" else (round_two, 1)
-        alike = bounds and bounds[0] == bounds[1]  # without a width it would look like certainty
-        text = NOTHING if alike else join_bounds([*map(write, bounds or ())])
-        figure = None if value is None else Figure(value * scale, bounds and (bounds[0] * scale, bounds[1] * scale))
-        cells.append(Cell("–") if value is None else Cell(write(value), text, figure))
-    return [*cells, Cell(str(figures["n"]))]
-
-
-def _note_run(result: Result, profile: str, name: str) -> Iterator[str]:
-    known: dict[tuple[str, str, bool, bool], list[Mapping[str, Any]]] = {}
-    certificates: Sequence[Certificate] = result.certificates
+def _note_certified(result: Result, profile: str) -> Iterator[str]:
+    told: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
     for row in _find_judged(result, profile):
-        judge = read_signature(row["signature"])["judge"]
-        if certificate := find_certificate(certificates, row["signature"]):
-            said = judge, certificate.sentence, certificate.is_chance, certificate.is_worse
-            known.setdefault(said, []).append(row)
-    for (judge, sentence, chance, worse), found in known.items():
-        keys = dict.fromkeys(show_key(one["metric"], one["key"]) for one in found)
+        if one := find_certificate(result.certificates, row["signature"]):
+            said = read_signature(row["signature"])["judge"], one.sentence, one.is_chance, one.is_worse
+            told.setdefault(said, {})[show_key(row["metric"], row["key"])] = None
+    for (judge, sentence, chance, worse), keys in told.items():
         line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
         line += f"; {ALIKE} marks what rests on them." if chance else "."
         yield Alarm(line) if chance or worse else line

@@ -1,235 +1,186 @@
-"""What was measured of judges, as tables like OmniEval's 3 (a line a judge) and CRAG's 10 (a line a class)."""
+"""What is known of judges, as tables like OmniEval's 3 (a line a judge) and CRAG's 10 (a line a class)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from quadrag.stats import Interval
-from quadrag.stats.agreement import Agreement
+from quadrag.stats import NOT_APPLICABLE
 
-from ..scoring.verdicts import tell_alike
+from ..core.benchmark import MetricUse
+from ..scoring.verdicts import Said, tell_alike
 from ..tables.cells import ALIKE, FEW, NOTHING, write_number
-from ..tables.grid import Alarm, Cell, Grid, Line
+from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name
-from .certificate import round_two
-from .corrected import Corrected, Sheet
-from .figures import Against, Figures, Intervals
-from .labels import LabelSet
-from .notes import IN_PERCENT
+from .certificate import CHANCE, Against, Certificate, round_two
+from .labels import LabelSet, find_graded
 
-_PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
-_DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
+IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
+COLUMNS = ["agreement", "kappa", "AC1", "n"]
 _UNSEEN = "The ceiling is unknown: no item was labelled by several people."
+_BIASED = "Percent, but kappa. A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
 
 
-def tabulate(found: Sequence[Figures]) -> list[Grid]:
+def tabulate(judges: Sequence[Certificate]) -> list[Grid]:
     """Make the tables of judges on one label set: of one judge all, of several those that compare them."""
-    if found[0].labels.ranked:
-        return [_ranks(found)]
-    grids = [_agreement(found)]
-    if len(found) == 1 and found[0].said.is_alike:  # of each class all or nothing is right
-        grids.append(_confusion(found[0]))
-    elif len(found) == 1:
-        grids += [_classes(found[0]), _confusion(found[0])]
-        grids += [_bias(found[0])] if found[0].bias else []
+    if "spearman" in judges[0].figures:
+        return [_ranks(judges)]
+    grids = [_agreement(judges)]
+    if len(judges) == 1:
+        figures, name = judges[0].figures, keep_name(judges[0].judge)
+        # Of verdicts that are all alike each class has all or nothing right.
+        grids += [] if _find_alike(judges[0]) else [_classes(figures, name)]
+        columns = [f"judge {one}" for one in figures["classes"]]
+        rows = zip(figures["classes"], figures["confusion"], strict=True)
+        lines = [Line(label, [Cell(str(count)) for count in row]) for label, row in rows]
+        grids.append(Grid(f"Confusion, {name}", "people say", columns, lines))
+        grids += [_bias(figures["bias"], name)] if figures["bias"] and not _find_alike(judges[0]) else []
     return grids
 
 
 def describe_labels(labels: LabelSet) -> str:
     """Say in a line what the labels are."""
-    counts = [sum(item.label == one for item in labels.items) for one in labels.classes]
-    said = ", ".join(f"{one} {count}" for one, count in zip(labels.classes, counts, strict=True))
-    return f"{labels.name}: {labels.size} labels ({'ranked' if labels.ranked else said})"
+    n = len(labels.items)
+    size = f"{n} of {n + len(labels.left)}" if labels.left else str(n)
+    counts = [f"{name} {sum(item.label == name for item in labels.items)}" for name in labels.classes]
+    return f"{labels.name}: {size} labels ({'ranked' if labels.ranked else ', '.join(counts)})"
 
 
 def say_against(found: Against, first: str, second: str) -> str:
     """Say which of two judges is right more often, and whether that is more than chance."""
     better, worse = (first, second) if found.first_only >= found.second_only else (second, first)
-    apart = found.p < 0.05
-    said = (
-        f"{better} agrees with people more often than {worse}"
-        if apart
-        else f"{first} and {second} cannot be told apart"
-    )
+    said = f"{first} and {second} cannot be told apart"
+    if found.p < CHANCE:
+        said = f"{better} agrees with people more often than {worse}"
+    p = f"{found.p:.4f}" if found.p >= 0.0001 else "below 0.0001"
     return (
         f"{said}: of {found.n} items {first} alone is right on {found.first_only}, {second} alone on "
-        f"{found.second_only} (McNemar, mid-p {_chance(found.p)})."
+        f"{found.second_only} (McNemar, mid-p {p})."
     )
 
 
-def _notes(labels: LabelSet) -> list[str]:
-    return [*([f"Labels: {labels.source}."] if labels.source else []), *labels.notes]
+def agreement_lines(one: Certificate, name: str) -> Iterator[Line]:
+    """Yield the line of a judge, and that of rules and the judge together where rules decide some items."""
+    mark = ALIKE if _find_alike(one) else ""
+    yield Line(name, _agreement_cells(one.figures, mark))
+    if pipeline := one.figures.get("pipeline"):
+        yield Line(f"rules and {name}", _agreement_cells(pipeline, mark))
 
 
-def _agreement(found: Sequence[Figures]) -> Grid:
-    labels = found[0].labels
-    lines = []
-    for one in found:
-        assert one.agreement is not None
-        mark = ALIKE * one.said.is_alike
-        lines.append(Line(keep_name(one.verdicts.judge), _agreement_cells(one.agreement, one.intervals, mark)))
-        if one.pipeline:
-            lines.append(Line(f"rules and {keep_name(one.verdicts.judge)}", _agreement_cells(*one.pipeline, mark)))
-    if ceiling := found[0].ceiling:
-        lines.append(Line("people (ceiling)", _agreement_cells(ceiling, (None, None, None)), rule=True))
-    grid = Grid(
-        f"Agreement with people, {labels.name}, {labels.graded.name}",
-        "judge",
-        ["agreement", "kappa", "AC1", "n"],
-        lines,
-        _notes(labels),
-    )
-    grid.notes += [] if ceiling else [_UNSEEN]
-    grid.notes += [IN_PERCENT, _intervals(found)]
-    for one in found:
-        grid.notes += _about(one)
-    return grid
+def _agreement_cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
+    cells = []
+    for name, scale in (("agreement", 100), ("kappa", 1), ("ac1", 1)):
+        value, between = figures[name], figures.get(f"{name}_interval")
+        if value is None:
+            cells.append(Cell(NOTHING + mark, _between(between, scale)))
+            continue
+        bounds = (between[0] * scale, between[1] * scale) if between else None
+        cells.append(Cell(_write(value, scale) + mark, _between(between, scale), Figure(value * scale, bounds)))
+    return [*cells, Cell(str(figures["n"]))]
 
 
-def _agreement_cells(found: Agreement, intervals: Intervals, mark: str = "") -> list[Cell]:
-    share, *others = intervals
-    cells = [Cell(_percent(found.accuracy) + mark, _both(share, _percent))]
-    for value, between in zip((found.kappa, found.ac1), others, strict=True):
-        cells.append(Cell(_two(value) + mark, _both(between)))
-    return [*cells, Cell(str(found.n))]
+def _write(value: float | None, scale: int = 1) -> str:
+    return NOTHING if value is None else round_two(value) if scale == 1 else write_number(scale * value, 1)
 
 
-def _intervals(found: Sequence[Figures]) -> str:
-    first = found[0]
-    n = first.agreement.n if first.agreement else 0
-    if first.groups < FEW:
+def _between(interval: Sequence[float] | None, scale: int = 1) -> str:
+    """Write an interval; of one without width, which would look like certainty, nothing but a dash."""
+    if not interval:
+        return ""
+    low, high = interval
+    return NOTHING if low == high else f"{_write(low, scale)} to {_write(high, scale)}"
+
+
+def _find_alike(one: Certificate) -> Said | None:
+    """Return what a judge said where that is one and the same of all items, as a run's verdicts are looked at."""
+    counts = [sum(column) for column in zip(*one.figures["confusion"], strict=True)]
+    value = one.figures["values"][counts.index(max(counts))]
+    use = MetricUse(one.metric, (one.key,))
+    verdicts: list[float | str | None] = [NOT_APPLICABLE if value is None else value] * max(counts)
+    said = Said(keep_name(one.judge), use, f"{one.metric}.{one.key}", verdicts)
+    return said if max(counts) == sum(counts) and said.is_alike else None
+
+
+def _agreement(judges: Sequence[Certificate]) -> Grid:
+    first = judges[0]
+    lines = [line for one in judges for line in agreement_lines(one, keep_name(one.judge))]
+    ceiling = first.figures["ceiling"]
+    if ceiling:
+        cells = _agreement_cells(ceiling | {"agreement": ceiling["accuracy"]})
+        lines.append(Line("people (ceiling)", cells, rule=True))
+    notes = [*_describe(first), *([] if ceiling else [_UNSEEN]), IN_PERCENT, _tell_intervals(first)]
+    notes += [note for one in judges for note in _tell_judge(one)]
+    graded = find_graded(f"{first.metric}.{first.key}").name
+    return Grid(f"Agreement with people, {first.labels['name']}, {graded}", "judge", COLUMNS, lines, notes)
+
+
+def _describe(one: Certificate) -> list[str]:
+    source = one.labels["source"]
+    return [*([f"Labels: {source}."] if source else []), *one.labels["notes"]]
+
+
+def _tell_intervals(one: Certificate) -> str:
+    groups = one.figures["groups"]
+    if groups < FEW:
         return f"No interval under {FEW} questions."
-    if first.groups < n:
-        return f"95% intervals by {first.labels.groups} ({first.groups}), drawn with replacement."
+    if groups < one.figures["n"]:
+        return f"95% intervals by {one.figures['grouped_by']} ({groups}), drawn with replacement."
     return "95% intervals: Wilson's for agreement, of items drawn with replacement for the others."
 
 
-def _about(one: Figures) -> list[str]:
-    name = keep_name(one.verdicts.judge)
-    notes: list[str] = []
-    if one.said.is_alike:
-        notes.append(Alarm(f"{tell_alike([one.said])}; {ALIKE} marks what rests on them."))
-    if one.unreadable:
-        counts = ", ".join(f"{why} {count}" for why, count in sorted(one.unreadable.items()))
-        notes.append(f"{name}: {sum(one.unreadable.values())} items without a verdict ({counts}), left out.")
-    if one.consistency:
-        share, n = one.consistency
-        times = len(one.verdicts.repeats) + 1
-        notes.append(f"{name}: asked {times} times, the same verdict each time on {share:.1%} of {n} items.")
-    usage = one.verdicts.usage
+def _tell_judge(one: Certificate) -> Iterator[str]:
+    name, figures, usage = keep_name(one.judge), one.figures, one.figures["usage"]
+    if "confusion" in figures and (alike := _find_alike(one)):
+        yield Alarm(f"{tell_alike([alike])}; {ALIKE} marks what rests on them.")
+    if unreadable := figures["unreadable"]:
+        counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
+        yield f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out."
+    if figures["consistency"]:
+        share, n = figures["consistency"]
+        yield f"{name}: asked again, the same verdict each time on {share:.1%} of {n} items."
     if usage:
         cost = "" if usage.get("cost") is None else f", cost {usage['cost']:.4f}"
         tokens = f"{usage.get('prompt_tokens', 0)} + {usage.get('completion_tokens', 0)} tokens"
         kept = f", {usage['cached']} replies from the ledger" if usage.get("cached") else ""
-        notes.append(f"{name}: {usage.get('calls', 0)} calls, {tokens}{cost}, {one.verdicts.seconds:.1f} s{kept}.")
-    return notes
+        yield f"{name}: {usage.get('calls', 0)} calls, {tokens}{cost}, {figures['seconds']:.1f} s{kept}."
 
 
-def _classes(one: Figures) -> Grid:
+def _classes(figures: Mapping[str, Any], name: str) -> Grid:
+    kinds = ("accuracy", "precision", "recall", "f1")
+    by_class = figures["by_class"]
     lines = [
-        Line(
-            name,
-            [*map(Cell, map(_percent, (each.accuracy, each.precision, each.recall, each.f1))), Cell(str(each.labels))],
-        )
-        for name, each in zip(one.labels.classes, one.classes, strict=True)
+        Line(label, [*(Cell(_write(one[kind], 100)) for kind in kinds), Cell(str(one["labels"]))])
+        for label, one in by_class.items()
     ]
-    there = [each for each in one.classes if each.labels]
-    columns = zip(
-        *((each.accuracy, each.precision or 0.0, each.recall or 0.0, each.f1 or 0.0) for each in there), strict=True
-    )
-    means = [Cell(_percent(sum(column) / len(there))) for column in columns]
-    lines.append(Line("average", [*means, Cell(str(sum(each.labels for each in there)))], rule=True))
-    columns_named = ["agreement", "precision", "recall", "F1", "n"]
-    return Grid(f"By class, {keep_name(one.verdicts.judge)}", "people say", columns_named, lines, ["Percent."])
+    there = [one for one in by_class.values() if one["labels"]]
+    means = [sum(one[kind] or 0.0 for one in there) / len(there) for kind in kinds]
+    total = Cell(str(sum(one["labels"] for one in there)))
+    lines.append(Line("average", [*(Cell(_write(mean, 100)) for mean in means), total], rule=True))
+    return Grid(f"By class, {name}", "people say", ["agreement", "precision", "recall", "F1", "n"], lines, ["Percent."])
 
 
-def _confusion(one: Figures) -> Grid:
-    lines = [
-        Line(name, [Cell(str(count)) for count in row]) for name, row in zip(one.labels.classes, one.table, strict=True)
-    ]
-    return Grid(
-        f"Confusion, {keep_name(one.verdicts.judge)}",
-        "people say",
-        [f"judge {name}" for name in one.labels.classes],
-        lines,
-    )
-
-
-def _bias(one: Figures) -> Grid:
-    lines = []
-    before = ""
-    for each in one.bias:
+def _bias(parts: Sequence[Mapping[str, Any]], name: str) -> Grid:
+    lines: list[Line] = []
+    before = parts[0]["slicing"]
+    for one in parts:
+        off = write_number(100 * (one["judge"] - one["people"]), 1, "+")
         cells = [
-            Cell(_percent(each.people)),
-            Cell(_percent(each.judge)),
-            Cell(write_number(100 * (each.judge - each.people), 1, "+"), _both(each.off, _percent)),
+            Cell(_write(one["people"], 100)),
+            Cell(_write(one["judge"], 100)),
+            Cell(off, _between(one["off"], 100)),
         ]
-        cells += [Cell(_percent(each.accuracy)), Cell(_two(each.kappa)), Cell(str(each.n))]
-        lines.append(Line(f"{each.slicing}: {each.name}", cells, rule=bool(before) and before != each.slicing))
-        before = each.slicing
-    said = "Percent, but kappa. A difference whose interval leaves out 0 is a bias. One in twenty does by chance."
-    return Grid(
-        f"Bias, {keep_name(one.verdicts.judge)}",
-        "items",
-        ["people", "judge", "difference", "agreement", "kappa", "n"],
-        lines,
-        [said],
-    )
+        cells += [Cell(_write(one["accuracy"], 100)), Cell(_write(one["kappa"])), Cell(str(one["n"]))]
+        lines.append(Line(f"{one['slicing']}: {one['name']}", cells, rule=before != one["slicing"]))
+        before = one["slicing"]
+    columns = ["people", "judge", "difference", "agreement", "kappa", "n"]
+    return Grid(f"Bias, {name}", "items", columns, lines, [_BIASED])
 
 
-def _ranks(found: Sequence[Figures]) -> Grid:
-    labels = found[0].labels
+def _ranks(judges: Sequence[Certificate]) -> Grid:
     lines = []
-    for one in found:
-        assert one.correlation is not None
-        cells = [
-            Cell(_two(one.correlation.spearman), _both(one.correlation.interval)),
-            Cell(_two(one.correlation.kendall)),
-        ]
-        lines.append(Line(keep_name(one.verdicts.judge), [*cells, Cell(str(one.correlation.n))]))
-    notes = [*_notes(labels), _UNSEEN, _intervals(found)]
-    notes += [note for one in found for note in _about(one)]
-    return Grid(f"Agreement with people, {labels.name}", "judge", ["Spearman", "Kendall", "n"], lines, notes)
-
-
-def _two(value: float | None) -> str:
-    return NOTHING if value is None else round_two(value)
-
-
-def _chance(p: float) -> str:
-    return f"{p:.4f}" if p >= 0.0001 else "below 0.0001"
-
-
-def _percent(value: float | None) -> str:
-    return NOTHING if value is None else write_number(100 * value, 1)
-
-
-def _both(between: Interval | None, write: Callable[[float], str] = _two) -> str:
-    """Write an interval; of one without width, which would look like certainty, nothing but a dash."""
-    if not between:
-        return ""
-    return NOTHING if between.low == between.high else f"{write(between.low)} to {write(between.high)}"
-
-
-def tabulate_corrected(name: str, found: Corrected, sheet: Sheet) -> Grid:
-    """Make the table of a corrected score: the judge's own, that of labels alone, and the corrected one."""
-    value, between = found.estimate.value, found.estimate.interval
-    lines = [
-        Line(
-            "rules and the judge" if found.ruled else "the judge alone",
-            [Cell(_percent(found.plain)), Cell(NOTHING), Cell(str(found.read))],
-        ),
-        Line("corrected by labels", [Cell(_percent(value)), Cell(_both(between, _percent)), Cell(str(found.total))]),
-        Line("labels alone", [Cell(_percent(value)), Cell(_both(found.alone, _percent)), Cell(str(found.n))]),
-    ]
-    notes = [
-        "Percent.",
-        *[f"The judge and the labels agree on {found.agreed} of {found.both}."] * bool(found.both),
-        *["It says the opposite of people more often than not: its own value says nothing."]
-        * (2 * found.agreed < found.both),
-        found.sentence,
-        _DRAWN if sheet.drawn else f"{_PPI} {found.estimate.tuning:.2f}.",
-    ]
-    unread = found.total - found.read
-    notes += [f"{unread} of {found.total} items have no verdict that could be read."] if unread else []
-    notes += [f"{sheet.blank} rows have no label; the others are taken for the draw."] if sheet.blank else []
-    notes += [] if sheet.drawn else ["The labels are taken for a random draw of this run's items."]
-    return Grid(f"{name}, corrected for the judge", "score", ["value", "95% interval", "n"], lines, notes)
+    for one in judges:
+        figures = one.figures
+        spearman = Cell(_write(figures["spearman"]), _between(figures["interval"]))
+        lines.append(Line(keep_name(one.judge), [spearman, Cell(_write(figures["kendall"])), Cell(str(figures["n"]))]))
+    notes = [*_describe(judges[0]), _UNSEEN, _tell_intervals(judges[0])]
+    notes += [note for one in judges for note in _tell_judge(one)]
+    title = f"Agreement with people, {judges[0].labels['name']}"
+    return Grid(title, "judge", ["Spearman", "Kendall", "n"], lines, notes)

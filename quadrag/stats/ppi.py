@@ -5,7 +5,7 @@ people's mean over the labelled items, moved by how far the judge's verdicts on 
 Where items were drawn by the judge's verdicts, these have said all they can, and the labels are weighted by stratum.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ def ppi_mean(
     return _estimate(float(value), float(variance), used, mine)
 
 
-def stratified_mean(labels: Sequence[float], strata: Sequence[Hashable], sizes: Mapping[Hashable, int]) -> Estimate:
+def stratified_mean(labels: Sequence[float], strata: Sequence[str], sizes: Mapping[str, int]) -> Estimate:
     """Estimate a mean from labels of items that were drawn by strata of so many items.
 
     Raises ValueError where a stratum has no label.

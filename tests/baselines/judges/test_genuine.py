@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from quadrag.baselines.judges.figures import compare, measure
+from quadrag.baselines.judges.ask import Verdicts, known_verdicts
+from quadrag.baselines.judges.certificate import certify, compare, measure_ceiling
 from quadrag.baselines.judges.known import open_labels
-from quadrag.baselines.judges.verdicts import known_verdicts
 from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
 from quadrag.stats.ppi import ppi_mean
@@ -30,13 +30,13 @@ def real(real_data):
 
 def test_gpt4_on_openqa_eval(real):
     labels = real("openqa-eval")
-    found = measure(labels, known_verdicts(labels, "recorded:gpt-4"))
-    assert len(labels.items) == 985 and found.agreement.n == 982 and found.groups == 200
-    assert [round(value, 4) for value in found.agreement[1:]] == [0.8564, 0.7105, 0.7156]
-    assert [round(bound, 3) for bound in found.intervals[0]] == [0.825, 0.886]
-    assert found.unreadable == {"unreadable": 3}
-    assert found.ceiling.n == 978
-    assert (round(found.ceiling.accuracy, 4), round(found.ceiling.kappa, 4)) == (0.865, 0.7261)
+    found = certify(labels, known_verdicts(labels, "recorded:gpt-4")).figures
+    assert (len(labels.items), found["n"], found["groups"]) == (985, 982, 200)
+    assert [round(found[name], 4) for name in ("agreement", "kappa", "ac1")] == [0.8564, 0.7105, 0.7156]
+    assert [round(bound, 3) for bound in found["agreement_interval"]] == [0.825, 0.886]
+    assert found["unreadable"] == {"unreadable": 3}
+    ceiling = found["ceiling"]
+    assert (ceiling["n"], round(ceiling["accuracy"], 4), round(ceiling["kappa"], 4)) == (978, 0.865, 0.7261)
 
 
 def test_gpt4_against_davinci(real):
@@ -80,10 +80,10 @@ def test_rules_on_evouna_by_system(real):
         given = known_verdicts(labels, f"rule:{name}").given
         table = count_pairs([item.label for item in labels.items], list(given.values()), labels.classes)
         whole[name] = [round(value, 4) for value in agreement(table)[1:3]]
-    found = measure(labels, known_verdicts(labels, "rule:bounded"))
-    rows = {one.name: one for one in found.bias if one.slicing == "system"}
-    assert {name: (round(one.accuracy, 4), round(one.kappa, 4)) for name, one in rows.items()} == BOUNDED
-    assert found.ceiling is None
+    found = certify(labels, known_verdicts(labels, "rule:bounded")).figures
+    rows = {one["name"]: one for one in found["bias"] if one["slicing"] == "system"}
+    assert {name: (round(one["accuracy"], 4), round(one["kappa"], 4)) for name, one in rows.items()} == BOUNDED
+    assert found["ceiling"] is None
     assert (whole["bounded"], whole["plain"], whole["exact"][0]) == WHOLE
 
 
@@ -105,8 +105,6 @@ def test_what_other_sets_hold(real, name, counts):
 
 
 def test_ragcheckers_annotators(real):
-    from quadrag.baselines.judges.figures import measure_ceiling
-
     for metric, share in (("omnieval.acc", 0.6), ("omnieval.com", 0.714)):
         found = measure_ceiling(real("ragchecker", metric))
         assert found.n == 280 and round(found.accuracy, 3) == share
@@ -115,8 +113,5 @@ def test_ragcheckers_annotators(real):
 def test_alce_is_ranked(real):
     labels = real("alce")
     assert len(labels.items) == 800 and sum(not item.answer.strip() for item in labels.items) == 22
-    from quadrag.baselines.judges.verdicts import Verdicts
-
-    found = measure(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items}))
-    assert found.agreement is None
-    assert found.correlation.interval.low < found.correlation.spearman < found.correlation.interval.high
+    found = certify(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items})).figures
+    assert "agreement" not in found and found["interval"][0] < found["spearman"] < found["interval"][1]
