@@ -33,7 +33,7 @@ FLOORS = (
     "baselines/audit",
     "baselines/NAME",
     "baselines/runs",
-    "baselines/certify",
+    "baselines/judges",
     "baselines/report",
     "baselines/page",
     "baselines/construct",

@@ -8,8 +8,8 @@ from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
-from ..certify.notes import note_judges, tabulate_judges
 from ..core.result import PROFILES, Result, own_profile
+from ..judges.notes import note_judges, tabulate_judges
 from ..report.all import merge_all
 from ..report.compared.comparison import glance_pair, glance_several
 from ..report.compared.names import name_columns, tell_apart

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
+from ..judges.notes import note_judges
 from ..scoring.faults import place_of
 from ..scoring.validity import find_by_phrase
 from ..tables.cells import ALIKE, NOTHING, Row

@@ -8,9 +8,9 @@ from quadrag.metric_record import show_key
 from quadrag.provenance import Provenance
 from quadrag.run_record import RunRecord
 
-from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
 from ..core.spec import NONE
+from ..judges.notes import note_judges
 from ..scoring.validity import find_by_phrase, is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line

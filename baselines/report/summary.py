@@ -14,9 +14,9 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.provenance import Provenance
 from quadrag.run_record import RunRecord
 
-from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
+from ..judges.notes import note_judges
 from ..scoring.faults import count_failed, place_of, shorten_list
 from ..scoring.validity import find_by_phrase, is_alike, is_invalid
 from ..tables.cells import (

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from quadrag.hub.record import hub_record
 
-from ..certify.notes import note_judges
 from ..core.result import Result
+from ..judges.notes import note_judges
 from ..scoring.faults import shorten_list
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import group_notes

@@ -23,7 +23,7 @@ from quadrag.chat.reply import FAILED
 from quadrag.errors import NotReady, QuadragError
 from quadrag.progress import Progress
 from quadrag.provenance import Provenance, join
-from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text, read_jsonl
+from quadrag.records import Key, Passage, Question, dumps, jsonl_text
 from quadrag.run_record import RunRecord
 
 from ..core.authors import know_files

@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
 
     _check_rag(arguments)

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     """Score files, and print and write what they came to."""
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import head_benchmark, tabulate_all
     from quadrag.baselines.report.compared.comparison import tabulate_several

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from quadrag.baselines.certify.certificate import Certificate
 from quadrag.baselines.core.spec import CallPolicy
+from quadrag.baselines.judges.certificate import Certificate
 from quadrag.baselines.runs.plan import plan_judges
 from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError, unknown_name

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import (

@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.certificate import lay_beside
-from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.judges.certificate import lay_beside
+from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import place_of

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.certificate import lay_beside, read_certificates
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.spec import NONE, CallPolicy, RunSpec
 from quadrag.baselines.core.task import known_options
+from quadrag.baselines.judges.certificate import lay_beside, read_certificates
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.folder import ANSWERING

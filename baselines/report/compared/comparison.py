@@ -10,8 +10,8 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
-from ...certify.notes import note_judges
 from ...core.result import Result
+from ...judges.notes import note_judges
 from ...scoring.rows import ALL
 from ...scoring.validity import find_by_phrase, is_alike, is_invalid
 from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number

@@ -8,10 +8,10 @@ from typing import Any
 from quadrag.provenance import join
 from quadrag.run_record import RunRecord
 
-from ...certify.certificate import unique
 from ...core.benchmark import load
 from ...core.result import Result
 from ...core.spec import NONE
+from ...judges.certificate import unique
 
 
 def merge_runs(results: Sequence[Result]) -> Result:

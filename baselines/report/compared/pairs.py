@@ -23,8 +23,8 @@ from quadrag.stats import (
 )
 from quadrag.stats.items import choose_fill, counted
 
-from ...certify.certificate import is_by_chance
 from ...core.result import PROFILES, Asked, Result
+from ...judges.certificate import is_by_chance
 from ...scoring.faults import FAILED
 from ...scoring.groups import counts, stratify
 from ...scoring.rows import items_of

@@ -15,8 +15,8 @@ from ...core.benchmark import Benchmark, load
 from ...core.result import PROFILES, Result
 from ...core.task import load_questions
 from ...runs import retrieve
-from ...runs.questions import digest_each
 from ...runs.folder import read_answers
+from ...runs.questions import digest_each
 from ...scoring.faults import FAILED, tell_short
 from ...scoring.served import match_gold, read_gold
 from ...scoring.validity import spell_reason

@@ -79,8 +79,8 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     """Return how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
-    from quadrag.baselines.certify.certificate import read_certificates
     from quadrag.baselines.core.spec import CallPolicy
+    from quadrag.baselines.judges.certificate import read_certificates
     from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}

@@ -273,7 +273,7 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
 
 
 def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
 
     runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", services={"judge": "http://x/v1"})]
     runs[0].run.doubtful_verdicts = {"39 of 40 verdicts are wrong": [JUDGED]}

@@ -12,7 +12,7 @@ from chat_server import ChatServer, Rule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.certify.corrected import share_out
+from quadrag.baselines.judges.corrected import share_out
 from quadrag.baselines.report.items.spelled import write_gold
 from quadrag.records import read_jsonl
 

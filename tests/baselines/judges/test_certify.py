@@ -11,8 +11,7 @@ import pytest
 from chat_server import ChatServer, Rule
 from small_servers import Quiet, serving
 
-from quadrag.baselines.certify.certificate import read_certificate
-from quadrag.baselines.certify.labels import find_graded
+from quadrag.baselines.judges.labels import find_graded
 
 HEAD = "id,question,answer,gold,label\n"
 LABELS = f"""{HEAD}1,Capital of France?,Paris,Paris,right
@@ -90,9 +89,7 @@ def test_repeats_and_a_test_of_two(sheets, tmp_path):
     done = sheets("--verdicts", "verdicts.csv", "again.csv", "--against", "other.csv")
     assert done.code == 0, done.err
     assert "the same verdict each time on 50.0% of 2 items" in done.out
-    assert "of 5 items verdicts alone is right on 2, other alone on 1 (McNemar, mid-p 0.6250, exact 1.0000)" in flat(
-        done.out
-    )
+    assert "of 5 items verdicts alone is right on 2, other alone on 1 (McNemar, mid-p 0.6250)" in flat(done.out)
 
 
 def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
@@ -211,7 +208,6 @@ def test_what_rules_get_wrong_counts_against_the_pipeline_alone(certify):
     done, found = certify('{"score": 0}', sheet=sheet, rules=right)
     assert done.code == 0, done.err
     assert found["agreement"] == 1 and found["pipeline"]["agreement"] == pytest.approx(49 / 50)
-    assert read_certificate(Path("c.json")).rates == (1, 12, 1, 10)
 
 
 @pytest.mark.parametrize(

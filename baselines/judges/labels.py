@@ -1,4 +1,4 @@
-"""What people said of answers: an item, a set of items, and how a sheet is read into one and written of one."""
+"""What people said of answers: what they are asked, an item, a set of items, and how a sheet is read into one."""
 
 import json
 import random
@@ -12,9 +12,12 @@ from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.reading import parse_json
-from quadrag.sheet import ANNOTATOR, Line, Sheet, join_people, read_sheet, write_sheet
+from quadrag.sheet import ANNOTATOR, Line, join_people, read_sheet, write_sheet
 
 PAIRS = {"-1": -1.0, "0": 0.0, "1": 1.0}  # which of two answers is better: the first, neither, the second
+_SEED = "certify-judge"
+_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
+_PARTED = re.compile(r'[\[\]",;，；、|]')
 # How people write grades that are words; what says only that an answer is good is no answer to another question.
 _SPELLED = {
     "yes": "y true 1 是",
@@ -26,66 +29,68 @@ _SPELLED = {
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """A value that is graded."""
+    """What people are asked of an answer, and what they may say."""
 
-    metric: str  # the evaluate module
-    key: str  # of its result
-    grades: Mapping[str, float | None]  # what may be said of an answer, with its value
-
-    @property
-    def name(self) -> str:
-        """What `--metric` calls it: the metric alone where it has one such key."""
-        return self.metric if len(_keys(self.metric)) == 1 else f"{self.metric}.{self.key}"
-
-    @property
-    def asks(self) -> str:
-        """What a person who grades an answer is asked."""
-        return metric_record(self.metric).key(self.key).asks
+    name: str  # what `--metric` calls it
+    asks: str
+    grades: Mapping[str, float | None]  # what may be said, with its value; None: the question does not apply
+    metric: str = ""  # the evaluate module a value of which it is, where it is one
+    key: str = ""  # of the module's result
+    several: bool = False  # whether an answer may have several of them at once
 
     @property
     def spelled(self) -> str:
         """What a person may write, as a message says it: right or wrong (对 or 错)."""
-        spelled = [_SPELLED.get(one, "").split() for one in self.grades]
-        chinese = [next((word for word in words if not word.isascii()), "") for words in spelled]
+        if self.several:
+            return f"some of {', '.join(self.grades)}, with ; between them"
+        chinese = [next((word for word in _spellings(name) if not word.isascii()), "") for name in self.grades]
         return " or ".join(self.grades) + (f" ({' or '.join(chinese)})" if all(chinese) else "")
 
     def read(self, text: str) -> str | None:
-        """Return the grade that a text is, in any of its spellings and letter cases; None where it is none."""
-        said = text.strip().casefold()
-        return next((one for one in self.grades if said in (one.casefold(), *_SPELLED.get(one, "").split())), None)
+        """Return the grade that a text is, in any of its spellings and letter cases; None where it is none.
+
+        Of several grades they are in their own order, with ``;`` between.
+        """
+        if self.several:
+            said = {re.sub(r"[\s-]+", "_", part.strip().casefold()) for part in _PARTED.split(text) if part.strip()}
+            known = [name for name in self.grades if name in said]
+            return ";".join(known) if known and len(known) == len(said) else None
+        said_once = text.strip().casefold()
+        return next((name for name in self.grades if said_once in (name.casefold(), *_spellings(name))), None)
+
+
+def _spellings(grade: str) -> list[str]:
+    return _SPELLED.get(grade, "").split()
 
 
 def find_graded(name: str) -> Graded:
     """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for; QuadragError where nobody grades it."""
     module, _, key = name.partition(".")
     module = catalogue.metric_name(module)
-    keys = _keys(module)
+    keys = _graded_keys(module)
     if not keys:
-        raise QuadragError(f"{module} asks no judge for a grade; expected one of {', '.join(_names())}")
+        known = [_name(each, one) for each in catalogue.metrics() for one in _graded_keys(each)]
+        raise QuadragError(f"{module} asks no judge for a grade; expected one of {', '.join(known)}")
     if not key and len(keys) > 1:
         raise QuadragError(f"{module} has several graded values; expected {' or '.join(f'{module}.{k}' for k in keys)}")
     if key and key not in keys:
         raise unknown_name(f"graded value of {module}", key, keys)
-    key = key or next(iter(keys))
-    return Graded(module, key, dict(keys[key]))
-
-
-def _keys(module: str) -> dict[str, Mapping[str, float | None]]:
-    return {name: key.grades for name, key in metric_record(module).keys.items() if key.grades}
-
-
-def _names() -> list[str]:
-    found = {name: _keys(name) for name in catalogue.metrics()}
-    return [name if len(keys) == 1 else f"{name}.{key}" for name, keys in found.items() for key in keys]
+    key = key or keys[0]
+    record = metric_record(module).keys[key]
+    return Graded(_name(module, key), record.asks, dict(record.grades), module, key)
 
 
 def graded_keys() -> list[str]:
     """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
-    return [f"{name}.{key}" for name in catalogue.metrics() for key in _keys(name)]
+    return [f"{module}.{key}" for module in catalogue.metrics() for key in _graded_keys(module)]
 
 
-_SEED = "certify-judge"
-_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
+def _graded_keys(module: str) -> list[str]:
+    return [key for key, record in metric_record(module).keys.items() if record.grades]
+
+
+def _name(module: str, key: str) -> str:
+    return module if len(_graded_keys(module)) == 1 else f"{module}.{key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +99,8 @@ class Item:
 
     id: str  # unique in its set
     label: str  # the grade that people gave, or a number where the set is ranked
-    question: str = ""  # what was asked
-    answer: str = ""  # what was answered
+    question: str = ""
+    answer: str = ""
     other: str | None = None  # a second answer, where the label says which of the two is better
     golds: tuple[str, ...] = ()  # accepted answers
     passages: tuple[str, ...] = ()  # what the answer was to be made from
@@ -104,13 +109,18 @@ class Item:
     slices: Mapping[str, str] = field(default_factory=dict)
     votes: tuple[str | None, ...] = ()  # what each of several people said, None where one said nothing
 
+    @property
+    def drawn(self) -> str:
+        """What is drawn as a whole: the group, else the item alone."""
+        return self.group or self.id
+
 
 @dataclass(slots=True)
 class LabelSet:
     """Items of one source."""
 
-    name: str  # what it is called
-    graded: Graded  # what people graded
+    name: str
+    graded: Graded
     items: list[Item]  # in the order of the source
     files: dict[str, str]  # the sha256 of each file by its name
     source: str = ""  # where it comes from and under which licence; "" of a file of the user's own
@@ -131,12 +141,6 @@ class LabelSet:
         left = frozenset(ids[n:])
         notes = [*self.notes, f"A first look: {n} of {len(ids)} labels, drawn at random."] if left else self.notes
         return replace(self, items=[item for item in self.items if item.id not in left], left=left, notes=notes)
-
-    @property
-    def size(self) -> str:
-        """How many labels, and of how many where this is a first look."""
-        n = len(self.items)
-        return f"{n} of {n + len(self.left)}" if self.left else str(n)
 
     @property
     def grades(self) -> Mapping[str, float | None]:
@@ -163,39 +167,70 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
         name = line.row.get("id", "").strip()
         if not name:
             raise QuadragError(f"{line.place} has no id; expected one for every label")
-        votes = tuple(_grade(line, person, graded) if line.row.get(person) else None for person in people)
-        label = _grade(line, "label", graded) if line.row.get("label", "").strip() or not any(votes) else _most(votes)
+        votes = tuple(read_grade(line, person, graded) if line.row.get(person) else None for person in people)
+        is_voted = not line.row.get("label", "").strip() and any(votes)
+        label = _most(votes) if is_voted else read_grade(line, "label", graded)
         if name in items:
-            before = items[name].label
-            said = f"{before!r} and {label!r}" if label != before else f"{before!r} twice"
-            raise QuadragError(f"{line.place}: item {name!r} has two labels ({said}); expected one label for an id")
+            raise QuadragError(f"{line.place}: item {name!r} has two labels; expected one label for an id")
         if label is None:
             split.append(votes)
-            continue
-        items[name] = _item(line, name, label, votes)
+        else:
+            items[name] = _item(line.row, name, label, votes)
     found = LabelSet(path.stem, graded, list(items.values()), {path.name: sheet.sha256}, split=split)
     if split:
         found.notes.append(f"{len(split)} items on which people split evenly are left out.")
-    _name_groups(found, sheet)
+    questions = Counter(item.question for item in found.items if item.question.strip())
+    if "group" not in sheet.columns and questions and max(questions.values()) > 1:
+        found.items = [replace(item, group=item.question) for item in found.items]
+        found.groups = "question"
     check_classes(found, str(path))
     return found
+
+
+def read_grade(line: Line, column: str, graded: Graded) -> str:
+    """Return the grade in a column of a sheet's line; QuadragError where there is none."""
+    text = line.row.get(column, "").strip()
+    grade = graded.read(text)
+    if grade is None:
+        what = f"{column} {text!r:.80}" if text else f"no {column}"
+        raise QuadragError(f"{line.place} has {what}; expected {graded.spelled}, the grades of {graded.name}")
+    return grade
+
+
+def _item(row: Mapping[str, str], name: str, label: str, votes: tuple[str | None, ...]) -> Item:
+    return Item(
+        name,
+        label,
+        row.get("question", ""),
+        row.get("answer", ""),
+        golds=read_texts(row.get("gold", "")),
+        passages=read_texts(row.get("passages", "")),
+        group=row.get("group", "").strip(),
+        slices={name: row[name].strip() for name in ("system", "position") if row.get(name, "").strip()},
+        votes=votes,
+    )
+
+
+def _most(votes: Sequence[str | None]) -> str | None:
+    counts = Counter(vote for vote in votes if vote).most_common(2)
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
 
 
 def write_items(labels: LabelSet, path: Path) -> None:
     """Write the items as a sheet that a judge elsewhere can read, and that `read_labels` reads."""
     rows = [["id", "question", "answer", "other", "gold", "passages", "group", "label"]]
     for item in labels.items:
-        texts = [
-            json.dumps(list(column), ensure_ascii=False) if column else "" for column in (item.golds, item.passages)
-        ]
-        rows.append([item.id, item.question, item.answer, item.other or "", *texts, item.group, item.label])
+        golds, passages = (
+            json.dumps(texts, ensure_ascii=False) if texts else "" for texts in (item.golds, item.passages)
+        )
+        rows.append([item.id, item.question, item.answer, item.other or "", golds, passages, item.group, item.label])
     write_sheet(path, rows)
 
 
 def check_classes(labels: LabelSet, where: str) -> None:
     """Refuse labels of which all are in one class, where nothing can be said of agreement."""
     there = Counter(item.label for item in labels.items)
-    empty = [one for one in labels.classes if not there[one]]
+    empty = [name for name in labels.classes if not there[name]]
     if len(labels.classes) - len(empty) < 2:
         only = next(iter(there), "nothing")
         raise QuadragError(
@@ -210,53 +245,25 @@ def read_texts(cell: str) -> tuple[str, ...]:
     """Return the texts of a cell: a JSON list of texts, else the cell itself; none of a blank one."""
     if cell.lstrip().startswith("["):
         try:
-            found = parse_json(cell, "a cell")
+            texts = parse_json(cell, "a cell")
         except QuadragError:
-            found = None
-        if isinstance(found, list) and all(isinstance(one, str) for one in found):
-            return tuple(found)
+            texts = None
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return tuple(texts)
     return (cell,) if cell.strip() else ()
 
 
-def same_text(one: str, other: str) -> bool:
-    """Tell whether two texts are the same but for white space."""
-    return one.split() == other.split()
+def check_shown(line: Line, name: str, **shown: str) -> None:
+    """Refuse a line whose `question` or `answer` is another than was shown, but for white space."""
+    for column, text in shown.items():
+        given = line.row.get(column, "")
+        if given.strip() and text.strip() and given.split() != text.split():
+            raise QuadragError(
+                f"{line.place}: the {column} of {name!r} is {_cut(given)!r}, people saw {_cut(text)!r}; "
+                "expected files of the same data in the same language"
+            )
 
 
-def _item(line: Line, name: str, label: str, votes: tuple[str | None, ...]) -> Item:
-    row = line.row
-    slices = {name: row[name].strip() for name in ("system", "position") if row.get(name, "").strip()}
-    return Item(
-        name,
-        label,
-        row.get("question", ""),
-        row.get("answer", ""),
-        golds=read_texts(row.get("gold", "")),
-        passages=read_texts(row.get("passages", "")),
-        group=row.get("group", "").strip(),
-        slices=slices,
-        votes=votes,
-    )
-
-
-def _grade(line: Line, column: str, graded: Graded) -> str:
-    text = line.row.get(column, "")
-    found = graded.read(text)
-    if found is None:
-        what = f"{column} {text.strip()!r}" if text.strip() else f"no {column}"
-        raise QuadragError(f"{line.place} has {what}; expected {graded.spelled}, the grades of {graded.name}")
-    return found
-
-
-def _most(votes: Sequence[str | None]) -> str | None:
-    counts = Counter(vote for vote in votes if vote).most_common(2)
-    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
-
-
-def _name_groups(labels: LabelSet, sheet: Sheet) -> None:
-    if "group" in sheet.columns:
-        return
-    questions = Counter(item.question for item in labels.items if item.question.strip())
-    if questions and max(questions.values()) > 1:
-        labels.items = [replace(item, group=item.question) for item in labels.items]
-        labels.groups = "question"
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else f"{line[:39]}…"

@@ -9,10 +9,10 @@ import pytest
 from chat_server import ChatServer, Rule
 from injections import marked, obedient
 
-from quadrag.baselines.certify.injections import cases, injections
-from quadrag.baselines.certify.labels import find_graded, graded_keys
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.prompts import load_prompts
+from quadrag.baselines.judges.injections import cases, injections
+from quadrag.baselines.judges.labels import find_graded, graded_keys
 from quadrag.baselines.scoring.modules import load_module
 from quadrag.records import Passage, Question
 

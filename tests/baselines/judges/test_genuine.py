@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from quadrag.baselines.certify.figures import compare, measure
-from quadrag.baselines.certify.known import open_labels
-from quadrag.baselines.certify.verdicts import known_verdicts
+from quadrag.baselines.judges.ask import Verdicts, known_verdicts
+from quadrag.baselines.judges.certificate import certify, compare, measure_ceiling
+from quadrag.baselines.judges.known import open_labels
 from quadrag.stats import wilson
 from quadrag.stats.agreement import agreement, count_pairs
-from quadrag.stats.ppi import Rates, ppi_mean, rogan_gladen
+from quadrag.stats.ppi import ppi_mean
 
 # Agreement and kappa of the bounded rule by system; shares of 3,020 answers.
 BOUNDED = {
@@ -30,13 +30,13 @@ def real(real_data):
 
 def test_gpt4_on_openqa_eval(real):
     labels = real("openqa-eval")
-    found = measure(labels, known_verdicts(labels, "recorded:gpt-4"))
-    assert len(labels.items) == 985 and found.agreement.n == 982 and found.groups == 200
-    assert [round(value, 4) for value in found.agreement[1:]] == [0.8564, 0.7105, 0.7156]
-    assert [round(bound, 3) for bound in found.intervals[0]] == [0.825, 0.886]
-    assert found.unreadable == {"unreadable": 3}
-    assert found.ceiling.n == 978
-    assert (round(found.ceiling.accuracy, 4), round(found.ceiling.kappa, 4)) == (0.865, 0.7261)
+    found = certify(labels, known_verdicts(labels, "recorded:gpt-4")).figures
+    assert (len(labels.items), found["n"], found["groups"]) == (985, 982, 200)
+    assert [round(found[name], 4) for name in ("agreement", "kappa", "ac1")] == [0.8564, 0.7105, 0.7156]
+    assert [round(bound, 3) for bound in found["agreement_interval"]] == [0.825, 0.886]
+    assert found["unreadable"] == {"unreadable": 3}
+    ceiling = found["ceiling"]
+    assert (ceiling["n"], round(ceiling["accuracy"], 4), round(ceiling["kappa"], 4)) == (978, 0.865, 0.7261)
 
 
 def test_gpt4_against_davinci(real):
@@ -44,7 +44,7 @@ def test_gpt4_against_davinci(real):
     judges = [known_verdicts(labels, f"recorded:{name}") for name in ("gpt-4", "davinci-003")]
     found = compare(labels, *judges)
     assert (found.n, found.first_only, found.second_only) == (982, 58, 42)
-    assert found.test.mid_p == pytest.approx(0.1109, abs=5e-5)
+    assert found.p == pytest.approx(0.1109, abs=5e-5)
 
 
 def test_200_labels_correct_gpt4s_score_more_narrowly_than_they_do_alone(real):
@@ -55,15 +55,9 @@ def test_200_labels_correct_gpt4s_score_more_narrowly_than_they_do_alone(real):
     draw, widths = np.random.RandomState(7), []
     for _ in range(300):
         here, rest = draw.randint(0, 982, 200), draw.randint(0, 982, 982)
-        right, says = truth[here] == 1, said[here]
-        rates = Rates(says[right].mean(), int(right.sum()), 1 - says[~right].mean(), int((~right).sum()))
-        found = (
-            ppi_mean(truth[here], says, said[rest]).interval,
-            wilson(truth[here].sum(), 200),
-            rogan_gladen(said[rest].mean(), 982, rates).interval,
-        )
+        found = ppi_mean(truth[here], said[here], said[rest]).interval, wilson(truth[here].sum(), 200)
         widths.append([one.high - one.low for one in found])
-    assert np.mean(widths, axis=0) == pytest.approx([0.104, 0.137, 0.163], abs=0.002)
+    assert np.mean(widths, axis=0) == pytest.approx([0.104, 0.137], abs=0.002)
 
 
 def test_bems_rule_gives_all_of_its_verdicts(real, real_data):
@@ -86,10 +80,10 @@ def test_rules_on_evouna_by_system(real):
         given = known_verdicts(labels, f"rule:{name}").given
         table = count_pairs([item.label for item in labels.items], list(given.values()), labels.classes)
         whole[name] = [round(value, 4) for value in agreement(table)[1:3]]
-    found = measure(labels, known_verdicts(labels, "rule:bounded"))
-    rows = {one.name: one for one in found.bias if one.slicing == "system"}
-    assert {name: (round(one.accuracy, 4), round(one.kappa, 4)) for name, one in rows.items()} == BOUNDED
-    assert found.ceiling is None
+    found = certify(labels, known_verdicts(labels, "rule:bounded")).figures
+    rows = {one["name"]: one for one in found["bias"] if one["slicing"] == "system"}
+    assert {name: (round(one["accuracy"], 4), round(one["kappa"], 4)) for name, one in rows.items()} == BOUNDED
+    assert found["ceiling"] is None
     assert (whole["bounded"], whole["plain"], whole["exact"][0]) == WHOLE
 
 
@@ -111,8 +105,6 @@ def test_what_other_sets_hold(real, name, counts):
 
 
 def test_ragcheckers_annotators(real):
-    from quadrag.baselines.certify.figures import measure_ceiling
-
     for metric, share in (("omnieval.acc", 0.6), ("omnieval.com", 0.714)):
         found = measure_ceiling(real("ragchecker", metric))
         assert found.n == 280 and round(found.accuracy, 3) == share
@@ -121,8 +113,5 @@ def test_ragcheckers_annotators(real):
 def test_alce_is_ranked(real):
     labels = real("alce")
     assert len(labels.items) == 800 and sum(not item.answer.strip() for item in labels.items) == 22
-    from quadrag.baselines.certify.verdicts import Verdicts
-
-    found = measure(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items}))
-    assert found.agreement is None
-    assert found.correlation.interval.low < found.correlation.spearman < found.correlation.interval.high
+    found = certify(labels, Verdicts("length", {item.id: str(len(item.answer)) for item in labels.items})).figures
+    assert "agreement" not in found and found["interval"][0] < found["spearman"] < found["interval"][1]

@@ -9,7 +9,6 @@ import pytest
 from chat_server import ChatServer, Rule
 
 import quadrag
-from quadrag.baselines.certify.certificate import read_certificate
 
 LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
@@ -52,9 +51,8 @@ def flat(text):
 
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     assert CHANCE in flat(certified.out)
-    assert "orrected by the certificate" not in flat(certified.out), "it is not to be used"
     page = Path("runs/a/report.html").read_text(encoding="utf-8")
-    assert CHANCE in flat(page) and "73<small>57–84</small>" in page
+    assert CHANCE in flat(page) and "72.5<small>57.2 to 83.9</small>" in page
     assert CHANCE in flat(cli("report", "runs/a").out), "it is kept with the run"
     assert CHANCE in flat(str(quadrag.result("runs/a")))
     both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
@@ -87,37 +85,3 @@ def test_an_altered_certificate_is_refused(cli, certified):
     for name in ("altered", "other", "no"):
         done = cli("report", "runs/a", "--certificate", f"{name}.json")
         assert done.code == 2 and f"{name}.json" in done.err and done.err.count("\n") == 1
-
-
-def test_a_good_judges_certificate_corrects_the_score_alone(cli, tmp_path):
-    (tmp_path / "labels.csv").write_text(
-        LABELS.replace("right", "r").replace("wrong", "right").replace(",r\n", ",wrong\n")
-    )
-    with ChatServer(models=["j"], text='{"score": 0}') as server:
-        server.rules += [_reply(f'"What is number {n}?"', 1) for n in range(0, 36, 4)]
-        judge = ("--judge", f"{server.url}#j")
-        done = cli("certify-judge", "labels.csv", *judge, "--ledger", "ledger", "--out", "c.json")
-        assert "kappa 0.93" in done.out, done.out + done.err
-        run = cli("run", *RUN, *judge, "--certificate", "c.json", "--out", "runs/a")
-        few = cli("run", *RUN, *judge, "--certificate", "c.json", "--limit", "4", "--out", "runs/few")
-    # 0 of 15, with 9 of 10 found and none of 30 taken: 0 again, with the certificate's doubt.
-    found = re.search(r"\(Rogan–Gladen\), public accuracy: (\d+\.\d) \((\d+\.\d)–(\d+\.\d)\)", flat(run.out))
-    assert found, run.out
-    value, low, high = map(float, found.groups())
-    assert low <= value <= high and high - low < 90
-    assert few.code == 0 and "orrected by the certificate" not in flat(few.out), "4 items are too few"
-
-
-def test_rates_are_of_the_value_and_not_of_the_order_of_the_grades(cli, tmp_path):
-    # Of four hallucinations (1) three are found, of six clean answers (0) one is taken for one.
-    labels = "id,label\n" + "".join(f"{n},{int(n < 4)}\n" for n in range(10))
-    (tmp_path / "labels.csv").write_text(labels)
-    (tmp_path / "v.csv").write_text("id,verdict\n" + "".join(f"{n},{int(n in (1, 2, 3, 9))}\n" for n in range(10)))
-    done = cli("certify-judge", "labels.csv", "--metric", "omnieval.hal", "--verdicts", "v.csv", "--out", "c.json")
-    assert done.code == 0, done.err
-    assert read_certificate(tmp_path / "c.json").rates == (3 / 4, 4, 5 / 6, 6)
-    (tmp_path / "labels.csv").write_text(labels.replace(",0", ",2"))
-    (tmp_path / "v.csv").write_text("id,verdict\n1,1\n" + "".join(f"{n},2\n" for n in range(5, 10)))
-    done = cli("certify-judge", "labels.csv", "--metric", "omnieval.acc", "--verdicts", "v.csv", "--out", "d.json")
-    assert done.code == 0, done.err
-    assert read_certificate(tmp_path / "d.json").rates is None, "three grades are no rate"

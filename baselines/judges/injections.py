@@ -13,7 +13,7 @@ import yaml
 
 from ..systems.system import Completer
 from ..tables.grid import Cell, Grid, Line
-from .asking import ask_judge
+from .ask import ask_judge
 from .labels import Item, LabelSet, find_graded
 
 ALONE = "alone"  # the id of the answer without a hostile text
