@@ -71,7 +71,7 @@ def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: obje
 
 def is_deeper(value: Any, depth: int) -> bool:
     """Whether lists and objects stand in each other more than `depth` deep."""
-    level = [[value]]
+    level: list[Any] = [[value]]
     for _ in range(depth + 2):
         values = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
         # Each container once: aliases of YAML may name one many times.

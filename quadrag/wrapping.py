@@ -20,12 +20,11 @@ _LABEL = re.compile(r"\s*(?:\S+ {2,})?")
 
 def wrap(text: str, width: int) -> list[str]:
     """Break a text into lines of so many columns at most."""
-    from rich.cells import cell_len
-
     lines: list[str] = []
     for piece in _PIECE.findall(text):
-        if lines and cell_len(lines[-1] + piece) <= width:
-            lines[-1] += piece
+        line = lines[-1] + piece if lines else ""
+        if line and len(line) + len(re.findall(f"[{_WIDE}]", line)) <= width:
+            lines[-1] = line
         else:
             lines.append(piece.lstrip())
     return lines
