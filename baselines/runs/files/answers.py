@@ -92,7 +92,8 @@ def read(
 
 def has_passages(path: Path) -> bool:
     """Whether a line of a file has passages."""
-    return any(find_passages(row).passages is not None for _, row in lines(path) if "answer" in row)
+    rows = ((f"{path}:{number}", row) for number, row in lines(path) if "answer" in row)
+    return any(_read_passages(where, row).passages is not None for where, row in rows)
 
 
 def read_place(path: Path) -> dict[str, str]:
