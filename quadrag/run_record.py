@@ -71,10 +71,8 @@ class RunRecord:
     # How many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
     refused: list[int] = field(default_factory=lambda: [0, 0])
     verdict: str | None = None  # what a judge said that could not be read, else what it said most often, as one line
-    # Judges whose verdicts are all the same, a line each, with the values concerned.
-    constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
-    # The same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
-    doubtful_verdicts: dict[str, list[str]] = field(default_factory=dict)
+    # What is to be known of its items and its judges: ``code`` and ``params``, as `baselines/results/note.py` says.
+    notes: list[dict[str, Any]] = field(default_factory=list)
     # The judge that was asked no further, since none of its first verdicts could be read.
     unread_judge: str | None = None
     dead_judge: bool = False  # whether the judge does not answer, as `stopped` says
@@ -83,9 +81,6 @@ class RunRecord:
     profile: str = "official"  # the one that its values are shown by where none is named: ``official`` or ``corrected``
     # Those that the user gave for its judges, as `quadrag certify-judge` wrote them.
     certificates: list[dict[str, Any]] = field(default_factory=list)
-    invalid: list[str] = field(default_factory=list)  # the metrics of which more failed, a line each
-    # Those of which fewer failed, and how many of all did, as a share, by the line that tells it.
-    partly: dict[str, float] = field(default_factory=dict)
     # Of each answer when it was first made, by the same place.
     latency_seconds: dict[str, float] = field(default_factory=dict)
     latency: dict[str, float] | None = None  # its median and 95th percentile
@@ -192,8 +187,12 @@ class RunRecord:
     @property
     def judged_in_vain(self) -> bool:
         """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
-        much = self.invalid or any(share > MOST_FAILED for share in self.partly.values())
+        much = self.has_note("invalid", "unreliable")
         return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
+
+    def has_note(self, *codes: str) -> bool:
+        """Whether it has a note of one of these codes; ``invalid``: some of its scores have no value."""
+        return any(note["code"] in codes for note in self.notes)
 
     def count_short(self, kind: str) -> int:
         """Count a model's replies that are ``empty``, or were ``cut``."""

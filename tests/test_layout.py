@@ -24,6 +24,7 @@ FLOORS = (
     "quadrag/kg",
     "quadrag/hub",
     "baselines/core",
+    "baselines/results",
     "baselines/retrieval",
     "baselines/systems",
     "baselines/scoring",

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ..core.result import Result
-from ..scoring.rows import ALL
+from ..results.score import ALL
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import count_line, our_lines, printed_lines

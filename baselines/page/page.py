@@ -16,7 +16,7 @@ from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
-from ..scoring.validity import is_invalid, is_unreliable
+from ..results.adapter import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.failed import note_invalid

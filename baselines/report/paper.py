@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from ..core.result import PROFILES, Result
 from ..judges.notes import note_judges
-from ..scoring.faults import place_of
-from ..scoring.validity import find_by_phrase
+from ..results.adapter import find_by_phrase, place_of
 from ..tables.cells import ALIKE, NOTHING, Row
 from ..tables.grid import Alarm, Cell, Grid, Verdict
 from ..tables.notes import CORRECTED, note_profiles

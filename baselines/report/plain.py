@@ -8,7 +8,8 @@ from quadrag.provenance import join
 from quadrag.run_record import RunRecord
 
 from ..core.result import Result
-from ..scoring.validity import is_invalid
+from ..results.adapter import is_invalid, say_invalid
+from ..results.note import NoteCode
 from ..tables.cells import Row, count_all, count_both
 from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
@@ -50,8 +51,8 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "config": shared([run.config for run in runs]),
         "name": shared([run.llm for run in runs]),
         "folder": None if folder is None else str(folder),
-        "valid": not any(run.invalid for run in runs),
-        "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in run.invalid],
+        "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
+        "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": _note_each(results),
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),

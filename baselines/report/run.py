@@ -11,7 +11,7 @@ from quadrag.run_record import RunRecord
 from ..core.result import PROFILES, Result
 from ..core.spec import NONE
 from ..judges.notes import note_judges
-from ..scoring.validity import find_by_phrase, is_alike
+from ..results.adapter import find_by_phrase, is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines

@@ -17,8 +17,8 @@ from quadrag.run_record import RunRecord
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..judges.notes import note_judges
-from ..scoring.faults import count_failed, place_of, shorten_list
-from ..scoring.validity import find_by_phrase, is_alike, is_invalid
+from ..results.adapter import find_by_phrase, is_alike, is_invalid, place_of, shorten_list
+from ..results.status import count_failed
 from ..tables.cells import (
     FEW,
     NOTHING,

@@ -7,7 +7,7 @@ from quadrag.hub.record import hub_record
 
 from ..core.result import Result
 from ..judges.notes import note_judges
-from ..scoring.faults import shorten_list
+from ..results.adapter import shorten_list
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import group_notes
 from .run import name_run

@@ -8,8 +8,7 @@ from quadrag.errors import QuadragError
 
 from ..core.result import Result
 from ..core.spec import NONE
-from ..scoring.faults import place_of
-from ..scoring.validity import find_by_phrase
+from ..results.adapter import find_by_phrase, place_of
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines

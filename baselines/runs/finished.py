@@ -15,7 +15,7 @@ from quadrag.run_record import NAME, RunRecord, read_run
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.spec import NONE
-from ..scoring.validity import mark_invalid
+from ..results.adapter import mark_rows
 from .files.logs import find_logs
 from .folder import ANSWERING, ANSWERS, QUESTIONS, SCORES, is_as_written
 from .questions import read_asked
@@ -77,7 +77,7 @@ def read_result(folder: Path, run: RunRecord | None = None) -> Result:
         raise QuadragError(tell_unfinished(folder))
     scores = read_scores(folder, run)
     items = read_items(folder, run)
-    marked, asked = mark_invalid(scores, run, items), read_asked(folder, run.files.get(QUESTIONS))
+    marked, asked = mark_rows(scores, run, items), read_asked(folder, run.files.get(QUESTIONS))
     texts = _read_texts(folder, run)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 

@@ -76,7 +76,7 @@ class RunFolder:
             self.redo(STAGES[2:])
             self.run = replace(self.run, judging=run.judging, judge=run.judge)
             self.run.verdict, self.run.unread_judge = None, None
-            self.run.constant_verdicts, self.run.doubtful_verdicts, self.run.certificates = {}, {}, []
+            self.run.notes, self.run.certificates = [], []
         elif any((path / name).exists() and (path / name).stat().st_size for name in (ANSWERING, *STAGES[1:])):
             raise OtherRun(path, tell_difference(before, run))
         else:  # nothing is answered yet, as after a mistyped model: there is nothing to lose

@@ -12,7 +12,7 @@ from quadrag.run_files import sha256
 from ..core.benchmark import Benchmark
 from ..core.result import Asked, Stratum
 from ..core.spec import Conditions
-from ..scoring.groups import find_units
+from ..scoring.rows import find_units
 from .folder import QUESTIONS
 
 

@@ -32,11 +32,11 @@ from ..core.options import identify_options
 from ..core.result import Asked, Result
 from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
-from ..scoring.faults import find_short
+from ..results.adapter import mark_rows
+from ..results.items import find_short
 from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
 from ..scoring.score import count_verdicts, score_text
 from ..scoring.served import score_service
-from ..scoring.validity import mark_invalid
 from ..systems.system import Assignment, Completer, Generated
 from . import questions as kept_questions
 from . import retrieve as passages_of
@@ -135,7 +135,7 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy,
         raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
     summarise(folder, loaded, models, generated, scored, started)
     folder.run.usage = _show_moments(models.spent_since(before))
-    marked = mark_invalid(scored.scores, folder.run, scored.items)
+    marked = mark_rows(scored.scores, folder.run, scored.items)
     if not (folder.run.stopped and again):
         folder.commit()
     texts = {(one.key, one.sample): one.answer for one in generated.answers}

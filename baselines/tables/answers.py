@@ -9,7 +9,7 @@ from quadrag.run_record import RunRecord
 from ..core.benchmark import load
 from ..core.result import Result
 from ..core.spec import NONE
-from ..scoring.faults import shorten_list
+from ..results.adapter import shorten_list
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.rag.system import NOT_GIVEN
 from .grid import Alarm

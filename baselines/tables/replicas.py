@@ -197,7 +197,7 @@ def _depart(run: RunRecord) -> Iterator[str]:
     yield from (said for whose, said in _DATA.items() if run.whose is whose)
     if run.stopped:
         yield "not finished"
-    if run.invalid:
+    if run.has_note("invalid"):
         yield "INVALID scores"
 
 

@@ -14,8 +14,8 @@ from quadrag.run_record import RunRecord
 from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.spec import UNKNOWN, WHOLE
-from ..scoring.faults import shorten_list
-from ..scoring.validity import is_alike, is_alike_beside
+from ..results.adapter import is_alike, is_alike_beside, say, shorten_list
+from ..results.note import NoteCode, notes_of
 from ..systems.rag.system import RAG
 from .answers import note_answers
 from .cells import ALIKE, Row
@@ -31,6 +31,8 @@ _ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after t
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
+
+_MARKED = f"; {ALIKE} marks what rests on them."
 
 
 def note_ours(
@@ -52,9 +54,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     named = list(zip(name_apart(results), results, strict=True))
     told = group_notes((name, Alarm(line)) for name, one in named for line in _list_partial(one))
     doubts = [
-        (name, Alarm(f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}."))
+        (name, Alarm(f"{say(note, one.run)}{_MARKED if note.params['keys'] and _is_marked(one) else '.'}"))
         for name, one in named
-        for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
+        for note in notes_of(one.run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)
     ]
     doubts += [
         (name, Alarm(f"{ALIKE} marks what rests on the same judge here too."))

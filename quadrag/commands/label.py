@@ -90,9 +90,8 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.judges.labels import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.items.spelled import write_gold
+    from quadrag.baselines.results.items import FAILED, reason_of
     from quadrag.baselines.runs.finished import read_result
-    from quadrag.baselines.scoring.faults import FAILED
-    from quadrag.baselines.scoring.rows import reason_of
     from quadrag.metric_record import metric_record
 
     folder = Path(arguments.folder)

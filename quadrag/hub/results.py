@@ -145,8 +145,8 @@ def _check_finished(folder: Path, run: RunRecord) -> None:
     """Raise where a run is not that of a model on real data, finished and valid, with what the model gave."""
     if run.state != "finished":
         why = f"is not finished ({run.stopped or run.state}); run the same command again"
-    elif run.invalid:
-        why = f"is INVALID: {run.invalid[0]}"
+    elif lost := [note["params"] for note in run.notes if note["code"] == "invalid"]:
+        why = f"is INVALID: too many items failed of {', '.join(lost[0]['keys'])} ({lost[0]['split']})"
     elif run.whose is Provenance.SAMPLE:
         why = "is a run on the bundled sample, whose questions are made up; run on real data"
     elif run.llm == _NO_MODEL:

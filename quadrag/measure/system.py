@@ -160,4 +160,4 @@ def _goes_on(made: RunRecord, spec: RunSpec, policy: CallPolicy) -> bool:
     if made.limit != spec.limit:  # the questions are others
         return False
     in_vain = bool(spec.judges) and made.judged_in_vain
-    return in_vain or bool(policy.retry) or (bool(made.invalid) and policy.max_failed > made.max_failed)
+    return in_vain or bool(policy.retry) or (made.has_note("invalid") and policy.max_failed > made.max_failed)

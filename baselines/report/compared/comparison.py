@@ -12,8 +12,8 @@ from quadrag.stats import Pair
 
 from ...core.result import Result
 from ...judges.notes import note_judges
-from ...scoring.rows import ALL
-from ...scoring.validity import find_by_phrase, is_alike, is_invalid
+from ...results.adapter import find_by_phrase, is_alike, is_invalid
+from ...results.score import ALL
 from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number
 from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Verdict
 from ...tables.names import group_notes, is_whole

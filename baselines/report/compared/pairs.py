@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,10 +24,10 @@ from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
 from ...judges.certificate import is_by_chance
-from ...scoring.faults import FAILED
-from ...scoring.groups import counts, stratify
-from ...scoring.rows import items_of
-from ...scoring.validity import is_invalid
+from ...results.adapter import is_invalid
+from ...results.items import FAILED, items_of
+from ...results.note import NoteCode, keys_of
+from ...scoring.rows import counts, stratify
 from ...tables.cells import FEW, Row, difference_cell, format_value
 from ...tables.grid import Alarm, Cell
 from ...tables.names import keep_name, keep_names, name_whole
@@ -155,7 +154,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     if not verdict:
         return ""
     both = (first, second)
-    constant = [verdict in chain(*one.run.constant_verdicts.values()) for one in both]
+    constant = [verdict in keys_of(one.run, NoteCode.JUDGE_CONSTANT) for one in both]
     if any(constant) and not any(_has_both(one, verdict) for one in both):
         return f"the judge{' of each' * all(constant)} says the same of every answer"
     if answer_alike(first, second):
@@ -164,7 +163,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
             return "the answers are the same; only the verdicts differ"
     elif _name_judges(first, second):
         return "the judges are not the same"
-    if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in both):
+    if any(verdict in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL) for one in both):
         return "a judge's verdicts are far from what words say"
     if any(is_by_chance(one, verdict) for one in both):
         return "the judge agrees with people no better than chance"

@@ -14,12 +14,12 @@ from quadrag.stats import NOT_APPLICABLE
 from ...core.benchmark import Benchmark, load
 from ...core.result import PROFILES, Result
 from ...core.task import load_questions
+from ...results.adapter import spell_reason
+from ...results.items import FAILED, short_of
 from ...runs import retrieve
 from ...runs.folder import read_answers
 from ...runs.questions import digest_each
-from ...scoring.faults import FAILED, tell_short
 from ...scoring.served import match_gold, read_gold
-from ...scoring.validity import spell_reason
 from ...systems.rag.system import RAG, as_served
 from .chosen import find_metric
 from .scored import ScoredItems, values_of
@@ -170,7 +170,7 @@ class RunReader(ScoredItems):
                 documents.get(key),
                 missed.get(key, {}),
                 self._find_scored(answer),
-                self.run.failures.get("/".join((*key, str(row["sample"]))), "") or tell_short(row, self.run),
+                self.run.failures.get("/".join((*key, str(row["sample"]))), "") or short_of(row, self.run),
                 headlines=headlines,
                 sample=row["sample"],
                 called=called[row["id"]],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
+from compared_runs import note_lost
 
 from quadrag import catalogue
 from quadrag.baselines.core.result import Result
@@ -23,7 +24,7 @@ from quadrag.baselines.tables.said import SOURCE, find_said
 from quadrag.hub.record import hub_record
 from quadrag.paths import room
 
-ZH = "rgb-table7-chatgpt-zh"
+ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
 RECIPES = list(catalogue.recipes())
 compare = cache(compare_settings)
 EVERYWHERE = (
@@ -96,7 +97,7 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
         (lambda one: setattr(one.run, "provenance", "partial"), "a part of the authors' own data"),
         (lambda one: one.items.pop(), "99 of 100 questions"),
         (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
-        (lambda one: one.run.invalid.append("x"), "INVALID scores"),
+        (lambda one: one.run.notes.append(note_lost(one.run.config, "test", REJECTED)), "INVALID scores"),
         (lambda one: one.run.row.update(runs="3"), "2 of the recipe's 3 runs"),
     ],
 )

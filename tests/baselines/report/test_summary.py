@@ -23,8 +23,8 @@ from quadrag.baselines.report.plain import describe_results
 from quadrag.baselines.report.run import tabulate_scores
 from quadrag.baselines.report.summary import MOST, pick_headlines, summarise_run
 from quadrag.baselines.report.tasks import summarise_tasks
+from quadrag.baselines.results.adapter import discredit
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.scoring.validity import discredit
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record

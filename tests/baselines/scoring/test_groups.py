@@ -5,8 +5,7 @@ import pytest
 from quadrag.baselines.core.benchmark import MetricUse, load
 from quadrag.baselines.core.result import Stratum
 from quadrag.baselines.runs.inputs import describe_each, read_asked, write_asked
-from quadrag.baselines.scoring.groups import find_units, stratify
-from quadrag.baselines.scoring.rows import Measured, rows_of
+from quadrag.baselines.scoring.rows import Measured, find_units, rows_of, stratify
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 from quadrag.stats import Item, summarise

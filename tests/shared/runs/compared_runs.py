@@ -2,11 +2,13 @@
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
+from quadrag.baselines.results.score import Status
 from quadrag.run_record import RunRecord
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
@@ -63,6 +65,23 @@ def fail(result: Result) -> Result:
     for row in result.scores:
         row["unscored"] = {"raised": row["n_total"] - row["n_scored"]}
     return result
+
+
+def note_lost(config: str, split: str, name: str) -> dict[str, Any]:
+    """What a run keeps of a score of which too many items failed."""
+    counts = {"profile": "", "failed": 12, "total": 20, "at_most": False, "reasons": {"raised": 12}, "limit": 0.2}
+    place = {"config": config, "split": split, "keys": [name]}
+    cause = {"cause": "raised", "said": None, "kept": False, "judge": None}
+    return {"code": "invalid", "params": {**place, **counts, **cause}}
+
+
+def lose(result: Result, split: str, key: str) -> Result:
+    """Make a score of a split invalid under both profiles."""
+    (row, *_) = rows = [row for row in result.scores if (row["split"], row["key"]) == (split, key)]
+    for each in rows:
+        each |= {"status": Status.INVALID, "reason": "failed", "value": None, "interval": None}
+    notes = [*result.run.notes, note_lost(row["config"], split, f"{row['metric']}.{key}")]
+    return replace(result, run=replace(result.run, notes=notes))
 
 
 def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
