@@ -193,7 +193,7 @@ def _score_files(
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.results.adapter import shorten_list
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
-    from quadrag.baselines.runs.session import open_budget
+    from quadrag.baselines.runs.models import open_budget, open_models
     from quadrag.baselines.scoring.judging import asks_judge
 
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)

@@ -1,6 +1,7 @@
 """Questions that hang together, and strata of weighted means, down to the rows of scores.json."""
 
 import pytest
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import MetricUse, load
 from quadrag.baselines.core.result import Stratum
@@ -31,10 +32,10 @@ def test_questions_hang_together_by_document_or_conversation_however_far_around(
 
 
 def test_rounds_of_omnieval_name_their_conversation() -> None:
-    from quadrag.baselines.core.task import Task, load_questions
+    from quadrag.baselines.core.task import load_questions
 
     benchmark = load("omnieval")
-    task = Task("omnieval", "conversational_qa", None, "sample", "none", benchmark.retrieval, {})
+    task = spec_of("omnieval", "conversational_qa", None, "sample", "none", benchmark.retrieval, {})
     asked, _ = load_questions(task, benchmark)
     assert {one.talk for one in asked} == {one.id.rpartition(".")[0] for one in asked} and "" not in {asked[0].talk}
     assert len({one.talk for one in asked}) < len(asked)
