@@ -19,7 +19,6 @@ FLOORS = (
     "metrics/_shared",
     "quadrag/stats",
     "quadrag",  # the files at its top: records, errors, paths, progress, catalogue
-    "quadrag/parallel",
     "quadrag/data",
     "quadrag/chat",
     "quadrag/kg",
@@ -34,7 +33,7 @@ FLOORS = (
     "baselines/audit",
     "baselines/NAME",
     "baselines/runs",
-    "baselines/certify",
+    "baselines/judges",
     "baselines/report",
     "baselines/page",
     "baselines/construct",

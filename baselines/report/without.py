@@ -28,7 +28,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         findings: of its benchmark or others; those that a person confirmed as false do not count.
         profile: ``official`` or ``corrected``.
     """
-    inputs = result.run.inputs
+    inputs = result.run
     counting = [one for one in findings if one.benchmark == inputs.benchmark and one.confirmed is not False]
     places = {(row["config"], row["split"], row["id"]) for row in result.items}
     checks: dict[str, set[Any]] = {}

@@ -270,13 +270,13 @@ def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> st
     """Return the reason why an item has no value with what it means where it is the judge's and not the answer's."""
     if reason == UNJUDGED:
         return f"{reason}: {_REASONS[Reason.JUDGE_DEAD if run.dead_judge else Reason.JUDGE_UNREAD]}"
-    judged = answered and run.inputs.judge is not None and metric_record(metric.partition(".")[0]).verdict
+    judged = answered and run.judge is not None and metric_record(metric.partition(".")[0]).verdict
     return f"{reason}: {_JUDGE[reason]}" if judged and reason in _JUDGE else reason
 
 
 def list_keys(names: Sequence[str], run: RunRecord) -> str:
     """List the keys of metrics that a summary shows, or a few where it shows fewer, and count the others."""
-    heads = {name: at for at, name in enumerate(load(run.inputs.benchmark).headlines)}
+    heads = {name: at for at, name in enumerate(load(run.benchmark).headlines)}
     places = [(name.partition(".")[0], name.partition(".")[2]) for name in names]
     ranks = {place: heads.get(metric_record(place[0]).key(place[1]).name, len(heads)) for place in places}
     shown = sum(rank < len(heads) for rank in ranks.values()) or _SHOWN

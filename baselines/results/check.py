@@ -45,7 +45,7 @@ def _count(group: Sequence[Failures]) -> dict[str, Any]:
 
 def _note(code: NoteCode, place: _Split, keys: Sequence[ScoreKey], run: RunRecord, **params: Any) -> Note:
     names = [key.name for key in dict.fromkeys(keys)]
-    asked = {"judge": run.inputs.judge, "kept": any(used.get("earlier") for used in _judges_of(run))}
+    asked = {"judge": run.judge, "kept": any(used.get("earlier") for used in _judges_of(run))}
     return Note(code, {"config": place[0], "split": place[1], "keys": names, **asked, **params})
 
 
@@ -57,11 +57,11 @@ def _find_cause(key: ScoreKey, found: Failures, run: RunRecord) -> Mapping[str, 
     """Find out why most items failed, and what was said where that is known."""
     most = max(found.reasons, key=lambda reason: found.reasons[reason])
     cause, said = Cause(most), None
-    if most == "unparsable" and run.inputs.judge and metric_record(key.metric).verdict and run.verdict is not None:
+    if most == "unparsable" and run.judge and metric_record(key.metric).verdict and run.verdict is not None:
         cause, said = Cause.VERDICT_UNPARSABLE, run.verdict
     elif most in _CALLS and run.failures:
         said = next(iter(run.failures.values()))
-    elif most == "truncated" and run.inputs.judge is None:
+    elif most == "truncated" and run.judge is None:
         cause = Cause.ANSWER_TRUNCATED
     elif most == "truncated" and not run.count_short("cut"):
         cause = Cause.VERDICT_TRUNCATED  # no answer was
@@ -76,7 +76,7 @@ def _note_unjudged(scores: Sequence[Score], run: RunRecord) -> list[Note]:
     for score in scores:
         if is_unjudged(score, run):
             found.setdefault((score.key.config, score.key.split), []).append(score.key)
-    params: dict[str, Any] = {"cause": Cause.JUDGE_UNREAD.value, "said": run.verdict}
+    params = {"cause": Cause.JUDGE_UNREAD.value, "judge": run.unread_judge, "said": run.verdict}
     if run.dead_judge:
-        params = {"cause": Cause.JUDGE_DEAD.value, "said": run.stopped}
+        params = {"cause": Cause.JUDGE_DEAD.value, "judge": run.judge, "said": run.stopped}
     return [_note(NoteCode.INVALID, place, keys, run, **params) for place, keys in found.items()]

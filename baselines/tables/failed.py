@@ -28,7 +28,7 @@ def _note_places(results: Sequence[Result], code: NoteCode, lead: str = "") -> l
     for name, result in zip(name_apart(results), results, strict=True):
         for note in notes_of(result.run, code):
             config, split = note.params["config"], note.params["split"]
-            own = split if name and config == result.run.inputs.config else f"{config} {split}"
+            own = split if name and config == result.run.config else f"{config} {split}"
             places.setdefault(say(note, result.run), []).append(" ".join(filter(None, (name, own))))
     notes = [f"{lead}{shorten_list(of)}: {said}." for said, of in places.items()]
     more = len(notes) - _MOST

@@ -7,9 +7,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.certificate import lay_beside
-from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.judges.certificate import lay_beside
+from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import place_of
@@ -107,7 +107,7 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def places(self) -> dict[str, Place]:
         """The config, split, metric and key of each score, by its name."""
-        config = self.result.run.inputs.config
+        config = self.result.run.config
         return {name: (config, one.split, one.metric, one.key) for name, one in self.scores.items()}
 
     @cached_property
@@ -123,7 +123,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def name(self) -> str:
         """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
-        return f"{self.result.run.inputs.llm}{number_of(self.result)}"
+        return f"{self.result.run.llm}{number_of(self.result)}"
 
     @property
     def invalid(self) -> list[str]:

@@ -8,19 +8,19 @@ from typing import Any
 from quadrag.provenance import join
 from quadrag.run_record import RunRecord
 
-from ...certify.certificate import unique
 from ...core.benchmark import load
 from ...core.result import Result
-from ...core.settings import NONE
+from ...core.spec import NONE
+from ...judges.certificate import unique
 from ...results.note import rename_splits
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
     """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
-    ran = Counter(result.run.inputs.config for result in results)
+    ran = Counter(result.run.config for result in results)
 
     def how(result: Result) -> str:
-        inputs = result.run.inputs
+        inputs = result.run
         if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
             return ""
         return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
@@ -28,7 +28,7 @@ def merge_runs(results: Sequence[Result]) -> Result:
     def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return [row | {"split": row["split"] + how(result)} for row in rows]
 
-    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
+    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.splits)
     return Result(
         _merge_records([replace(one.run, notes=rename_splits(one.run, how(one))) for one in results], [*splits]),
         [row for result in results for row in name_splits(result, result.scores)],
@@ -54,7 +54,7 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
     parts = [run.coverage.split(" of ") for run in runs if run.coverage]
     return replace(
         runs[0],
-        inputs=replace(runs[0].inputs, splits=splits),
+        inputs=replace(runs[0], splits=splits),
         provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
         short={place: kind for run in runs for place, kind in run.short.items()},

@@ -143,7 +143,7 @@ def test_a_title_counts_runs_and_systems_apart(campaign):
     [(_, [result])] = read_runs([campaign / "noise_robustness_en"])
 
     def named(*models):
-        inputs = [replace(result.run.inputs, llm=model) for model in models]
+        inputs = [replace(result.run, llm=model) for model in models]
         runs = [(f"f{n}", [replace(result, run=replace(result.run, inputs=one))]) for n, one in enumerate(inputs)]
         return name_runs(runs).split("noise_robustness_en, ")[1].rpartition(", ")[0]
 
@@ -220,7 +220,7 @@ def test_runs_of_one_system_are_told_apart_by_their_folders(cli):
         assert cli(*run, "--out", f"two/{retriever}").code == 0
     results = [result for _, found in read_runs(["two"]) for result in found]
     assert [item["groups"]["system"] for item in collect("two").index["items"]] == ["bm25"] * 2 + ["none"] * 2
-    other = replace(results[0], run=replace(results[0].run, inputs=replace(results[0].run.inputs, llm="m")))
+    other = replace(results[0], run=replace(results[0].run, inputs=replace(results[0].run, llm="m")))
     named = Counter(item["groups"]["system"] for item in collect_answers([("", [*results, other])]).index["items"])
     assert named == {"extractive bm25": 2, "extractive none": 2, "m": 2}
 

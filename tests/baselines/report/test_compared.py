@@ -227,7 +227,7 @@ def judged(value: float, text: str = "A", judge: str | None = "m", **judging: An
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
-    found.run = replace(found.run, inputs=replace(found.run.inputs, judge=judge, **judging))
+    found.run = replace(found.run, inputs=replace(found.run, judge=judge, **judging))
     return found
 
 
@@ -278,7 +278,7 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
 
 
 def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
 
     runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", services={"judge": "http://x/v1"})]
     runs[0].run.notes = [odd("judge_doubtful", JUDGED)]

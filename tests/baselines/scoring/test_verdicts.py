@@ -2,9 +2,9 @@
 
 import pytest
 from chat_server import asked_of
+from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task
 from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
@@ -12,9 +12,9 @@ from quadrag.baselines.scoring.modules import ScoringInputs
 from quadrag.baselines.scoring.score import score
 from quadrag.baselines.scoring.verdicts import Judged, find_oddities
 from quadrag.records import Answer, Question
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.run_record import RunRecord
 
-CRAG, TASK = load("crag"), Task("crag", "task_1_2")
+CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
 
 class Judge:
@@ -77,9 +77,7 @@ def test_what_a_rule_decides_is_counted_apart():
 def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     # Two of ten verdicts are a fifth; with five answers that rules decide they would be less.
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
-    run = RunRecord(
-        Inputs(quadrag="0", benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m")
-    )
+    run = RunRecord(record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m"))
     for unread, status in ((2, Status.OK), (3, Status.INVALID)):
         lines, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
@@ -185,7 +183,7 @@ def test_verdicts_against_what_words_alone_find_right_are_noted(contained, refus
 
 
 def test_verdicts_against_a_phrase_are_noted():
-    rgb, task = load("rgb"), Task("rgb", "counterfactual_robustness_en")
+    rgb, task = load("rgb"), spec_of("rgb", "counterfactual_robustness_en")
     asked = [Question("rgb", task.config, "test", str(at), f"question {at}", ["gold"], "en") for at in range(8)]
     phrase = "There are factual errors in the provided documents."
     answers = [Answer("rgb", *one.key, 0, phrase if at < 5 else "lead", "ok") for at, one in enumerate(asked)]

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from specs import record_of
 
 from quadrag.baselines.core.result import Asked, Result, Stratum
 from quadrag.baselines.results.score import Status
-from quadrag.run_record import Inputs, RunRecord
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -24,7 +24,9 @@ def run(
     corrected: float | None = None,
     text: str = "",
 ) -> Result:
-    inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m")
+    inputs = record_of(
+        benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m", provenance="authors"
+    )
     place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
     items = [
         place | {"id": str(i), "sample": 0, f"{metric}.{key}": {"official": value, "corrected": value or 0.0}}
@@ -40,7 +42,7 @@ def run(
         if value is not None
     ]
     texts = {(("qa_1doc", "test", str(i)), 0): f"{text}{i}" for i in range(len(values)) if text}
-    return Result(RunRecord(inputs, provenance="authors"), rows, items, asked=asked or {}, texts=texts)
+    return Result(inputs, rows, items, asked=asked or {}, texts=texts)
 
 
 def together(*parts: Result) -> Result:
@@ -94,9 +96,7 @@ def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = No
 
 
 def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
-    inputs = Inputs(
-        quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m"
-    )
+    inputs = record_of(benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m")
     items, rows, asked = [], [], {}
     for split, here in values.items():
         place = {"benchmark": "rgb", "config": "noise_robustness_en", "split": split}
@@ -112,4 +112,4 @@ def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
             | {"signature": "s"}
             for profile in ("official", "corrected")
         ]
-    return Result(RunRecord(inputs), rows, items, asked=asked)
+    return Result(inputs, rows, items, asked=asked)
