@@ -12,7 +12,6 @@ from quadrag.baselines.scoring.modules import ScoringInputs
 from quadrag.baselines.scoring.score import score
 from quadrag.baselines.scoring.verdicts import Judged, find_oddities
 from quadrag.records import Answer, Question
-from quadrag.run_record import RunRecord
 
 CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
@@ -77,7 +76,7 @@ def test_what_a_rule_decides_is_counted_apart():
 def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     # Two of ten verdicts are a fifth; with five answers that rules decide they would be less.
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
-    run = RunRecord(record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m"))
+    run = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m")
     for unread, status in ((2, Status.OK), (3, Status.INVALID)):
         lines, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
