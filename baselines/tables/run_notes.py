@@ -139,6 +139,7 @@ def list_settings(run: RunRecord) -> list[str]:
         parts.append("prompts of the user's own")
     if inputs.judge:
         parts.append(f"judge {keep_names(inputs.judge).replace('; ', ', ')}")
+    parts += [f"{role} served by {keep_name(name)}" for role, name in inputs.served_as.items() if role != "llm"]
     return parts
 
 
