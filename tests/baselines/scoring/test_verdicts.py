@@ -79,10 +79,10 @@ def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
     run = RunRecord(record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m"))
     for unread, status in ((2, Status.OK), (3, Status.INVALID)):
-        _, rows, _ = measure(
+        lines, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
         )
-        row = whole(mark_rows(rows, run, []), "accuracy")
+        row = whole(mark_rows(rows, run, lines), "accuracy")
         assert row["status"] is status and (status is Status.OK or row["n_scored"] == 12)
         (note,) = notes_of(run, NoteCode.INVALID, NoteCode.FAILED_COUNTED)
         assert note.params["total"] == 10 and "truthfulness.accuracy" in note.params["keys"]
