@@ -11,6 +11,7 @@ GONE: dict[str, str] = {
     "--page-window": "recall finds answers that stand in snippets and pages, and asks no judge",
     "--reuse-unnamed": "a reply counts for the server that gave it; --service NAME says which that was",
     "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
+    "errors": "`quadrag label RUN --metric errors` sorts wrong answers: by --judge, or --out and --people",
     "entities": "a model names the entities of CRAG's questions: --entity-llm SPEC, else the one that answers",
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
 }

@@ -122,7 +122,8 @@ def _read_file(labels: LabelSet, path: Path) -> dict[str, tuple[str | None, str]
         if name not in items:
             first = next(iter(items))
             raise QuadragError(f"{line.place}: item {name!r} has no label in {labels.name}; expected ids as {first!r}")
-        check_shown(line, name, question=items[name].question, answer=items[name].answer)
+        shown = {"question": items[name].question, "answer": items[name].answer}
+        check_shown(line, name, **{column: text for column, text in shown.items() if text.strip()})
         verdict = verdicts[text]
         if verdict is None and text not in _REASONS:
             wanted = "a number" if labels.ranked else " or ".join(PAIRS) if labels.pairs else labels.graded.spelled

@@ -128,7 +128,14 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _list_verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    from quadrag.baselines.judges.ask import ask_judge, check_askable, is_known, known_verdicts, read_verdicts
+    from quadrag.baselines.judges.ask import (
+        ask_judge,
+        check_askable,
+        find_benchmark,
+        is_known,
+        known_verdicts,
+        read_verdicts,
+    )
 
     asked = 0
     if arguments.verdicts:
@@ -140,7 +147,7 @@ def _list_verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
             yield known_verdicts(labels, spec)
         else:
             check_askable(labels)
-            with _open_judge(arguments, spec, asked, labels.graded.name) as judge:
+            with open_judge(arguments, spec, asked, *find_benchmark(labels.graded)) as judge:
                 yield ask_judge(labels, judge, arguments.repeats)
             asked += 1
 
@@ -180,8 +187,9 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
 
 
 def _inject(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.judges.ask import is_known
+    from quadrag.baselines.judges.ask import find_benchmark, is_known
     from quadrag.baselines.judges.injections import ask, find_invalid, tabulate
+    from quadrag.baselines.judges.labels import find_graded
 
     others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "bertscore", "retry")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name)]
@@ -190,7 +198,7 @@ def _inject(arguments: argparse.Namespace) -> int:
         raise QuadragError(f"--injections is asked of one judge, once; leave out {given[0]}")
     if len(arguments.judge) != 1 or is_known(arguments.judge[0]):
         raise QuadragError("--injections is asked of one live judge; name it with --judge")
-    with _open_judge(arguments, arguments.judge[0], 0, "truthfulness") as judge:
+    with open_judge(arguments, arguments.judge[0], 0, *find_benchmark(find_graded("truthfulness"))) as judge:
         told = ask(judge, arguments.metric)
     if invalid := find_invalid(told, _most_failed(arguments)):
         tell_bad(f"INVALID, {invalid}")
@@ -200,16 +208,14 @@ def _inject(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
-    from quadrag.baselines.judges.ask import find_benchmark
-    from quadrag.baselines.judges.labels import find_graded
+def open_judge(arguments: argparse.Namespace, spec: str, place: int, benchmark: str, config: str) -> Iterator[Any]:
+    """Open a judge as a run of a benchmark asks it; `place` is its own among the options of several judges."""
     from quadrag.baselines.runs.request import RunRequest
     from quadrag.baselines.runs.session import open_budget, open_session
     from quadrag.commands.shared.session import call_request
 
     own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
     calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec]}))
-    benchmark, config = find_benchmark(find_graded(metric))
     with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
         if session.fresh:
             session.reuse.since = session.reuse.began
