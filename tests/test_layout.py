@@ -19,12 +19,12 @@ FLOORS = (
     "metrics/_shared",
     "quadrag/stats",
     "quadrag",  # the files at its top: records, errors, paths, progress, catalogue
-    "quadrag/parallel",
     "quadrag/data",
     "quadrag/chat",
     "quadrag/kg",
     "quadrag/hub",
     "baselines/core",
+    "baselines/results",
     "baselines/retrieval",
     "baselines/systems",
     "baselines/scoring",

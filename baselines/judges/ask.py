@@ -18,7 +18,7 @@ from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import known, load
 from ..core.result import PROFILES
-from ..core.settings import Conditions
+from ..core.spec import Conditions
 from ..scoring.modules import Judge, load_module
 from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule

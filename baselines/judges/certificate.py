@@ -26,8 +26,10 @@ from quadrag.stats import Item as Value
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
 
 from ..core.result import Result
+from ..results.adapter import discredit
+from ..results.note import NoteCode, keys_of
+from ..results.score import Reason
 from ..scoring.rules import RULE
-from ..scoring.validity import discredit
 from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, known_verdicts, list_judged, list_judges, read_signature
 from .labels import Item, LabelSet
@@ -365,7 +367,7 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
     `given` by the user go before those that are kept with a run.
     """
     results = list(results)
-    doubtful = {(_name_judge(one), name) for one in results for name in chain(*one.run.doubtful_verdicts.values())}
+    doubtful = {(_name_judge(one), name) for one in results for name in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL)}
     for result in results:
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
@@ -375,14 +377,13 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
             if is_by_chance(result, verdict):
                 discredit(row)
             elif (_name_judge(result), verdict) in doubtful:
-                discredit(row, beside=verdict not in chain(*result.run.doubtful_verdicts.values()))
+                discredit(row, Reason.JUDGE_DOUBTFUL_BESIDE)
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:
-    inputs = result.run.inputs
-    known = (inputs.services, inputs.served_as)
-    asked = [[(role, name) for role, name in sorted(one.items()) if role.startswith("judge")] for one in known]
-    return inputs.judge, *map(tuple, asked), str((inputs.judging or {}).get("prompt", ""))
+    inputs = result.run
+    asked = [(role, name) for role, name in sorted(inputs.services.items()) if role.startswith("judge")]
+    return inputs.judge, tuple(asked), str((inputs.judging or {}).get("prompt", ""))
 
 
 def is_by_chance(result: Result, verdict: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
-from ..scoring.validity import is_alike, is_invalid
-from ..scoring.verdicts import TO_CHECK, count_held
+from ..results.adapter import is_alike, is_invalid
+from ..results.judges import TO_CHECK, count_held
 from ..tables.cells import ALIKE
 from ..tables.grid import Alarm, Grid
 from ..tables.names import keep_name, keep_names

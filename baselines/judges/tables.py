@@ -6,7 +6,8 @@ from typing import Any
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import MetricUse
-from ..scoring.verdicts import Said, tell_alike
+from ..results.adapter import say_constant
+from ..results.judges import Said, note_constant
 from ..tables.cells import ALIKE, FEW, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name
@@ -129,7 +130,7 @@ def _tell_intervals(one: Certificate) -> str:
 def _tell_judge(one: Certificate) -> Iterator[str]:
     name, figures, usage = keep_name(one.judge), one.figures, one.figures["usage"]
     if "confusion" in figures and (alike := _find_alike(one)):
-        yield Alarm(f"{tell_alike([alike])}; {ALIKE} marks what rests on them.")
+        yield Alarm(f"{say_constant(note_constant([alike], ()))}; {ALIKE} marks what rests on them.")
     if unreadable := figures["unreadable"]:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
         yield f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out."

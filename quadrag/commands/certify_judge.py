@@ -209,14 +209,16 @@ def _inject(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def open_judge(arguments: argparse.Namespace, spec: str, place: int, benchmark: str, config: str) -> Iterator[Any]:
-    """Open a judge as a run of a benchmark asks it; `place` is its own among the options of several judges."""
-    from quadrag.baselines.runs.request import RunRequest
-    from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.commands.shared.session import call_request
+    """Open a judge as a run of a benchmark asks it; `place` is its own among the names of several judges."""
+    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.plan import plan_run
+    from quadrag.commands.shared.session import add_judges, call_policy
 
-    own = {name: getattr(arguments, name)[place : place + 1] for name in ("judge_service", "judge_served_as")}
-    calls = call_request(argparse.Namespace(**{**vars(arguments), **own, "judge": [spec]}))
-    with open_session(RunRequest(benchmark, config), calls, open_budget(calls)) as session:
-        if session.fresh:
-            session.reuse.since = session.reuse.began
-        yield session.judges[0]
+    own = {"judge": [spec], "judge_name": arguments.judge_name[place : place + 1]}
+    policy = call_policy(arguments)
+    given = argparse.Namespace(**{**vars(arguments), **own})
+    judged = add_judges(given, {"benchmark": benchmark, "config": config}, benchmark)
+    with open_models(plan_run(judged), policy, open_budget(policy)) as models:
+        if policy.fresh:
+            models.reuse.since = models.reuse.began
+        yield models.judges[0]

@@ -89,7 +89,7 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.settings import NONE
+    from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
         UnreadJudge,
@@ -107,7 +107,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.run_record import MOST_FAILED
 
     result, reader = _read_run(arguments)
-    inputs = result.run.inputs
+    inputs = result.run
     if inputs.retriever == NONE:
         raise QuadragError(f"{arguments.folder} is a run without documents; expected one with")
     classes = find_classes(inputs.benchmark, inputs.config)
@@ -231,14 +231,13 @@ def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
 def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     """Return what is graded, and the judged answers of a run with what its judge says of each."""
     from quadrag.baselines.judges.labels import find_graded, graded_keys
-    from quadrag.baselines.scoring.faults import FAILED
-    from quadrag.baselines.scoring.rows import reason_of
+    from quadrag.baselines.results.items import FAILED, reason_of
     from quadrag.metric_record import metric_record
 
     result, reader = _read_run(arguments)
     folder = arguments.folder
     there = [name for row in result.items[:1] for name in row if name in graded_keys()]
-    if not there or result.run.inputs.judge is None:
+    if not there or result.run.judge is None:
         raise QuadragError(f"{folder} has no judged score; expected a run with --judge")
     graded = find_graded(arguments.metric or there[0])
     entry = f"{graded.metric}.{graded.key}"

@@ -128,7 +128,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         if before.result.items == after.result.items:
             refuse_same([str(one.folder) for one in (before, after)])
         for name in ("benchmark", "config"):
-            values = [getattr(one.result.run.inputs, name) for one in (before, after)]
+            values = [getattr(one.result.run, name) for one in (before, after)]
             if values[0] != values[1]:
                 raise QuadragError(f"one is of the {name} {values[0]}, the other of {values[1]}; expected the same")
         super().__init__((before, after), labels)
