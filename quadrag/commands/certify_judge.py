@@ -41,10 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--injections", action="store_true", help="hostile texts in place of labels, in the prompts of all metrics"
     )
-    parser.add_argument("--verdicts", metavar="FILE", nargs="+", default=[], help="the judge's; more files are repeats")
+    parser.add_argument("--verdicts", metavar="FILE", help="the judge's verdicts, in place of --judge")
     parser.add_argument("--against", metavar="JUDGE", help="a spec or a file of verdicts: a paired test of two judges")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
-    parser.add_argument("--repeats", metavar="N", type=options.whole(1), default=1, help="ask a live judge N times")
     parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
     parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help="a first look: N of the labels, drawn by a fixed seed"
@@ -139,16 +138,16 @@ def _list_verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
 
     asked = 0
     if arguments.verdicts:
-        yield read_verdicts(labels, [Path(name) for name in arguments.verdicts])
+        yield read_verdicts(labels, Path(arguments.verdicts))
     for spec in filter(None, [*arguments.judge, arguments.against]):
         if spec is arguments.against and (Path(spec).is_file() or Path(spec).suffix in (".csv", ".tsv")):
-            yield read_verdicts(labels, [Path(spec)])
+            yield read_verdicts(labels, Path(spec))
         elif is_known(spec):
             yield known_verdicts(labels, spec)
         else:
             check_askable(labels)
             with open_judge(arguments, spec, asked, *find_benchmark(labels.graded)) as judge:
-                yield ask_judge(labels, judge, arguments.repeats)
+                yield ask_judge(labels, judge)
             asked += 1
 
 
@@ -193,7 +192,7 @@ def _inject(arguments: argparse.Namespace) -> int:
 
     others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "bertscore", "retry")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name)]
-    given += ["LABELS"] * bool(arguments.people) + ["--repeats"] * (arguments.repeats > 1)
+    given += ["LABELS"] * bool(arguments.people)
     if given:
         raise QuadragError(f"--injections is asked of one judge, once; leave out {given[0]}")
     if len(arguments.judge) != 1 or is_known(arguments.judge[0]):
