@@ -1,4 +1,4 @@
-"""What there is: benchmarks, their configs and splits, metrics and recipes, all found by looking at the folders, once.
+"""What there is: benchmarks, their configs and splits, and metrics, all found by looking at the folders, once.
 
 Leaves are loaded by path, never imported as part of quadrag, exactly as the Hub's users load them.
 """
@@ -31,12 +31,6 @@ def benchmarks() -> Mapping[str, Path]:
 def metrics() -> Mapping[str, Path]:
     """Map each metric's name to its evaluate module."""
     return _leaves(room("metrics"))
-
-
-@cache
-def recipes() -> Mapping[str, Path]:
-    """Map each recipe's name to its YAML file."""
-    return {path.stem: path for path in sorted(room("baselines").glob("*/recipes/*.yaml"))}
 
 
 def benchmark_name(text: str) -> str:

@@ -169,7 +169,7 @@ def test_logs_of_one_model_are_one_system(cli):
     ran = cli("score", "out/org__m", *SAMPLE, "--out", "scores")
     assert ran.code == 0 and ran.out.startswith("\nrgb, m\n"), ran.err
     runs = made("scores")
-    assert {name: (run.inputs.llm, run.coverage, run.log) for name, run in runs.items()} == {
+    assert {name: (run.llm, run.coverage, run.log) for name, run in runs.items()} == {
         "rgb_noise_robustness_en": ("org/m", "5 of 12", True),
         "rgb_noise_robustness_en_noise_20": ("org/m", "5 of 12", True),
         "rgb_negative_rejection_en": ("org/m", "5 of 12", True),
@@ -277,7 +277,7 @@ def test_a_judge_that_some_logs_have_no_use_for_judges_the_others(cli):
         assert (ran.code, len(server.bodies)) == (0, 5), ran.err
         assert cli(*judged, f"{server.url}#j", "--config", "noise_robustness_en").code == 2
     named = dict.fromkeys(("rgb_noise_robustness_en", "rgb_noise_robustness_en_noise_20"))
-    assert {name: run.inputs.judge for name, run in made("scores").items()} == {
+    assert {name: run.judge for name, run in made("scores").items()} == {
         **named,
         "rgb_negative_rejection_en": "j",
     }
