@@ -17,7 +17,7 @@ from ..core.options import OptionSpec
 from ..core.result import Result
 from ..core.task import Task, script_options
 from ..scoring.judging import refuse_idle_models
-from ..systems.rag.system import RAG
+from ..systems.own import RAG
 from .finished import run_folders
 from .folder import find_fresh
 from .pipeline import Session, require_entity_llm

@@ -16,7 +16,7 @@ from quadrag.trust import Trust
 from ..core.benchmark import load
 from ..core.result import PROFILES
 from ..core.task import Task
-from ..systems.rag.system import RAG
+from ..systems.own import RAG
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,10 @@ from quadrag.errors import QuadragError
 from ..core.benchmark import load
 from ..core.options import OptionSpec
 from ..scoring.modules import verdict_format
-from ..systems.completions.template import template_names
+from ..systems.completions import read_templates
 from ..systems.extractive import EXTRACTIVE, Extractive
 from ..systems.models import Embedding, check_roles, judge_spec, open_completer, open_system, takes_sampling
-from ..systems.rag.service import RagService
-from ..systems.rag.system import Rag
+from ..systems.service import Rag, RagService
 from ..systems.system import Completer, System
 from .inputs import ENTITY, name_judge
 from .pipeline import Session
@@ -124,7 +123,7 @@ def refuse_idle(request: RunRequest, calls: CallRequest, own: bool = False) -> N
         if names and not there:
             raise QuadragError(f"--{names[0]} is for {what}, and there is none; leave it out")
     if (request.api == "completions") != bool(request.template):
-        raise QuadragError(f"--api completions and --template go together: {', '.join(template_names())}, a Jinja file")
+        raise QuadragError(f"--api completions and --template go together: {', '.join(read_templates())}, a Jinja file")
 
 
 def check_served(request: RunRequest, calls: CallRequest) -> None:

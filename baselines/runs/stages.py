@@ -88,6 +88,7 @@ def _is_answered(job: Job) -> bool:
 
 def _answer(job: Job, passages: Mapping[Key, Sequence[Passage]]) -> Generated:
     task = job.work.task
+    job.system.keep(job.folder.path / ANSWERING)
     _recall(job)
     with Progress(f"{task.config}: answers", len(job.questions) * task.samples, job.tell_spent) as progress:
         generated = job.system.answer(job.work, job.questions, passages, progress.update)

@@ -24,7 +24,7 @@ from quadrag.run_record import Inputs, read_run
 from ..core.benchmark import load
 from ..core.task import Task, load_questions
 from ..scoring.served import find_documents
-from ..systems.rag.system import RAG
+from ..systems.own import RAG
 from . import retrieve
 from .inputs import questions_digest
 

@@ -9,7 +9,7 @@ from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.settings import UNKNOWN
 from ..systems.extractive import EXTRACTIVE
-from ..systems.rag.system import RAG
+from ..systems.own import RAG
 from .grid import Detail
 from .paper import load_tables
 from .published import Published, find_beside

@@ -20,7 +20,7 @@ from quadrag.run_record import RunRecord
 from ..core.benchmark import Benchmark, load
 from ..core.settings import UNKNOWN
 from ..retrieval.registry import RETRIEVERS
-from ..systems.rag.system import RAG
+from ..systems.own import RAG
 from .cells import RATE
 
 

@@ -16,7 +16,7 @@ from ..core.result import Result
 from ..core.settings import UNKNOWN, WHOLE
 from ..scoring.faults import shorten_list
 from ..scoring.validity import is_alike, is_alike_beside
-from ..systems.rag.system import RAG
+from ..systems.own import RAG
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid

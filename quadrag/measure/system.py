@@ -13,10 +13,9 @@ from quadrag.baselines.core.settings import NONE
 from quadrag.baselines.core.task import known_options
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
-from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
 from quadrag.baselines.runs.session import open_session
-from quadrag.baselines.systems.function import Function, KeptAnswers
+from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
@@ -119,7 +118,6 @@ def evaluate(
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
             f"this one{tell_retries(made)}"
         )
-    function.kept = KeptAnswers(folder / ANSWERING)
     with open_session(request, calls, system=function) as session:
         found = session.run(task, folder)
     if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):

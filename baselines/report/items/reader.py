@@ -21,7 +21,7 @@ from ...runs.stages import read_answers
 from ...scoring.faults import FAILED, tell_short
 from ...scoring.served import match_gold, read_gold
 from ...scoring.validity import spell_reason
-from ...systems.rag.system import RAG, as_served
+from ...systems.own import RAG, as_served
 from .chosen import find_metric
 from .scored import ScoredItems, values_of
 from .spelled import find_id, shorten_ids

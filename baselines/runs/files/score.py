@@ -31,7 +31,7 @@ from ...scoring.judging import check_judges, refuse_idle_models, score_answers
 from ...scoring.score import count_verdicts, score_text
 from ...scoring.served import score_service
 from ...scoring.validity import mark_invalid
-from ...systems.rag.system import take_served
+from ...systems.own import take_served
 from ..inputs import (
     describe_each,
     describe_judging,

@@ -7,8 +7,7 @@ from rag_runs import QA, crud_corpus
 from rag_server import RagServer
 
 from quadrag.baselines.runs.pipeline import Session
-from quadrag.baselines.systems.rag.service import RagService
-from quadrag.baselines.systems.rag.system import Rag
+from quadrag.baselines.systems.service import Rag, RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 

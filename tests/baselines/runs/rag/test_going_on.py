@@ -57,8 +57,8 @@ KILLED = """
 import sys
 from pathlib import Path
 from quadrag.baselines.runs.pipeline import Session
-from quadrag.baselines.systems.rag.service import RagService
-from quadrag.baselines.systems.rag.system import Rag
+from quadrag.baselines.systems.service import RagService
+from quadrag.baselines.systems.service import Rag
 from quadrag.baselines.core.task import Task
 from quadrag.chat.ledger import Ledger
 
