@@ -1,24 +1,21 @@
 """From a spec to what answers or judges: the extractive baseline, an endpoint, weights loaded here, an embedding."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from quadrag.chat.calling import Calling
 from quadrag.chat.ledger import Shelf
 from quadrag.chat.prices import BudgetReached
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
-from ..core.benchmark import JudgePreset, known, load
+from ..core.spec import CHALLENGE, EXTRACTIVE
 from .estimated import estimate_model, expect_answers
-from .extractive import EXTRACTIVE, Extractive
+from .extractive import Extractive
 from .local import BATCH_SIZE, LocalModel
 from .system import AskedSystem, Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
 
-_CHALLENGE = "challenge:"
 _LOCAL = "local:"
-_PRESET = re.compile(r"[\w.-]+")
 
 
 class ChatModel(AskedSystem):
@@ -32,7 +29,7 @@ class ChatModel(AskedSystem):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Ask each question `samples` times; see `System.answer`."""
         self.asked.on_progress = tell
-        retriever, messages = work.task.retriever, work.benchmark.messages
+        retriever, messages = work.task.retriever or "", work.benchmark.messages
         jobs = [(question, sample) for question in questions for sample in range(work.task.samples)]
         batch = [messages(question, passages[question.key], work.prompts, retriever) for question, _ in jobs]
         try:
@@ -78,51 +75,12 @@ class Embedding:
         return self._last[1]
 
 
-def judge_presets() -> dict[str, JudgePreset]:
-    """Return the judges of all papers, by name."""
-    return {name: preset for benchmark in known() for name, preset in load(benchmark).judges.items()}
-
-
-def check_roles(named: Sequence[str]) -> None:
-    """Refuse judges that share out the metrics and do not stand at their own places."""
-    presets = judge_presets()
-    for place, name in enumerate(text.partition("=")[0] for text in named):
-        if name in presets and presets[name].role not in (None, place):
-            where = "second, after the judge of the other metrics" if presets[name].role else "first"
-            raise QuadragError(f"--judge {name} is asked about its own metrics alone; name it {where}")
-
-
-def judge_spec(text: str) -> tuple[str, dict[str, Any]]:
-    """Read what ``--judge`` names: a spec, or a preset with where it is served, as ``llama-3-70b-instruct=http://...``.
-
-    Returns:
-        The spec with the model's name, and parameters of the preset, of which ``local:`` takes none.
-    """
-    name, mark, place = text.partition("=")
-    if not mark or not _PRESET.fullmatch(name):
-        return text, {}
-    presets = judge_presets()
-    if name not in presets:
-        raise QuadragError(f"{unknown_name('judge preset', name, presets)}; a model of your own: URL#{name}")
-    preset = presets[name]
-    if place.startswith("http"):
-        if "#" in place:
-            raise QuadragError(f"--judge {name}=... names a model beside the preset's {preset.model}; leave out #...")
-        return f"{place}#{preset.model}", dict(preset.parameters)
-    return place, {} if place.startswith(_LOCAL) else dict(preset.parameters)
-
-
-def takes_sampling(spec: str | None) -> bool:
-    """Whether what a spec names is told how to sample, as chat models are; None is the extractive baseline."""
-    return spec is not None and spec != EXTRACTIVE and not spec.startswith(_CHALLENGE)
-
-
 def open_completer(
     spec: str,
     calling: Calling,
     parameters: Mapping[str, Any],
     template: str | None = None,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int | None = None,
 ) -> Completer:
     """Return the chat model that a spec names.
 
@@ -141,7 +99,7 @@ def open_completer(
             replay=calling.replay,
             parameters=parameters,
             trust=calling.trust,
-            batch_size=batch_size,
+            batch_size=batch_size or BATCH_SIZE,
         )
         return model if calling.estimate is None else estimate_model(calling, model.model, model)
     from quadrag.chat.client import ChatClient
@@ -162,7 +120,7 @@ def open_system(
     parameters: Mapping[str, Any],
     time_limit: float | None = None,
     template: str | None = None,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int | None = None,
 ) -> System:
     """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
 
@@ -176,13 +134,13 @@ def open_system(
     """
     if spec == EXTRACTIVE:
         return Extractive()
-    if spec.startswith(_CHALLENGE):
+    if spec.startswith(CHALLENGE):
         from .challenge import Challenge
 
         _refuse_budget("challenge", calling)
         if calling.estimate is not None:
             raise QuadragError("what a challenge: model asks is not known before; --estimate is of chat models")
-        return Challenge(spec.removeprefix(_CHALLENGE), time_limit)
+        return Challenge(spec.removeprefix(CHALLENGE), time_limit)
     system = ChatModel if calling.estimate is None else EstimatedModel
     return system(open_completer(spec, calling, parameters, template, batch_size))
 

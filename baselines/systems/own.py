@@ -19,11 +19,10 @@ from quadrag.records import Key, Passage, Question
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.options import OptionSpec
 from ..core.prompts import load_service_prompts
-from ..core.settings import NONE, Conditions, RetrieverSpec
+from ..core.spec import NONE, RAG, Conditions, RetrieverSpec
 from ..core.task import Task
 from .system import Assignment, Generated, check_retriever, collect
 
-RAG = "rag"  # the retriever of a run whose system finds its own passages
 NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does not say what it found
 _ASKED = "rag_prompt"
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
@@ -192,6 +191,6 @@ def take_served(benchmark: Benchmark, task: Task) -> Assignment:
     for name in benchmark.corpus.options if benchmark.corpus else ():
         if task.options.get(name) is not None:
             raise QuadragError(f"option {name} is of the corpus, and the system has its own; leave it out")
-    served, task = as_served(benchmark), replace(task, retriever=RAG)
+    served, task = as_served(benchmark), task.changed(retriever=RAG)
     check_retriever(served, task)
     return Assignment(served, task, load_service_prompts(task.benchmark))

@@ -1,7 +1,7 @@
 """A RAG service asked as a run asks it, about questions whose gold it must not see."""
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task
+from quadrag.baselines.core.spec import RunSpec
 from quadrag.baselines.systems.own import pose, take_served
 from quadrag.baselines.systems.service import RagService
 from quadrag.records import Question
@@ -23,8 +23,8 @@ def asked(count):
 
 
 def posed(question, how="bare"):
-    task = Task(question.benchmark, question.config, options={"rag_prompt": how})
-    return pose(take_served(load(question.benchmark), task), question)
+    spec = RunSpec(benchmark=question.benchmark, config=question.config, options={"rag_prompt": how})
+    return pose(take_served(load(question.benchmark), spec), question)
 
 
 def ask(spec, questions, ledger, **options):
