@@ -7,7 +7,7 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag import catalogue
-from quadrag.baselines.runs.recipe import read_recipe
+from quadrag.baselines.runs.plan import read_recipe
 from quadrag.baselines.systems.completions import CompletionsTransport, read_templates
 from quadrag.errors import QuadragError
 
@@ -116,10 +116,10 @@ def test_a_run_sends_prompts_and_says_so(cli):
 def test_recipes_of_models_without_a_chat_interface_name_their_template():
     for name in catalogue.recipes():
         _, recipe = read_recipe(name)
-        published = recipe["published"]
+        published, asked = recipe["published"], recipe.get("system", {})
         row = str(published.get("model", published.get("llm")))
         template = ROWS.get(recipe["benchmark"], {}).get(row)
-        assert (recipe.get("api"), recipe.get("template")) == ("completions" if template else None, template), name
+        assert (asked.get("api"), asked.get("template")) == ("completions" if template else None, template), name
 
 
 def test_a_recipe_asks_for_completions_and_the_user_may_say_otherwise(cli):
