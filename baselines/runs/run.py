@@ -312,6 +312,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
         answers = read_answers(folder.place(ANSWERS))
         system.take_kept(len(answers), folder.place(ANSWERS).stat().st_mtime)
         return Generated(answers)
+    system.keep(folder.place(ANSWERING))
     _recall(folder, loaded, models)
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples, models.tell_spent) as progress:
         try:

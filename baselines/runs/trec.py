@@ -23,10 +23,9 @@ from quadrag.run_files import check_stage
 from quadrag.run_record import RunRecord, read_run
 
 from ..core.benchmark import load
-from ..core.spec import RunSpec
+from ..core.spec import RAG, RunSpec
 from ..core.task import load_questions
 from ..scoring.served import find_documents
-from ..systems.rag.system import RAG
 from . import retrieve
 from .questions import digest_questions
 

@@ -13,10 +13,9 @@ from quadrag.run_record import RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
-from ..core.spec import UNKNOWN, WHOLE
+from ..core.spec import RAG, UNKNOWN, WHOLE
 from ..results.adapter import is_alike, is_alike_beside, say, shorten_list
 from ..results.note import NoteCode, notes_of
-from ..systems.rag.system import RAG
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid

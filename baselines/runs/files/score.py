@@ -19,7 +19,7 @@ from quadrag.run_record import NAME, RunRecord, read_run
 from ...core.benchmark import Benchmark, load
 from ...core.result import Result
 from ...core.spec import UNKNOWN, CallPolicy, RunSpec
-from ...systems.rag.system import take_served
+from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
 from ..folder import QUESTIONS
 from ..models import Models
