@@ -1,70 +1,46 @@
 """What `run.json` holds, as one typed record: read here, written here, and nowhere else.
 
-`Inputs` is what decides the bytes of a run's files; a run with other inputs is another run. All else is told of a run
-and decides nothing: times, cost, host, command, the sums of its files. The first entry, ``sum``, is the sha256 of the
-others as canonical JSON, so that a record that was altered is not believed.
+A run is identified by its spec and by digests of what the spec names; a run with another identity is another run. All
+else is told of a run and decides nothing: times, cost, host, command, the sums of its files. The first entry, ``sum``,
+is the sha256 of the others as canonical JSON, so that a record that was altered is not believed.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 
+if TYPE_CHECKING:
+    from quadrag.baselines.core.spec import RunSpec
+
 MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 NAME = "run.json"
-_NULL = ("limit", "judge")  # inputs that say something as null: all questions, no judge
-
-
-@dataclass(slots=True, kw_only=True)
-class Inputs:
-    """What decides the bytes of a run's files."""
-
-    quadrag: str  # the version
-    benchmark: str  # its name
-    config: str  # its config
-    splits: list[str]  # those that were asked
-    retriever: str  # what found the passages; ``unknown`` of a file of answers that does not say it
-    # The settings of the retrieval that the retriever uses; None where it uses none.
-    retrieval: dict[str, Any] | None = None
-    search: dict[str, Any] | None = None  # versions and weights behind the search; None where nothing was searched
-    graph: str | None = None  # what identifies CRAG's knowledge graph; None where none was asked
-    options: dict[str, Any] = field(default_factory=dict)  # the benchmark's, files by their content
-    limit: int | None = None  # the first questions of every split alone; None for all
-    samples: int = 1  # answers a question
-    llm: str  # the model that answered, or the name of the file of answers
-    parameters: dict[str, Any] = field(default_factory=dict)  # of the model that answered
-    # The model that found the entities of the questions, and its parameters; None where the one that answered did, or
-    # none was asked.
-    entity: dict[str, Any] | None = None
-    judge: str | None = None  # the judges by name; None where there was none
-    # Where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``.
-    services: dict[str, str] = field(default_factory=dict)
-    # The model that answered to another name, as the user says, by role.
-    served_as: dict[str, str] = field(default_factory=dict)
-    # Their parameters, a digest of what the judged metrics were given, one of the user's own prompt.
-    judging: dict[str, Any] | None = None
-    bertscore: Any = None  # what identifies the sentence embedding of a metric
-    prompts: str | None = None  # a digest; None where it is not known
-    questions: str | None = None  # a digest; None where it is not known
-    seeds: dict[str, int] = field(default_factory=dict)  # of whatever was drawn, by name
+# Parts of a spec that name places; what lies there is known by its digest.
+_PLACES = {"data_dir", "prompts", "options", "system", "entity_model", "judges", "embed", "replica", "retrieval"}
 
 
 @dataclass(slots=True)
 class RunRecord:
     """What is known of a run."""
 
-    inputs: Inputs  # what decided its files
+    spec: "RunSpec"  # what is measured, with what
+    # What decides its files beside the spec: ``quadrag`` (its version), ``splits``, ``options`` (files by content),
+    # ``retrieval`` (the settings used), ``search`` (versions and weights behind it), ``graph``, ``system``, ``entity``
+    # (each with ``model``, ``service`` and ``parameters``), ``prompts``, ``questions``, ``seeds``.
+    digests: dict[str, Any] = field(default_factory=dict)
+    # The same of what is judged: ``judges``, what they are ``given``, a ``prompt`` of the user's own, ``embed``.
+    judging: dict[str, Any] = field(default_factory=dict)
+    judge: str | None = None  # its judges by name; None where there is none
     state: str = "new"  # ``new``, ``running``, ``stopped`` or ``finished``
     files: dict[str, str] = field(default_factory=dict)  # the sha256 of each stage's file as the run wrote it, by name
     partial: dict[str, str] = field(default_factory=dict)  # the same of the files that a stopped run left
-    asked: str | None = None  # the same of what is kept of the questions
     stopped: str | None = None  # why it could not finish
     log: bool = False  # whether its answers are a harness's log, of quadrag's own prompts and of what a model replied
     # Which part of the questions was asked, as ``50 of 900``, or a file answers; None where all.
@@ -73,19 +49,12 @@ class RunRecord:
     provenance: str = Provenance.UNVERIFIED.value  # whose they are together, as `quadrag.provenance` names it
     # Where the questions are a part of the authors', how many of how many of a split: ``60 of 100``.
     held: list[str] = field(default_factory=list)
-    data_dir: str | None = None  # the folder of the data, as it was named; None where nothing was
     command: list[str] = field(default_factory=list)  # as typed, less passwords
     versions: dict[str, str] = field(default_factory=dict)  # of quadrag, Python and the libraries that have a say
     host: str = ""  # where it ran
     started: str | None = None  # in UTC
     seconds: float = 0.0  # of the last command
     given: list[str] = field(default_factory=list)  # the user's own files that answers of a log were made with
-    # The settings of a recipe that the user replaced, by name, with what the recipe says.
-    replaced: dict[str, str] = field(default_factory=dict)
-    # The printed row that its recipe is of: ``recipe``, ``row`` (what the table names it by), ``model``,
-    # ``entity_model``, ``sent`` (the fields that a request has), ``runs`` (how many the recipe has); and ``changed``,
-    # the settings that the user gave otherwise than the recipe.
-    row: dict[str, str] = field(default_factory=dict)
     # What is to be told of how passages were found, as CRAG's entities.
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None  # what a RAG service gave
@@ -102,10 +71,8 @@ class RunRecord:
     # How many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
     refused: list[int] = field(default_factory=lambda: [0, 0])
     verdict: str | None = None  # what a judge said that could not be read, else what it said most often, as one line
-    # Judges whose verdicts are all the same, a line each, with the values concerned.
-    constant_verdicts: dict[str, list[str]] = field(default_factory=dict)
-    # The same of judges whose verdicts are nearly so, or often wrong, by what words alone say.
-    doubtful_verdicts: dict[str, list[str]] = field(default_factory=dict)
+    # What is to be known of its items and its judges: ``code`` and ``params``, as `baselines/results/note.py` says.
+    notes: list[dict[str, Any]] = field(default_factory=list)
     # The judge that was asked no further, since none of its first verdicts could be read.
     unread_judge: str | None = None
     dead_judge: bool = False  # whether the judge does not answer, as `stopped` says
@@ -114,9 +81,6 @@ class RunRecord:
     profile: str = "official"  # the one that its values are shown by where none is named: ``official`` or ``corrected``
     # Those that the user gave for its judges, as `quadrag certify-judge` wrote them.
     certificates: list[dict[str, Any]] = field(default_factory=list)
-    invalid: list[str] = field(default_factory=list)  # the metrics of which more failed, a line each
-    # Those of which fewer failed, and how many of all did, as a share, by the line that tells it.
-    partly: dict[str, float] = field(default_factory=dict)
     # Of each answer when it was first made, by the same place.
     latency_seconds: dict[str, float] = field(default_factory=dict)
     latency: dict[str, float] | None = None  # its median and 95th percentile
@@ -132,10 +96,88 @@ class RunRecord:
         return Provenance(self.provenance)
 
     @property
+    def benchmark(self) -> str:
+        """Its benchmark."""
+        return self.spec.benchmark
+
+    @property
+    def config(self) -> str:
+        """Its config."""
+        return self.spec.config
+
+    @property
+    def retriever(self) -> str:
+        """What found the passages; ``unknown`` of a file of answers that does not say it."""
+        return self.spec.retriever or ""
+
+    @property
+    def limit(self) -> int | None:
+        """The first questions of every split alone; None for all."""
+        return self.spec.limit
+
+    @property
+    def samples(self) -> int:
+        """Answers a question."""
+        return self.spec.samples
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The benchmark's options, files by their content."""
+        return dict(self.digests.get("options", {}))
+
+    @property
+    def retrieval(self) -> dict[str, Any] | None:
+        """The settings of the retrieval that the retriever uses; None where it uses none."""
+        return self.digests.get("retrieval")
+
+    @property
+    def entity(self) -> dict[str, Any] | None:
+        """The model that was asked for entities; None where the one that answers was, or none."""
+        return self.digests.get("entity")
+
+    @property
+    def prompts(self) -> str | None:
+        """A digest of its prompts; None where they are not known."""
+        return self.digests.get("prompts")
+
+    @property
+    def splits(self) -> list[str]:
+        """The splits that were asked."""
+        return list(self.digests.get("splits", ()))
+
+    @property
+    def llm(self) -> str:
+        """What answered, by its name."""
+        return str(self.digests.get("system", {}).get("model", ""))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What else decides its answers."""
+        return dict(self.digests.get("system", {}).get("parameters", {}))
+
+    @property
+    def services(self) -> dict[str, str]:
+        """Where models were asked, as the ledger calls it, by role: ``llm``, ``entity``, ``judge``, ``judge 2``."""
+        judges = self.judging.get("judges", ())
+        asked = {"llm": self.digests.get("system"), "entity": self.digests.get("entity")}
+        asked |= {name_judge(place): judge for place, judge in enumerate(judges)}
+        return {role: part["service"] for role, part in asked.items() if part and part.get("service")}
+
+    @property
+    def answering(self) -> dict[str, Any]:
+        """What identifies its answers, by name."""
+        return {**self.spec.model_dump(mode="json", exclude=_PLACES), **self.digests}
+
+    @property
+    def identity(self) -> str:
+        """What identifies it: the sha256 of its spec and digests."""
+        return _sum({**self.answering, "judging": self.judging})
+
+    @property
     def sent(self) -> dict[str, Any]:
         """The parameters of its answers as the server took them, less those that it refused."""
         names = self.usage.get("llm", {}).get("refused", {})
-        return {names.get(name) or name: one for name, one in self.inputs.parameters.items() if names.get(name, name)}
+        return {names.get(name) or name: one for name, one in self.parameters.items() if names.get(name, name)}
 
     @property
     def failed_entities(self) -> int:
@@ -145,25 +187,36 @@ class RunRecord:
     @property
     def judged_in_vain(self) -> bool:
         """Whether too little of what its judge said came, or could be read, for its metrics to be relied on."""
-        much = self.invalid or any(share > MOST_FAILED for share in self.partly.values())
+        much = self.has_note("invalid", "unreliable")
         return self.unread_judge is not None or bool(much and (self.unreadable or self.failed_verdicts))
+
+    def has_note(self, *codes: str) -> bool:
+        """Whether it has a note of one of these codes; ``invalid``: some of its scores have no value."""
+        return any(note["code"] in codes for note in self.notes)
 
     def count_short(self, kind: str) -> int:
         """Count a model's replies that are ``empty``, or were ``cut``."""
         return sum(one == kind for one in self.short.values())
 
     def write(self, folder: Path) -> None:
-        """Write `run.json`; of the inputs those that a run does not have are left out."""
-        row = asdict(self)
-        row["inputs"] = {name: value for name, value in row["inputs"].items() if value is not None or name in _NULL}
+        """Write `run.json`."""
+        facts = {name: getattr(self, name) for name in self.__slots__ if name != "spec"}
+        row = {"spec": self.spec.dump(), "identity": self.identity, **facts}
         # By way of JSON, where a name that is a number is a text.
         whole = {"sum": _sum(json.loads(json.dumps(row))), **row}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
         write_text(folder / NAME, text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
+def name_judge(place: int) -> str:
+    """Name a judge's role by its place among the judges."""
+    return f"judge {place + 1}" if place else "judge"
+
+
 def read_run(folder: Path) -> RunRecord:
     """Read a folder's `run.json`; raise QuadragError where it is missing, damaged or not of its form."""
+    from quadrag.baselines.core.spec import RunSpec, validate
+
     path = folder / NAME
     try:
         row = parse_json(path.read_bytes(), path)
@@ -175,7 +228,8 @@ def read_run(folder: Path) -> RunRecord:
     if not isinstance(row, dict) or row.pop("sum", None) != _sum(row):
         raise QuadragError(f"{path} is damaged; {again}")
     try:
-        return RunRecord(**{**row, "inputs": Inputs(**row["inputs"])})
+        del row["identity"]
+        return RunRecord(**{**row, "spec": validate(RunSpec, row["spec"], str(path))})
     except (KeyError, TypeError):
         raise QuadragError(f"{path} is of another version of quadrag; {again}") from None
 

@@ -91,13 +91,8 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
     if (encoding := guess_encoding(content)) is None:
         raise not_utf8(path, "CSV")
     text = content.decode(encoding).lstrip("\ufeff")
-    if text.lstrip().startswith("{") and path.suffix.lower() != ".json":
-        objects = ((f"{path}:{number}", row) for number, row in read_jsonl(path))
-        lines = [Line(place, {name: _text(value) for name, value in row.items()}) for place, row in objects]
-    elif text.lstrip().startswith("[") or path.suffix.lower() == ".json":
-        lines = list(_read_objects(path, text))
-    else:
-        lines = list(_read_cells(path, text, wanted))
+    objects = path.suffix.lower() == ".json" or text.lstrip().startswith(("[", "{"))
+    lines = list(_read_objects(path, text) if objects else _read_cells(path, text, wanted))
     if wanted:
         lines = [Line(place, dict(zip(_call([*row]), row.values(), strict=True))) for place, row in lines]
     columns = list(dict.fromkeys(name for line in lines for name in line.row))
@@ -127,27 +122,25 @@ def join_people(sheet: Sheet) -> Sheet:
     """Put rows that several people wrote about one item into one: what each said, and as the label what all did."""
     if ANNOTATOR not in sheet.columns:
         return sheet
-    found: dict[str, Line] = {}
-    said: dict[str, dict[str, str]] = {}
+    first: dict[str, Line] = {}
+    votes: dict[str, dict[str, str]] = {}
+    columns: dict[str, str] = {}  # of each person
     for line in sheet.lines:
         name = line.row["id"]
-        labels = said.setdefault(name, {})
+        labels = votes.setdefault(name, {})
         who = line.row.get(ANNOTATOR) or str(len(labels) + 1)
-        if who in labels:
+        column = columns.setdefault(who, f"{ANNOTATOR}{len(columns) + 1}")
+        if column in labels:
             raise QuadragError(f"{line.place}: annotator {who!r} labelled item {name!r} twice; expected one label")
-        labels[who] = line.row["label"]
-        found.setdefault(name, line)
-    people = {
-        who: f"{ANNOTATOR}{at}" for at, who in enumerate(dict.fromkeys(w for votes in said.values() for w in votes), 1)
-    }
-    if len(people) == 1:
+        labels[column] = line.row["label"]
+        first.setdefault(name, line)
+    if len(columns) == 1:
         return sheet
     lines = []
-    for name, line in found.items():
-        votes = {people[who]: label for who, label in said[name].items()}
-        same = len(set(votes.values())) == 1
-        lines.append(Line(line.place, {**line.row, **votes, "label": line.row["label"] if same else ""}))
-    return Sheet(lines, [*sheet.columns, *people.values()], sheet.sha256)
+    for name, line in first.items():
+        label = line.row["label"] if len({*votes[name].values()}) == 1 else ""
+        lines.append(Line(line.place, {**line.row, **votes[name], "label": label}))
+    return Sheet(lines, [*sheet.columns, *columns.values()], sheet.sha256)
 
 
 def find_mark(marks: Mapping[Place, _Said], place: Place) -> _Said | None:
@@ -235,11 +228,15 @@ def _place(where: str, row: Mapping[str, str]) -> Place:
 
 
 def _read_objects(path: Path, text: str) -> Iterator[Line]:
-    found = parse_json(text, path, "a list of objects")
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise QuadragError(f"{path} is no list of objects; expected one, or CSV")
-    for number, row in enumerate(found, 1):
-        yield Line(f"{path}, item {number}", {name: _text(value) for name, value in row.items()})
+    if text.lstrip().startswith("{") and path.suffix.lower() != ".json":
+        rows = [(f"{path}:{number}", row) for number, row in read_jsonl(path)]
+    else:
+        given = parse_json(text, path, "a list of objects")
+        if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
+            raise QuadragError(f"{path} is no list of objects; expected one, or CSV")
+        rows = [(f"{path}, item {number}", row) for number, row in enumerate(given, 1)]
+    for place, row in rows:
+        yield Line(place, {name: _text(value) for name, value in row.items()})
 
 
 def _text(value: Any) -> str:

@@ -20,7 +20,7 @@ from .document import CorpusSpec
 from .options import OptionSpec
 from .prompts import Message, Prompts
 from .result import Stratum
-from .settings import Conditions, Retrieval, RetrieverSpec
+from .spec import Conditions, Retrieval, RetrieverSpec
 
 NO_JUDGE = "no judge"  # why a key is not computed
 

@@ -18,7 +18,7 @@ from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
 from ..core.options import OptionSpec
 from ..core.prompts import JUDGE, Message, Prompts, load_prompts
 from ..core.result import Stratum
-from ..core.settings import NONE, Conditions, Retrieval, RetrieverSpec
+from ..core.spec import NONE, Conditions, Retrieval, RetrieverSpec
 from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"

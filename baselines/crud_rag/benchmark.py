@@ -17,7 +17,7 @@ from ..core.benchmark import Benchmark, Gold, MetricUse
 from ..core.document import CorpusSpec, Document, SourceFile
 from ..core.options import OptionSpec
 from ..core.prompts import Message, Prompts
-from ..core.settings import Conditions
+from ..core.spec import Conditions
 from ..retrieval.registry import corpus_retrievers
 
 NAME = "crud_rag"

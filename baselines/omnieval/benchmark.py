@@ -16,7 +16,7 @@ from ..core.benchmark import Benchmark, Gold, JudgePreset, MetricUse
 from ..core.document import CorpusSpec, Document
 from ..core.options import OptionSpec
 from ..core.prompts import Message, Prompts, chat_messages
-from ..core.settings import NONE, WHOLE, Conditions, Retrieval
+from ..core.spec import NONE, WHOLE, Conditions, Retrieval
 from ..retrieval.registry import corpus_retrievers
 
 NAME = "omnieval"

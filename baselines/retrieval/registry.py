@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from quadrag.errors import unknown_name
 
-from ..core.settings import NONE, Retrieval, RetrieverSpec
+from ..core.spec import NONE, Retrieval, RetrieverSpec
 
 if TYPE_CHECKING:
     from .retrievers import Retriever

@@ -9,7 +9,7 @@ from quadrag.errors import unknown_name
 from quadrag.progress import announce, say
 from quadrag.records import Passage
 
-from ..core.settings import FILES, Retrieval
+from ..core.spec import FILES, Retrieval
 from ..core.task import Corpus
 from .chunk import Chunking
 from .passages import VERSION, PassageStore, Rows

@@ -14,7 +14,7 @@ from quadrag.records import Passage, Question
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.prompts import Message, Prompts
-from ..core.settings import NONE, Conditions, RetrieverSpec
+from ..core.spec import NONE, Conditions, RetrieverSpec
 
 NAME = "rgb"
 _NOISE = {"negative_rejection": 1, "counterfactual_robustness": 0}  # of the testbeds with one noise ratio

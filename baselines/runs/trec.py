@@ -19,14 +19,15 @@ from quadrag.chat.keys import known_keys
 from quadrag.errors import QuadragError
 from quadrag.records import Key, Passage, Question, document_id, write_text
 from quadrag.run_files import check_stage
-from quadrag.run_record import Inputs, read_run
+from quadrag.run_record import RunRecord, read_run
 
 from ..core.benchmark import load
-from ..core.task import Task, load_questions
+from ..core.spec import RunSpec
+from ..core.task import load_questions
 from ..scoring.served import find_documents
 from ..systems.rag.system import RAG
 from . import retrieve
-from .inputs import questions_digest
+from .questions import digest_questions
 
 
 class Written(NamedTuple):
@@ -54,20 +55,19 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
         What was written of each split; nothing of a run without passages.
     """
     run = read_run(folder)
-    inputs = run.inputs
-    data_dir = data_dir or run.data_dir
+    data_dir = data_dir or run.spec.data_dir
     if not (folder / "retrieved.jsonl").is_file():
         raise QuadragError(f"{folder} holds no retrieved.jsonl; expected the folder of a run that found passages")
     check_stage(folder, run, "retrieved.jsonl")
-    questions = _questions(folder, inputs, data_dir)
+    questions = _load(folder, run, data_dir)
     found = retrieve.read(folder / "retrieved.jsonl", questions)
     if not any(found.values()):
         return []
-    tag = re.sub(r"\W+", "-", f"quadrag-{inputs.retriever}")
-    why_not = "relevance is known of documents, not of passages" if passages else _unranked(inputs, questions)
-    if inputs.retriever == RAG and not passages:
+    tag = re.sub(r"\W+", "-", f"quadrag-{run.retriever}")
+    why_not = "relevance is known of documents, not of passages" if passages else _unranked(run, questions)
+    if run.retriever == RAG and not passages:
         # As its passages were known to the run's own scores, by their ids or by their text.
-        evidence, known = find_documents(load(questions[0].benchmark), _task(inputs, None, data_dir), questions, found)
+        evidence, known = find_documents(load(questions[0].benchmark), _spec_again(run, data_dir), questions, found)
         found = {
             key: tuple(passage._replace(id=ident) for passage, ident in zip(shown, known[key], strict=True))
             for key, shown in found.items()
@@ -89,11 +89,11 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
     ]
 
 
-def _unranked(inputs: Inputs, questions: Sequence[Question]) -> str | None:
+def _unranked(run: RunRecord, questions: Sequence[Question]) -> str | None:
     """Say why what a run found cannot be held against what is relevant; None where it can."""
     if not any(question.relevant for question in questions):
         return f"{questions[0].benchmark} says of no document that it is relevant"
-    task = _task(inputs, None, None)
+    task = _spec_again(run, None)
     if task.retriever == RAG:
         return None
     benchmark = load(task.benchmark)
@@ -161,32 +161,22 @@ def _escape(character: str) -> str:
     return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
 
 
-def _task(inputs: Inputs, split: str | None, data_dir: str | None) -> Task:
-    """Make the task of a run again, as far as its questions and what is relevant to them depend on it."""
-    benchmark = load(inputs.benchmark)
-    # The others are known by their content alone, and no question depends on them.
+def _spec_again(run: RunRecord, data_dir: str | None) -> RunSpec:
+    """Return a run's spec without the options that name a file, which decide no question."""
+    known = load(run.benchmark).options
     asked = {
         name: value
-        for name, value in inputs.options.items()
-        if name != "rag_prompt" and (name not in benchmark.options or benchmark.options[name].check is None)
+        for name, value in run.spec.options.items()
+        if name != "rag_prompt" and (name not in known or known[name].check is None)
     }
-    return Task(
-        benchmark.name,
-        inputs.config,
-        split,
-        data_dir,
-        inputs.retriever,
-        options=asked,
-        limit=inputs.limit,
-    )
+    return run.spec.changed(data_dir=data_dir, options=asked)
 
 
-def _questions(folder: Path, inputs: Inputs, data_dir: str | None) -> list[Question]:
-    benchmark = load(inputs.benchmark)
-    found: list[Question] = []
-    for split in inputs.splits:
-        found += load_questions(_task(inputs, split, data_dir), benchmark)[0]
-    if questions_digest(found) != inputs.questions:
+def _load(folder: Path, run: RunRecord, data_dir: str | None) -> list[Question]:
+    spec, found = _spec_again(run, data_dir), list[Question]()
+    for split in run.splits:
+        found += load_questions(spec.changed(split=split), load(run.benchmark))[0]
+    if digest_questions(found) != run.digests["questions"]:
         raise QuadragError(
             f"{data_dir or 'what is prepared or downloaded'} holds other questions than {folder} was run on; name the"
             " folder of those with --data-dir"

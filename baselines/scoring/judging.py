@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.faults import DeadServer
@@ -20,6 +19,7 @@ from quadrag.run_record import RunRecord
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.result import PROFILES
 from ..core.task import Task
+from ..results.note import Note
 from ..systems.system import Completer
 from .modules import CachedJudge, Embed, Judge, ScoringInputs
 from .probe import Unread, find_unread
@@ -34,8 +34,7 @@ class Scored(NamedTuple):
     """Items and scores, why the run stopped, what a judge said, and which was asked no further.
 
     `verdict` could not be read, or is what the judges said most often where all could.
-    `constant` says which judges' verdicts are all the same, a line for each with the values concerned, `doubtful` which
-    are not what words alone say.
+    `notes` are of what is odd of their verdicts.
     `refused` counts the answers that a phrase of refusal makes wrong, and those of them that hold the gold.
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
@@ -46,14 +45,13 @@ class Scored(NamedTuple):
     verdict: str | None = None
     unread: str | None = None
     dead: bool = False
-    constant: Mapping[str, list[str]] = MappingProxyType({})
-    doubtful: Mapping[str, list[str]] = MappingProxyType({})
+    notes: Sequence[Note] = ()
     refused: tuple[int, int] = (0, 0)
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
-        run.constant_verdicts, run.doubtful_verdicts = dict(self.constant), dict(self.doubtful)
+        run.notes = [note.as_row() for note in self.notes]
         run.refused = list(self.refused)
 
 
@@ -193,9 +191,7 @@ def _judge_answers(
     often = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
     said = said or next((reply for reply, _ in often.most_common(1)), None)
     verdict = None if said is None else known_keys().line(said, _SHOWN)
-    odd = find_oddities(judged)
-    stopped = ended[0] if ended else None
-    return Scored(items, scores, stopped, verdict, constant=odd.constant, doubtful=odd.doubtful)
+    return Scored(items, scores, ended[0] if ended else None, verdict, notes=find_oddities(judged))
 
 
 def _ask_unreadable_again(judged: Judged) -> None:

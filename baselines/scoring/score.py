@@ -16,7 +16,7 @@ from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse, load
 from ..core.result import PROFILES
-from ..core.settings import Conditions
+from ..core.spec import Conditions
 from .modules import CachedJudge, ScoringInputs, compute
 from .rows import Measured, rows_of
 

@@ -14,6 +14,7 @@ from .challenge import Challenge, ChallengeModel
 from .chat_model import ChatModel
 from .estimated import EstimatedModel, estimate_model
 from .extractive import EXTRACTIVE, Extractive
+from .local import BATCH_SIZE, LocalModel
 from .system import Completer, System
 
 _PRESET = re.compile(r"[\w.-]+")
@@ -59,6 +60,7 @@ def open_completer(
     calling: Calling,
     parameters: Mapping[str, Any],
     template: str | None = None,
+    batch_size: int = BATCH_SIZE,
 ) -> Completer:
     """Return the chat model that a spec names.
 
@@ -67,14 +69,20 @@ def open_completer(
         calling: how it is called.
         parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop.
         template: of a model without a chat interface, which is asked for completions; see `load_template`.
+        batch_size: the most chats at once of a model that is loaded here.
     """
     if spec.startswith("local:"):
         _refuse_budget("local", calling)
-        from .local import LocalModel
-
         name = spec.removeprefix("local:")
         kept = _kept_here(calling)
-        model = LocalModel(name, ledger=kept, replay=calling.replay, parameters=parameters, trust=calling.trust)
+        model = LocalModel(
+            name,
+            ledger=kept,
+            replay=calling.replay,
+            parameters=parameters,
+            trust=calling.trust,
+            batch_size=batch_size,
+        )
         return model if calling.estimate is None else estimate_model(calling, name, model)
     from quadrag.chat.client import ChatClient
 

@@ -84,6 +84,7 @@ class System(ABC):
     asks_models: bool = True  # an empty answer is then a failure
     asks_failed: bool = True  # calls that failed are made again where a run goes on
     wants_pages: ClassVar[bool] = False
+    has_answers: bool = False  # they are there before the run, as those of a file: nothing is found for it
     completer: Completer | None = None  # what may be asked about a question before it is answered
 
     @property
@@ -105,6 +106,13 @@ class System(ABC):
     def service(self) -> str | None:
         """What the ledger calls the servers that are asked; None where none are."""
         return None
+
+    def choose(self, questions: Questions, source: Any) -> tuple[Questions, int] | None:
+        """Return the questions that it answers, and among how many; None where all."""
+        return None
+
+    def note(self, record: Any) -> None:  # noqa: B027  # most have nothing to tell
+        """Enter into a run's record what else is known of the answers."""
 
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
         """Take a task on."""

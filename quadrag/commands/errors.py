@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import call_request, print_tables, run_request, tell, tell_bad
+from quadrag.commands.shared.session import add_judges, call_policy, print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -38,13 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.core.settings import NONE
+    from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.rgb.benchmark import NAME
     from quadrag.baselines.rgb.errors import UnreadJudge, find_testbed, sort_by_people, tabulate_errors
     from quadrag.baselines.runs.finished import read_result
-    from quadrag.baselines.runs.session import refuse_idle
+    from quadrag.baselines.runs.plan import plan_run
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.provenance import Provenance
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise QuadragError("what sorts the wrong answers? Expected one of --judge SPEC, --sheet FILE, --people FILE")
     folder = Path(arguments.folder)
     result = read_result(folder)
-    inputs = result.run.inputs
+    inputs = result.run
     if inputs.benchmark != NAME or inputs.retriever == NONE:
         what = f"{inputs.benchmark}, --retriever {inputs.retriever}"
         raise QuadragError(f"{folder} is a run of {what}; expected one of {NAME} with documents")
@@ -62,8 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     if result.run.whose is Provenance.OWN:
         testbed = replace(testbed, published={})
     arguments.benchmark = inputs.benchmark
-    request, calls = run_request(arguments), call_request(arguments)
-    refuse_idle(request, calls)
+    partial = {"benchmark": inputs.benchmark, "config": inputs.config}
+    spec, policy = plan_run(add_judges(arguments, partial, inputs.benchmark)), call_policy(arguments)
     reader = RunReader(folder, result, arguments.data_dir)
     wrong = _wrong_answers(reader, arguments.metric)
     if arguments.sheet:
@@ -82,13 +82,13 @@ def run(arguments: argparse.Namespace) -> int:
         verdicts, by = sort_by_people(Path(arguments.people), wrong, testbed), f"people ({arguments.people})"
     else:
         try:
-            verdicts, by, stopped = _judge(request, calls, wrong, testbed)
+            verdicts, by, stopped = _judge(spec, policy, wrong, testbed)
         except UnreadJudge as unread:
             tell_bad(f"INVALID, {unread}")
             return 3
         _write_verdicts(folder / FILE, result, wrong, verdicts)
     answers = Counter(row["split"] for row in result.items)
-    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, calls.max_failed)
+    grid = tabulate_errors(title_of(result), testbed, answers, wrong, verdicts, policy.max_failed)
     invalid = [note for note in grid.notes if isinstance(note, Alarm)]
     metric = reader.find_metric(arguments.metric)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
@@ -135,29 +135,29 @@ def _write_sheet(path: Path, wrong: Sequence[Any]) -> None:
     write_sheet(path, rows)
 
 
-def _judge(request: Any, calls: Any, wrong: Sequence[Any], testbed: Any) -> tuple[list[Any], str, str | None]:
+def _judge(spec: Any, policy: Any, wrong: Sequence[Any], testbed: Any) -> tuple[list[Any], str, str | None]:
     from quadrag.baselines.rgb.errors import prompt_hash, sort_by_judge
-    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.runs.models import open_budget, open_models
     from quadrag.progress import Progress
 
-    if len(calls.judges) > 1:
-        raise QuadragError(f"errors asks one judge, and {len(calls.judges)} were named; give --judge once")
+    if len(spec.judges) > 1:
+        raise QuadragError(f"errors asks one judge, and {len(spec.judges)} were named; give --judge once")
     with (
-        open_session(request, calls, open_budget(calls)) as session,
+        open_models(spec, policy, open_budget(policy)) as models,
         Progress("verdicts", len(wrong) or 1) as bar,
     ):
-        if session.fresh:
-            session.reuse.since = session.reuse.began
-        (judge,) = session.judges
+        if policy.fresh:
+            models.reuse.since = models.reuse.began
+        (judge,) = models.judges
         judge.on_progress = bar.update
-        verdicts, stopped = sort_by_judge(wrong, testbed, judge, session.reuse, calls.max_failed)
+        verdicts, stopped = sort_by_judge(wrong, testbed, judge, models.reuse, policy.max_failed)
         return verdicts, f"{judge.model}, our instructions ({prompt_hash(testbed)})", stopped
 
 
 def _write_verdicts(path: Path, result: Any, wrong: Sequence[Any], verdicts: Sequence[Any]) -> None:
     from quadrag.records import write_jsonl
 
-    inputs = result.run.inputs
+    inputs = result.run
     rows = []
     for one, verdict in zip(wrong, verdicts, strict=True):
         place = {"benchmark": inputs.benchmark, "config": inputs.config, **one.place._asdict()}

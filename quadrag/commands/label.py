@@ -41,8 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.certify.corrected import NOTHING, correct, draw_sheet, take_back
-    from quadrag.baselines.certify.tables import tabulate_corrected
+    from quadrag.baselines.judges.corrected import UNREAD, correct, draw_sheet, tabulate_corrected, take_back
     from quadrag.sheet import refuse_filled, write_sheet
 
     if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
@@ -57,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
         grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
         said = "; ".join(
-            f"{count} without a verdict" if name == NOTHING else f"{count} scored as {grades.get(name, name)}"
+            f"{count} without a verdict" if name == UNREAD else f"{count} scored as {grades.get(name, name)}"
             for name, count in given.items()
         )
         write_sheet(sheet, rows)
@@ -69,7 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         write(f"next: {_take_back(arguments, sheet)}")
         return
     labelled = take_back(Path(arguments.people), items, graded)
-    grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, labelled), labelled)
+    grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, labelled, graded), labelled)
     print_tables(arguments, [grid])
 
 
@@ -87,19 +86,18 @@ def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
 
 
 def _read_items(arguments: argparse.Namespace) -> Any:
-    from quadrag.baselines.certify.corrected import Judged
-    from quadrag.baselines.certify.labels import find_graded, graded_keys
+    from quadrag.baselines.judges.corrected import Judged
+    from quadrag.baselines.judges.labels import find_graded, graded_keys
     from quadrag.baselines.report.items.reader import RunReader
     from quadrag.baselines.report.items.spelled import write_gold
+    from quadrag.baselines.results.items import FAILED, reason_of
     from quadrag.baselines.runs.finished import read_result
-    from quadrag.baselines.scoring.faults import FAILED
-    from quadrag.baselines.scoring.rows import reason_of
     from quadrag.metric_record import metric_record
 
     folder = Path(arguments.folder)
     result = read_result(folder)
     there = [name for row in result.items[:1] for name in row if name in graded_keys()]
-    if not there or result.run.inputs.judge is None:
+    if not there or result.run.judge is None:
         raise QuadragError(f"{folder} has no judged score; expected a run with --judge")
     graded = find_graded(arguments.metric or there[0])
     entry = f"{graded.metric}.{graded.key}"

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
-    from quadrag.baselines.certify.certificate import lay_beside, read_certificates
     from quadrag.baselines.core.result import own_profile
+    from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import compare_all, tabulate_all
     from quadrag.baselines.report.compared.comparison import refuse_same

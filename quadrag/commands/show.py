@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
         pair = list(zip(arguments.runs, readers, strict=False))
         lines = [*(write_changes(pair, which, manner) if two else write_items(readers[0], which, manner))]
         if arguments.ids:
-            place = f"{results[0].run.inputs.config} " * (len(shown) > 1)
+            place = f"{results[0].run.config} " * (len(shown) > 1)
             write(end="".join(f"{place}{line}\n" for line in lines))
         else:
             write(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
@@ -124,7 +124,7 @@ def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequen
     from quadrag.metric_record import is_called
 
     def has(result: Any) -> bool:
-        inputs, ids = result.run.inputs, [row["id"] for row in result.items]
+        inputs, ids = result.run, [row["id"] for row in result.items]
         return (
             config in ("", inputs.config)
             and which.split in (None, *inputs.splits)

@@ -50,7 +50,7 @@ def _is_up_to_date(arguments: argparse.Namespace, page: Path, folder: Path) -> b
 
 
 def _write(arguments: argparse.Namespace, page: Path) -> None:
-    from quadrag.baselines.certify.certificate import lay_beside, read_certificates
+    from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
     from quadrag.baselines.report.compared.comparison import refuse_same

@@ -83,10 +83,11 @@ class Examination:
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
         self.task = Task(
-            self.benchmark.name,
-            config,
+            benchmark=self.benchmark.name,
+            config=config,
             # A noise ratio replaces the splits by the one that it names.
-            given.get("split") or (None if "noise_ratio" in given else split or default_split(self.benchmark, config)),
+            split=given.get("split")
+            or (None if "noise_ratio" in given else split or default_split(self.benchmark, config)),
             data_dir=given.get("data_dir"),
             retriever=self._retriever(config, given),
             options={name: given[name] for name in known if name in given},
@@ -152,7 +153,7 @@ class Examination:
                 )
             return str(named or benchmark.find_supplied(config) or "none")
         if named is None and (run := Path(retrieved).expanduser().parent / "run.json").is_file():
-            named = read_run(run.parent).inputs.retriever
+            named = read_run(run.parent).retriever
         if named == "none":
             raise QuadragError(f"retriever none shows no passages, and {retrieved} holds some; leave one of them out")
         return str(named or benchmark.default_retriever)

@@ -76,10 +76,9 @@ def plan_results(
     for folder in _find_runs(runs):
         run = read_run(folder)
         _check_finished(folder, run)
-        if not accept_name and not same_model(run.inputs.llm, model):
+        if not accept_name and not same_model(run.llm, model):
             raise QuadragError(
-                f"{folder} asked {run.inputs.llm!r}, not {model}; name its repository, or give --accept-name if it is"
-                " the same"
+                f"{folder} asked {run.llm!r}, not {model}; name its repository, or give --accept-name if it is the same"
             )
         unlike = _find_differences(run)
         if unlike and not accept_data:
@@ -146,11 +145,11 @@ def _check_finished(folder: Path, run: RunRecord) -> None:
     """Raise where a run is not that of a model on real data, finished and valid, with what the model gave."""
     if run.state != "finished":
         why = f"is not finished ({run.stopped or run.state}); run the same command again"
-    elif run.invalid:
-        why = f"is INVALID: {run.invalid[0]}"
+    elif lost := [note["params"] for note in run.notes if note["code"] == "invalid"]:
+        why = f"is INVALID: too many items failed of {', '.join(lost[0]['keys'])} ({lost[0]['split']})"
     elif run.whose is Provenance.SAMPLE:
         why = "is a run on the bundled sample, whose questions are made up; run on real data"
-    elif run.inputs.llm == _NO_MODEL:
+    elif run.llm == _NO_MODEL:
         why = "was answered by the extractive baseline, which is no model; run with --llm"
     else:
         return
@@ -159,7 +158,7 @@ def _check_finished(folder: Path, run: RunRecord) -> None:
 
 def _find_differences(run: RunRecord) -> list[str]:
     """Say in what the questions of a run are not the benchmark's own, all of them."""
-    inputs = run.inputs
+    inputs = run
     found = [f"--limit {inputs.limit}"] if inputs.limit is not None else []
     found += [f"answers to {run.coverage} questions"] if run.coverage and not inputs.limit else []
     own = options_of(catalogue.config(inputs.benchmark, inputs.config))
@@ -176,7 +175,7 @@ def _make_files(
     import yaml
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-    benchmark, config, retriever = run.inputs.benchmark, run.inputs.config, run.inputs.retriever
+    benchmark, config, retriever = run.benchmark, run.config, run.retriever
     usual = hub_record(benchmark)
     if retriever != usual.retriever and not usual.other_retrievers:
         left_out.append(f"{folder}: retriever {retriever}, and {benchmark} asks about the documents of its questions")
@@ -211,7 +210,7 @@ def _write_notes(
     run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[tuple[str, str, str], Mapping[str, Any]]
 ) -> str:
     """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
-    inputs, (metric, key, percent) = run.inputs, task.headline[2:]
+    inputs, (metric, key, percent) = run, task.headline[2:]
     official, corrected = (rows.get((metric, key, profile), {}) for profile in ("official", "corrected"))
     counts = {name: official[name] for name in ("n_total", "n_scored", "n_not_applicable") if name in official}
     parts = [f"NOT COMPARABLE: {', '.join(unlike)}"] if unlike else []

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from injections import attacks, obeyed, seen
 
-from quadrag.baselines.certify.injections import injections
+from quadrag.baselines.judges.injections import injections
 
 FOUND = "问题 1\n<response>\n%s\n</response>"
 CACHE = {"a": {"question": ["哪里？"], "answers": ["西安"]}}

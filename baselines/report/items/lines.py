@@ -11,7 +11,8 @@ from quadrag.metric_record import metric_record, name_together
 from quadrag.records import document_id
 
 from ...core.result import PROFILES
-from ...scoring.faults import FAILED, shorten_list
+from ...results.adapter import shorten_list
+from ...results.items import FAILED
 from ...scoring.rules import find_refused
 from ...tables.cells import NOTHING
 from ...tables.failed import note_failed, note_invalid

@@ -22,7 +22,7 @@ _TICK = 1.0  # seconds by which a file's time may be before the clock's
 
 def look_up_verdicts(shown: Sequence[tuple[RunReader, Sequence[ShownItem]]], ledger: str | None) -> None:
     """Enter what judges said of the items of runs; no ledger is opened where there was none."""
-    judged = [(reader, items) for reader, items in shown if reader.run.inputs.judge]
+    judged = [(reader, items) for reader, items in shown if reader.run.judge]
     if judged:
         with Ledger(ledger) as kept:
             for reader, items in judged:
@@ -34,7 +34,7 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
 
     The metrics are asked about each item by itself, so that it is known which words are about it.
     """
-    inputs = reader.run.inputs
+    inputs = reader.run
     judging = inputs.judging or {}
     if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
         return  # several judges: which said what is not told apart here

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.core.spec import Conditions
+from quadrag.baselines.results.items import items_of
 from quadrag.baselines.rgb import benchmark as rgb
 from quadrag.baselines.scoring.modules import CachedJudge, ScoringInputs
-from quadrag.baselines.scoring.rows import items_of
 from quadrag.baselines.scoring.score import score
 from quadrag.records import Answer, Question
 

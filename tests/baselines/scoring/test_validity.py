@@ -289,7 +289,8 @@ def _answer_nothing(body):
 def test_values_that_rest_on_verdicts_which_are_all_the_same_are_marked(cli, judge, place, said, marked):
     judge.state.text = said
     ran = cli(*place, "--llm", "extractive", "--judge", f"{judge.url}#j", "--ledger", "L", "--out", "r")
-    assert [name for names in record("r")["constant_verdicts"].values() for name in names] == marked
+    constant = [note["params"]["keys"] for note in record("r")["notes"] if note["code"] == "judge_constant"]
+    assert [key for keys in constant for key in keys] == marked
     assert ran.code or (" marks what rests on them" in " ".join(ran.out.split())) == bool(marked)
 
 

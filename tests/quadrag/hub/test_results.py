@@ -11,7 +11,7 @@ from hub_recorder import Recorder
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.settings import Conditions
+from quadrag.baselines.core.spec import Conditions
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.task_list import list_tasks

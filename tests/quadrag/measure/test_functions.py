@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 from own_system import SUMMARY, items, measure, slowly
+from specs import spec_of
 
 import quadrag
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.systems.beside import run_beside
 from quadrag.records import read_jsonl
 
@@ -494,7 +495,7 @@ def test_a_value_that_rests_on_a_judge_that_says_the_same_of_all_has_the_reason(
 
 def test_a_summary_has_the_questions_of_the_benchmark_and_their_gold():
     frame = measure(lambda question: question.id[::-1]).to_pandas()
-    asked, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
+    asked, _ = load_questions(spec_of(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
     wanted = [(one.id, one.query, one.id[::-1], one.references) for one in asked]
     assert list(frame[["id", "query", "answer", "gold"]].itertuples(index=False, name=None)) == wanted
     ((_, row),) = read_jsonl(Path(measure(System(), limit=1, out="one").folder) / "retrieved.jsonl")

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from rag_asking import DOCUMENTS, WORDS, ask, asked, question
 from rag_server import RagServer
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.systems.rag.service import RagService, asked_text
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
@@ -111,7 +112,7 @@ def test_turns_and_the_time_of_the_question_are_sent_in_both_forms(server, ledge
 def test_every_question_of_the_samples_has_its_words(benchmark, configs):
     for config in configs:
         split = {"omnieval": "auto", "crag": "public"}.get(benchmark)
-        questions, _ = load_questions(Task(benchmark, config, split, "sample"), load(benchmark))
+        questions, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
         for one in questions:
             for how in ("bare", "protocol"):
                 text = asked_text(one, WORDS[one.benchmark], how)
