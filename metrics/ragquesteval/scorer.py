@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RAGQuestEval's three rounds with the judge: questions from the reference, their answers there and in the prediction."""
+"""RAGQuestEval's three rounds with the judge: questions from the reference, its answers, the prediction's."""
 
 import hashlib
 import json

@@ -48,7 +48,7 @@ def template(prompt: Any) -> str:
 
 
 def requests(prompt: str, question: str, references: Sequence[str], answer: str) -> list[dict[str, Any]]:
-    """The requests about one answer: for each accepted answer, or for all at once where they follow the instructions."""
+    """The requests about an answer: for each accepted answer, or for all at once where they follow the instructions."""
     if all(slot in prompt for slot in _SLOTS):
         texts = {"question": quote(question), "answer": quote(answer)}
         return [

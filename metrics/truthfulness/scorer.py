@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from .judging import PROMPT, official, official_either, requests, template
 from .rules import CORRECT, INCORRECT, Ruling, distinct, settle, tokenizer_name, trimmer
 from .scoring import Column, Item, Request, Rounds, Row, Scorer, row, texts
-from .shares import FAILURES, KEYS, NO_JUDGE, RATED, Cell, Weighing, average, check_weights, rate, read_ratings
+from .shares import FAILURES, KEYS, NO_JUDGE, RATED, Weighing, average, check_weights, rate, read_ratings
 from .tally import NOT_APPLICABLE, UNSCORED, read_accepted
 from .verdict_reader import VerdictReader
 
@@ -87,7 +87,7 @@ class Truthfulness(Scorer):
     def _ask(
         self, asked: Sequence[Request], ruling: Ruling, profile: str
     ) -> Generator[list[Request], list[Any], list[str]]:
-        """Return what each judge makes of an item: right where it accepts any, else why a verdict is lacking, or wrong."""
+        """Return what each judge makes of an item: right where it accepts any, else wrong or why a verdict lacks."""
         replies = yield [{**request, "judge": place} for place in range(self.judges) for request in asked]
         read = (READERS if self.prompt == PROMPT else OWN_READERS)[profile]
         outcomes: list[str] = []
