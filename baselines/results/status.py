@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from quadrag.run_record import MOST_FAILED, RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import NO_JUDGE
 from ..core.result import PROFILES
+from ..core.run_record import RunRecord
+from ..core.spec import MOST_FAILED
 from .items import CUT, EMPTY, FAILED, VERDICTS, Lines, is_by_rule, reason_of, short_of
 from .note import NoteCode, notes_of
 from .score import ALL, UNJUDGED, Counts, Reason, Score, ScoreKey, Status

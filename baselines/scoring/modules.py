@@ -19,7 +19,7 @@ from quadrag.scratch import check_writable, process_folder
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse
-from ..core.spec import Conditions
+from ..core.parts import Conditions
 
 # Modules of `evaluate` keep their rows in one file a process: two that compute at once would write over each other.
 _COMPUTING = threading.RLock()

@@ -23,7 +23,7 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
-from ..core.spec import Conditions
+from ..core.parts import Conditions
 from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
 from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
 from .judging import Judging, Scored, score_answers

@@ -14,8 +14,9 @@ from quadrag.records import Question
 
 from ...core.benchmark import Benchmark, MetricUse
 from ...core.options import OptionSpec
+from ...core.parts import Conditions, RetrieverSpec
 from ...core.prompts import load_service_prompts
-from ...core.spec import NONE, Conditions, RetrieverSpec
+from ...core.spec import NONE
 from ...core.task import Task
 from ..system import AskedSystem, Assignment, Generated, Passages, Questions, Tell, check_retriever, collect
 from .reply import Served
