@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import metric_record
-from quadrag.run_record import MOST_FAILED, RunRecord
 
+from ..core.run_record import RunRecord
+from ..core.spec import MOST_FAILED
 from .items import CUT
 from .note import Cause, Note, NoteCode
 from .score import Score, ScoreKey, Status

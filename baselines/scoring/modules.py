@@ -19,7 +19,7 @@ from quadrag.scratch import check_writable, process_folder
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse
-from ..core.spec import Conditions
+from ..core.parts import Conditions
 
 Judge = Callable[[list[list[dict[str, str]]]], list[Any]]
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array

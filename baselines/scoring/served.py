@@ -22,7 +22,7 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
-from ..core.spec import Conditions
+from ..core.parts import Conditions
 from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
 from ..systems.own import NOT_GIVEN, as_served
 from .judging import Judging, Scored, score_answers

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from quadrag.run_record import RunRecord
-
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from .language import MARKS, is_ours
 from .paper import load_tables
 

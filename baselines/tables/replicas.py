@@ -12,11 +12,11 @@ from operator import attrgetter
 from quadrag import catalogue
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from ..core.spec import Replica
 from .grid import Detail, Grid, Line
 from .names import keep_name

@@ -9,10 +9,10 @@ from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN, WHOLE
 from ..results.adapter import is_alike, is_alike_beside, say, shorten_list
 from ..results.note import NoteCode, notes_of

@@ -5,6 +5,7 @@ from chat_server import asked_of
 from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
@@ -12,7 +13,6 @@ from quadrag.baselines.scoring.modules import ScoringInputs
 from quadrag.baselines.scoring.score import score
 from quadrag.baselines.scoring.verdicts import Judged, find_oddities
 from quadrag.records import Answer, Question
-from quadrag.run_record import RunRecord
 
 CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
