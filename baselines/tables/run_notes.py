@@ -20,7 +20,7 @@ from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
 from .grid import Alarm, Detail
-from .names import group_notes, keep_names, name_apart
+from .names import group_notes, keep_name, keep_names, name_apart
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
