@@ -12,10 +12,10 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from ..judges.notes import note_judges
 from ..results.adapter import find_by_phrase, is_alike, is_invalid, place_of, shorten_list
 from ..results.items import FAILED

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
+from ..core.run_record import RunRecord
 from .check import check_run
 from .items import CUT, EMPTY, FAILED
 from .judges import Doubt

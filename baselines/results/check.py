@@ -5,8 +5,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import metric_record
-from quadrag.run_record import MOST_FAILED, RunRecord
 
+from ..core.run_record import RunRecord
+from ..core.spec import MOST_FAILED
 from .note import Note, NoteCode
 from .score import Cause, Score, ScoreKey, Status
 from .status import Failures, Found, is_unjudged

@@ -5,11 +5,11 @@ from typing import Any
 
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
-from quadrag.run_record import RunRecord
 from quadrag.stats import Item
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from .score import UNJUDGED, Cause, Status, status_of
 
 Lines = Sequence[Mapping[str, Any]]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from quadrag.run_record import RunRecord
+from ..core.run_record import RunRecord
 
 
 class Level(StrEnum):

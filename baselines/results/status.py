@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from quadrag.run_record import MOST_FAILED, RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import NO_JUDGE
 from ..core.result import PROFILES
+from ..core.run_record import RunRecord
+from ..core.spec import MOST_FAILED
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
 from .note import NoteCode, notes_of
 from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status
