@@ -25,7 +25,7 @@ from quadrag.sheet import Mark, Place, find_mark, read_marks
 from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
-from ..scoring.probe import FIRST, explain_unread, quote_reply
+from ..scoring.judging import FIRST, explain_unread, quote_reply
 from ..systems.system import Completer
 from ..tables.cells import NOTHING, interval_cell
 from ..tables.grid import Alarm, Cell, Grid, Line
@@ -175,7 +175,9 @@ def sort_by_judge(
     verdicts = [_verdict(reply, testbed) for reply in replies]
     if len(wrong) > FIRST and max_failed < 1 and {*verdicts} == {UNPARSABLE}:
         why = f"none of the first {FIRST} verdicts of {judge.model} could be read, and it is asked no further"
-        raise UnreadJudge(why + explain_unread(quote_reply(replies), _FORM))
+        raise UnreadJudge(
+            why + explain_unread(quote_reply(next(reply for reply in replies if isinstance(reply, str))), _FORM)
+        )
     rest, ended = _ask(wrong[FIRST:], testbed, judge, reuse)
     return [*verdicts, *(_verdict(reply, testbed) for reply in rest)], stopped or ended
 

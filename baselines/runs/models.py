@@ -17,7 +17,7 @@ from quadrag.run_record import name_judge
 
 from ..core.benchmark import load
 from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
-from ..scoring.modules import Embed
+from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import Embedding, open_completer, open_system
 from ..systems.rag.service import RagService

@@ -36,7 +36,7 @@ from ..core.spec import (
     read_spec,
     validate,
 )
-from ..scoring.modules import verdict_format
+from ..scoring.judging import verdict_format
 
 Partial = Mapping[str, Any]
 ENTITY_SAMPLING = {"temperature": 0.0, "max_tokens": 512}  # of a list of entities
