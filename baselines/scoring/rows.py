@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from quadrag.records import Key, Question
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
 
-from ..core.benchmark import Benchmark, MetricUse
-from ..core.result import Stratum
+from ..core.benchmark import Benchmark, MetricUse, Stratum
 from ..results.items import is_ruled, items_of
 from ..results.score import ALL, Counts, Score, ScoreKey, Status
 
@@ -178,7 +177,7 @@ def _count(items: Sequence[Item]) -> Counts:
     filled = sum(item.value is not None and item.reason is not None for item in items)
     without = reasons.pop(NOT_APPLICABLE, 0)
     scored = len(items) - without - reasons.total()
-    return Counts(len(items), scored, without, dict(sorted(reasons.items())), filled)
+    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
 def find_units(questions: Sequence[Question]) -> dict[Key, str]:
