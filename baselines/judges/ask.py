@@ -17,8 +17,8 @@ from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import known, load
+from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..core.spec import Conditions
 from ..scoring.modules import Judge, load_module
 from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule

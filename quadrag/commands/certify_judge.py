@@ -173,7 +173,7 @@ def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> 
 
 
 def _most_failed(arguments: argparse.Namespace) -> float:
-    from quadrag.run_record import MOST_FAILED
+    from quadrag.baselines.core.spec import MOST_FAILED
 
     return MOST_FAILED if arguments.max_failed is None else float(arguments.max_failed)
 

@@ -89,6 +89,7 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
+    from quadrag.baselines.core.run_record import MOST_FAILED
     from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
@@ -103,7 +104,6 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
-    from quadrag.run_record import MOST_FAILED
 
     result, reader = _read_run(arguments)
     inputs = result.run
