@@ -93,7 +93,6 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
-        UnreadJudge,
         find_classes,
         sort_by_judge,
         tabulate_classes,
@@ -126,14 +125,13 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     else:
         if len(arguments.judge) > 1:
             raise QuadragError(f"one judge sorts errors, and {len(arguments.judge)} were named; give --judge once")
-        try:
-            judged = open_judge(arguments, arguments.judge[0], 0, inputs.benchmark, inputs.config)
-            with judged as judge, Progress("verdicts", len(items) or 1) as progress:
-                judge.on_progress = progress.update
-                found = sort_by_judge(items, classes, judge, most)
-                by = f"{judge.model}, our instructions ({classes.prompt_hash})"
-        except UnreadJudge as unread:
-            tell_bad(f"INVALID, {unread}")
+        judged = open_judge(arguments, arguments.judge[0], 0, inputs.benchmark, inputs.config)
+        with judged as judge, Progress("verdicts", len(items) or 1) as progress:
+            judge.on_progress = progress.update
+            found = sort_by_judge(items, classes, judge, most)
+            by = f"{judge.model}, our instructions ({classes.prompt_hash})"
+        if found.unread:
+            tell_bad(f"INVALID, {found.unread}")
             return 3
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, found, most)
