@@ -19,14 +19,13 @@ import numpy as np
 from quadrag.chat.keys import known_keys
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question, document_id, write_text
-from quadrag.run_files import check_stage
-from quadrag.run_record import RunRecord, read_run
 
 from ..core.benchmark import load
-from ..core.spec import RunSpec
+from ..core.run_files import check_stage
+from ..core.run_record import RunRecord, read_run
+from ..core.spec import RAG, RunSpec
 from ..core.task import load_questions
 from ..scoring.served import find_documents
-from ..systems.rag.system import RAG
 from . import retrieve
 from .questions import digest_questions
 

@@ -13,13 +13,13 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance, Source
 from quadrag.records import Answer, Question
-from quadrag.run_files import sha256
-from quadrag.run_record import NAME, RunRecord, read_run
 
 from ...core.benchmark import Benchmark, load
 from ...core.result import Result
+from ...core.run_files import sha256
+from ...core.run_record import NAME, RunRecord, read_run
 from ...core.spec import UNKNOWN, CallPolicy, RunSpec
-from ...systems.rag.system import take_served
+from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
 from ..folder import QUESTIONS
 from ..models import Models
