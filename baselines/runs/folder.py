@@ -202,7 +202,7 @@ def lock_folder(out: Path) -> Iterator[None]:
     for part in (out, *out.parents):
         if part.exists() and not part.is_dir():
             raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
-    ours = re.compile(rf"{re.escape(LOCK)}|\..*\.part")  # what a run that was killed at once leaves
+    ours = re.compile(rf"{re.escape(LOCK)}|{re.escape(ASIDE)}|\..*\.part")  # what a run that was killed at once leaves
     if out.exists() and not (out / NAME).exists() and not all(ours.fullmatch(path.name) for path in out.iterdir()):
         raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
     out.mkdir(parents=True, exist_ok=True)

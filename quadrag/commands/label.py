@@ -24,7 +24,6 @@ from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
-from quadrag.metric_record import show_key
 from quadrag.printing import write
 from quadrag.records import write_jsonl
 
@@ -76,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _label_values(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.corrected import correct, tabulate_corrected, take_back
+    from quadrag.metric_record import show_key
 
     graded, items = _read_values(arguments)
     if arguments.people:

@@ -200,7 +200,8 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
         )
         if made.state == "stopped" or before == now:
             return
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+    # Scores that could not be written, as on a full disk, have left hidden names alone.
+    if out.exists() and not (out.is_dir() and all(path.name.startswith(".") for path in out.iterdir())):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
