@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
-from quadrag import catalogue
-from quadrag.baselines.runs.plan import read_recipe
+from quadrag.baselines.runs.plan import read_recipe, recipes
 from quadrag.baselines.systems.completions import CompletionsTransport, read_templates
 from quadrag.errors import QuadragError
 
@@ -100,7 +99,7 @@ def test_a_run_sends_prompts_and_says_so(cli):
         )
         for body in server.bodies:
             assert body["prompt"].startswith(f"{VICUNA}USER: ") and body["prompt"].endswith(" ASSISTANT:")
-        parameters = json.loads(Path("a/run.json").read_text("utf-8"))["inputs"]["parameters"]
+        parameters = json.loads(Path("a/run.json").read_text("utf-8"))["digests"]["system"]["parameters"]
         assert (
             parameters["api"] == "completions"
             and parameters["template"] == CompletionsTransport("vicuna").parameters["template"]
@@ -114,7 +113,7 @@ def test_a_run_sends_prompts_and_says_so(cli):
 
 
 def test_recipes_of_models_without_a_chat_interface_name_their_template():
-    for name in catalogue.recipes():
+    for name in recipes():
         _, recipe = read_recipe(name)
         published, asked = recipe["published"], recipe.get("system", {})
         row = str(published.get("model", published.get("llm")))
