@@ -73,13 +73,13 @@ def test_a_file(tmp_path):
 @pytest.mark.parametrize(
     "source, words",
     [
-        ("{% for %}", "is no Jinja"),
+        ("{% for %}", "makes no prompt"),
         ("{{ bos_token }}{{ messages[0].content }}", "asks for bos_token, which a file does not know"),
-        ("{{ raise_exception('no system role') }}", r"refuses the messages \(no system role\)"),
-        ("{{ messages.nothing.at.all }}", "refuses the messages"),
-        ("{{ messages.append(1) }}", "refuses the messages"),
-        ("{{ ''.__class__.__mro__ }}", "refuses the messages"),
-        ("{{ 1 / 0 }}", "refuses the messages"),
+        ("{{ raise_exception('no system role') }}", r"makes no prompt \(no system role\)"),
+        ("{{ messages.nothing.at.all }}", "makes no prompt"),
+        ("{{ messages.append(1) }}", "makes no prompt"),
+        ("{{ ''.__class__.__mro__ }}", "makes no prompt"),
+        ("{{ 1 / 0 }}", "makes no prompt"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(tmp_path, source, words):
