@@ -421,7 +421,7 @@ def test_a_judge_is_asked_again_and_the_function_is_not(judge, limit, out):
     assert again.valid and again.folder == first.folder and again["accuracy"].value > 0.8 and system.asked == asked
 
 
-@pytest.mark.parametrize("change", [{"judge": "#k"}, {"judge_format": "json"}])
+@pytest.mark.parametrize("change", [{"judge_name": "k"}, {"judge_format": "json"}])
 def test_another_judge_or_form_of_verdicts_takes_the_place_of_one_that_could_not_be_read(judge, change):
     judge.state.text = "lorem"
     system, call = System(), {"judge": f"{judge.url}#j", "limit": 6, "out": "r"}
