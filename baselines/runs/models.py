@@ -13,11 +13,11 @@ from quadrag.chat.prices import Budget, Prices, tell_spent
 from quadrag.chat.reply import FAILED
 from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
-from quadrag.run_record import name_judge
 
 from ..core.benchmark import load
+from ..core.run_record import name_judge
 from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
-from ..scoring.modules import Embed
+from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import Embedding, open_completer, open_system
 from ..systems.service import Rag, RagService

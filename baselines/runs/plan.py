@@ -22,21 +22,9 @@ from quadrag.trust import Trust
 
 from ..core.benchmark import Benchmark, JudgePreset, known, load
 from ..core.options import OptionSpec
-from ..core.spec import (
-    CHALLENGE,
-    EXTRACTIVE,
-    RAG,
-    SETTINGS,
-    Chat,
-    Replica,
-    Retrieval,
-    RunSpec,
-    is_address,
-    merge,
-    read_spec,
-    validate,
-)
-from ..scoring.modules import verdict_format
+from ..core.parts import SETTINGS, Retrieval, validate
+from ..core.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
+from ..scoring.judging import verdict_format
 
 Partial = Mapping[str, Any]
 ENTITY_SAMPLING = {"temperature": 0.0, "max_tokens": 512}  # of a list of entities

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from quadrag.chat.keys import known_keys
 from quadrag.passages import OF_PASSAGES
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..results.adapter import shorten_list
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES

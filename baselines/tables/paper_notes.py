@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
+from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN
 from ..systems.extractive import EXTRACTIVE
 from .grid import Detail

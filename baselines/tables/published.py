@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, load
+from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN
 from ..retrieval.registry import RETRIEVERS
 from .cells import RATE

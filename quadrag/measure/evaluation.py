@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
@@ -37,7 +38,6 @@ from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_pla
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.printing import clean, write
-from quadrag.run_record import RunRecord
 from quadrag.wrapping import GLANCE, fit
 
 PAGE = "report.html"  # of a run, in its folder
@@ -208,15 +208,10 @@ class Evaluation(Mapping[str, Score]):
         write(f"\n{self._page if self._page.exists() else self.folder}")
 
     @entrance
-    def report(self, path: str | Path, *, ledger: str | None = None) -> Path:
-        """Write the page, and return where it lies.
-
-        Args:
-            path: the file.
-            ledger: where the judge's words are kept; in the user's cache folder when None.
-        """
+    def report(self, path: str | Path) -> Path:
+        """Write the page to a file, and return where it lies."""
         place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
-        write_page(place, [(self.name, [self.result])], grids, self.labels, ledger, self.profile)
+        write_page(place, [(self.name, [self.result])], grids, self.labels, self.profile)
         return place
 
     @entrance

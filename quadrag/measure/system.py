@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.run_record import NAME, RunRecord, read_run
 from quadrag.baselines.core.spec import NONE, CallPolicy, RunSpec
 from quadrag.baselines.core.task import known_options
 from quadrag.baselines.judges.certificate import lay_beside, read_certificates
@@ -24,7 +25,6 @@ from quadrag.measure.arguments import check_count, check_names, entrance, refuse
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
 from quadrag.progress import say
-from quadrag.run_record import NAME, RunRecord, read_run
 
 
 @entrance
@@ -135,7 +135,7 @@ def evaluate(
         say(f"{none}the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found])
     measured = Evaluation(found, folder, profile, shown_in)
-    measured.report(folder / PAGE, ledger=None if policy.ledger is None else str(policy.ledger))
+    measured.report(folder / PAGE)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer, Key, Passage, Question, document_id
-from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
 from ...core.benchmark import Benchmark, load
 from ...core.result import PROFILES, Result
+from ...core.run_record import RunRecord
 from ...core.spec import RAG
 from ...core.task import load_questions
 from ...results.adapter import spell_reason
@@ -103,7 +103,7 @@ class RunReader(ScoredItems):
             QuadragError: the data are not there any more, or are other ones.
         """
         super().__init__(result)
-        self.scored = (folder / "items.jsonl").stat().st_mtime  # Unix time
+        self.folder = folder
         self.run: RunRecord = result.run
         inputs = self.run
         self.benchmark: Benchmark = load(inputs.benchmark)
