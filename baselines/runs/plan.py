@@ -215,6 +215,8 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
     if not partial.get("entity_model"):
         said = {key: value for key, value in said.items() if key != "entity_model"}
     full = merge({"retriever": benchmark.default_retriever, **said}, partial)
+    if (partial.get("system") or {}).get("api") == "chat":  # of a model that has an interface for chats after all
+        full["system"] = {key: value for key, value in full["system"].items() if key != "template"}
     specs = _plan_among(full, runs, trust)
     alone = _plan_among(merge({"retriever": benchmark.default_retriever, **said}, _places(partial)), runs, trust)
     return [spec.changed(replica=_compare(name, recipe, spec, own)) for spec, own in zip(specs, alone, strict=True)]
