@@ -19,8 +19,8 @@ from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse, load
+from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..core.spec import Conditions
 from .rows import Measured, rows_of
 
 Messages = list[dict[str, str]]

@@ -13,11 +13,11 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question, dumps
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, MetricUse
+from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..core.spec import Conditions
+from ..core.run_record import RunRecord
 from ..core.task import Task
 from ..results.judges import Said, read_verdict, read_verdicts
 from ..results.judges import check_judges as note_oddities
