@@ -14,12 +14,13 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from quadrag.chat.ledger import canonical
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.reading import parse_json, parse_yaml
 
 _MILLION = Decimal(1_000_000)
 # Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).
-TEMPLATE_TOKENS = 64
+_TEMPLATE_TOKENS = 64
 
 
 class BudgetReached(QuadragError):
@@ -40,6 +41,11 @@ class Rate:
     def cost(self, prompt_tokens: int, completion_tokens: int) -> Decimal:
         """Return the price of a call with that many tokens."""
         return self.prompt * prompt_tokens + self.completion * completion_tokens
+
+    def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
+        """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""
+        longest = parameters.get("max_tokens") or parameters["max_completion_tokens"]
+        return self.cost(len(canonical(messages)) + _TEMPLATE_TOKENS, int(longest))
 
 
 class Prices:
@@ -117,13 +123,18 @@ class Budget:
         self._lock = threading.Lock()
 
     def reserve(self, worst: Decimal) -> bool:
-        """Set a call's worst case aside; False where it does not fit now."""
+        """Set a call's worst case aside; False where it does not fit yet, BudgetReached where it never will."""
         with self._lock:
-            if self.used + self.reserved + worst > self.limit:
+            if self.used + self.reserved + worst <= self.limit:
+                self.reserved += worst
+                self.open += 1
+                return True
+            if self.open:
                 return False
-            self.reserved += worst
-            self.open += 1
-            return True
+        raise BudgetReached(
+            f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
+            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
+        )
 
     def settle(self, worst: Decimal, cost: Decimal) -> None:
         """Replace a reservation by what the call did cost."""
@@ -131,10 +142,3 @@ class Budget:
             self.reserved -= worst
             self.open -= 1
             self.used += cost
-
-    def stop(self, worst: Decimal) -> BudgetReached:
-        """Build the error for a call that does not fit although none is in flight."""
-        return BudgetReached(
-            f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
-            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
-        )
