@@ -11,17 +11,17 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import wait
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from quadrag.chat.faults import Fault
+from quadrag.chat.calling import Calling
+from quadrag.chat.faults import Fault, Refused, adjust, read_refusal
 from quadrag.chat.http import Server
 from quadrag.chat.ledger import Batch, Shelf
 from quadrag.chat.prices import Budget, Rate
-from quadrag.chat.refusals import Refused, adjust, read_refusal
 from quadrag.chat.reply import Outcome, Row
 
 # While nothing has answered yet, a lost call is tried again this often and then waits for the others.
@@ -86,20 +86,14 @@ class Engine:
     """The running side of a chat client; it lives as long, and keeps the connections open between batches."""
 
     def __init__(
-        self,
-        server: Server,
-        concurrency: int,
-        retries: int,
-        budget: Budget | None,
-        shelf: Shelf | None,
-        spent: dict[str, Any],
+        self, server: Server, calling: Calling, budget: Budget | None, shelf: Shelf | None, spent: dict[str, Any]
     ) -> None:
         """Start the loop; no connection is opened. `spent` are running totals, which are updated in place."""
         self.done: list[bytes] = []  # keys of the batch's calls that are settled
-        self._server, self._concurrency, self._retries = server, concurrency, retries
+        self._server, self._concurrency, self._retries = server, calling.concurrency, calling.retries
         self._budget, self._shelf, self._spent = budget, shelf, spent
         self._refused: Refused = spent["refused"]
-        self._gate, self._line = Gate(concurrency, server.bounds.timeout), asyncio.Lock()
+        self._gate, self._line = Gate(calling.concurrency, server.bounds.timeout), asyncio.Lock()
         self._answers, self._heard = 0, asyncio.Event()  # of all batches: whether the server lives
         self._answered_at = self._pause_until = 0.0
         self._idle = threading.Event()
@@ -117,13 +111,9 @@ class Engine:
             return fault
 
     def run(self, batch: Batch, rate: Rate | None, proven: bool, tell: Callable[[], None]) -> None:
-        """Make a batch's missing calls and wait for them.
+        """Make a batch's missing calls and wait for them; `tell` is called now and then, and at the end.
 
-        Args:
-            batch: the calls, and where what comes of them is entered.
-            rate: the model's prices.
-            proven: whether the model has answered calls like these before.
-            tell: called now and then, and at the end.
+        `proven` says that the model has answered calls like these before.
 
         Raises:
             QuadragError: nothing ever answered and all first calls failed, or the ledger cannot be written.
@@ -222,7 +212,7 @@ class Engine:
                 own = known | more
                 self._spent["retries"] += 1
 
-    async def _ask(self, place: int, body: Mapping[str, Any]) -> Row | Fault:
+    async def _ask(self, place: int, body: dict[str, Any]) -> Row | Fault:
         """Send a request when server and budget allow it, and take note of what it came to."""
         while (pause := self._pause_until - time.monotonic()) > 0:
             await asyncio.sleep(pause + backoff(0) * 0.1)

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quadrag.chat.calling import Calling
-from quadrag.chat.faults import DeadServer
+from quadrag.chat.faults import DeadServer, tell_refused
 from quadrag.chat.http import Transport
 from quadrag.chat.ledger import Batch, Ledger, Shelf, call_key
 from quadrag.chat.prices import BudgetReached, Prices
-from quadrag.chat.refusals import tell_refused
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.spec import parse_spec, without_user
 from quadrag.errors import NotServed, QuadragError
@@ -71,7 +70,8 @@ class ChatClient:
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._told: set[str] = set()  # those of them that the user was told of
-        self._taken: dict[bytes, tuple[int, dict[str, Any]]] = {}  # how often each kept reply was taken, and its row
+        # Of each kept reply that was taken: how often, its Unix time, its tokens.
+        self._taken: dict[bytes, tuple[int, float, int, int]] = {}
         self._model = self.spec.model
         self._transport = transport or Transport()
         url = self.spec.url
@@ -151,7 +151,7 @@ class ChatClient:
     def find_made(self, messages: Messages) -> float | None:
         """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
         key = call_key(self.model, self._transport.compose(messages), self.parameters, service=self.service)
-        return self._taken[key][1].get("created") if key in self._taken else None
+        return self._taken[key][1] or None if key in self._taken else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
@@ -206,24 +206,23 @@ class ChatClient:
             self._taken.pop(key, None)
         for key in batch.stored:
             row = batch.outcomes[key]
-            self._taken[key] = batch.times[key] + self._taken.get(key, (0,))[0], row
             self.spent["refused"].update(row.get("refused", ()))
+            times = batch.times[key] + self._taken.get(key, (0,))[0]
+            tokens = ((row["usage"] or {}).get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+            self._taken[key] = (times, row.get("created", 0.0), *tokens)
+        taken = list(self._taken.values())
         began = self.shelf.reuse.began if self.shelf is not None else 0.0
-        earlier = [(times, row) for times, row in self._taken.values() if row.get("created", 0.0) < began]
-        created = [row["created"] for _, row in self._taken.values() if "created" in row]
-        tokens = [
-            sum((row["usage"] or {}).get(name, 0) for _, row in earlier)
-            for name in ("prompt_tokens", "completion_tokens")
-        ]
+        earlier = [reply for reply in taken if reply[1] < began]
+        saved = sum(reply[2] for reply in earlier), sum(reply[3] for reply in earlier)
         self.spent |= {
-            "cached": sum(times for times, _ in self._taken.values()),
-            "earlier": sum(times for times, _ in earlier),
-            "oldest": min(created, default=None),
-            "saved_prompt_tokens": tokens[0],
-            "saved_completion_tokens": tokens[1],
+            "cached": sum(reply[0] for reply in taken),
+            "earlier": sum(reply[0] for reply in earlier),
+            "oldest": min((reply[1] for reply in taken if reply[1]), default=None),
+            "saved_prompt_tokens": saved[0],
+            "saved_completion_tokens": saved[1],
         }
         if (rate := self.calling.rate(self.model)) is not None:
-            self.spent["saved_cost"] = float(rate.cost(*tokens))
+            self.spent["saved_cost"] = float(rate.cost(*saved))
 
     def _ask(self, batch: Batch) -> None:
         counted, done = 0, len(batch.keys) - batch.count(batch.missing)
@@ -248,10 +247,8 @@ class ChatClient:
             from quadrag.chat.calls import Engine
             from quadrag.chat.http import Server
 
-            calling = self.calling
-            server = Server(self.spec, calling.bound(self._transport.timeout), self._transport)
-            how = calling.concurrency, calling.retries, self._budget
-            self._engine = Engine(server, *how, self.shelf, self.spent)
+            server = Server(self.spec, self.calling.bound(self._transport.timeout), self._transport)
+            self._engine = Engine(server, self.calling, self._budget, self.shelf, self.spent)
         return self._engine
 
 

@@ -70,20 +70,13 @@ class Ledger:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Work alone; say what to do about what fails, first of all where the replies are as good as ever."""
+        """Work alone; what SQLite or the system refuses becomes one line."""
         try:
             with self._lock:
                 yield
         except (sqlite3.Error, OSError) as error:
-            problem = str(error)
-            remedy = "expected a file that quadrag wrote: name another one, or move this one away"
-            if "full" in problem or "disk I/O" in problem:
-                remedy = f"free room in {self.path.absolute().parent} and run again, its replies are kept"
-            elif "locked" in problem:
-                remedy = "another process keeps it busy: wait for that and run again"
-            elif "readonly" in problem or "unable to open" in problem or isinstance(error, OSError):
-                remedy = "make it and its folder writable, or name another one with --ledger"
-            raise QuadragError(f"the ledger {self.path} cannot be used ({problem}); {remedy}") from None
+            remedy = "make room there, make it and its folder writable, or name another one with --ledger"
+            raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {remedy}; replies are kept") from None
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
         """Return the stored values by key; a key that is not stored is absent."""
@@ -102,15 +95,9 @@ class Ledger:
     def put_many(
         self, rows: Iterable[tuple[bytes, Value]], model: str | None = None, replace: bool = False
     ) -> dict[bytes, Value]:
-        """Store replies in one transaction, all or, where the file cannot be written, none.
+        """Store replies in one transaction, in the place of stored ones with `replace`; else what is stored stays.
 
-        Args:
-            rows: keys and replies.
-            model: the requested model.
-            replace: whether what is stored already makes room; else it stays.
-
-        Returns:
-            The values, by key, of rows that another process had stored before: mostly none.
+        Returns the values, by key, of rows that another process had stored before: mostly none.
         """
         texts = [(key, json.dumps(value, ensure_ascii=True)) for key, value in rows]
         manner = "REPLACE" if replace else "IGNORE"

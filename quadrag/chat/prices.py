@@ -53,46 +53,38 @@ class Prices:
 
     def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
         """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
+        form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
         if not isinstance(table, Mapping):
-            raise QuadragError(f"{source} holds no table; expected {{model: {{input: 0.5, output: 1.5}}}}")
-        self.source = source
-        self.currency = str(table.get("currency", "USD"))
-        self._rates = {
-            str(model): Rate(self._price(model, entry, "input"), self._price(model, entry, "output"))
-            for model, entry in table.items()
-            if model != "currency"
-        }
-
-    def _price(self, model: str, entry: Any, side: str) -> Decimal:
-        found = entry.get(side) if isinstance(entry, Mapping) else None
-        try:
-            price = Decimal("nan") if found is None or isinstance(found, bool) else Decimal(str(found))
-        except InvalidOperation:
-            price = Decimal("nan")
-        if not price.is_finite() or price < 0:
-            raise QuadragError(
-                f"{self.source}: model {model!r} has {side} price {found!r}; "
-                f"expected {side}: the price of a million tokens, 0 or more"
-            )
-        return price / _MILLION
+            raise QuadragError(f"{source} holds no table; {form}")
+        self.source, self.currency = source, str(table.get("currency", "USD"))
+        self._rates: dict[str, Rate] = {}
+        for model, entry in table.items():
+            if model == "currency":
+                continue
+            try:
+                prices = [Decimal(str(entry[side])) for side in ("input", "output")]
+            except (TypeError, KeyError, IndexError, InvalidOperation):
+                prices = []
+            if not prices or not all(price.is_finite() and price >= 0 for price in prices):
+                raise QuadragError(f"{source}: model {str(model)!r} has the prices {entry!r}; {form}")
+            self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:
         """Read a YAML or JSON file of prices."""
-        file = Path(path)
+        source = f"the price file {path}"
         try:
-            content = file.read_bytes()
+            content = Path(path).read_bytes()
         except OSError as error:
-            raise QuadragError(f"the price file {file} cannot be read: {error.strerror}") from None
-        parse = parse_json if file.suffix == ".json" else parse_yaml
-        return cls(parse(content, f"the price file {file}", "YAML or JSON"), f"the price file {file}")
+            raise QuadragError(f"{source} cannot be read: {error.strerror}") from None
+        parse = parse_json if Path(path).suffix == ".json" else parse_yaml
+        return cls(parse(content, source, "YAML or JSON"), source)
 
     def rate(self, model: str) -> Rate:
         """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""
-        try:
-            return self._rates[model]
-        except KeyError:
-            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})") from None
+        if model not in self._rates:
+            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})")
+        return self._rates[model]
 
 
 def tell_spent(spent: Iterable[Mapping[str, Any] | None], budget: Budget | None = None) -> str:
