@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quadrag.stats import detectable, mcnemar, power_of, share_difference, sign_flips, wilson
+from quadrag.stats.intervals import RESAMPLES
 from quadrag.stats.items import SHARE, Group
 from quadrag.stats.means import mean_groups
-from quadrag.stats.resampling import Draws
 
 SIZES = (50, 300, 3000)
 RATES = (0.02, 0.2, 0.5)
@@ -108,7 +108,7 @@ def false_positives(n: int, rate: float, sets: int, seed: int) -> dict[str, int]
     rng = np.random.RandomState(seed)
     counts = rng.multinomial(n, [rate / 2, rate / 2, 1 - rate], sets)
     tested = [mcnemar(int(first), int(second)) for first, second, _ in counts]
-    found = {"McNemar, mid-p": sum(p.mid_p < 0.05 for p in tested), "exact": sum(p.exact < 0.05 for p in tested)}
+    found = {"McNemar, mid-p": sum(p < 0.05 for p in tested)}
     for name, (size, groups) in SWAPPED.items():
         found[name] = sum(_flip(rng, n, rate, size, groups) < 0.05 for _ in range(sets))
     return found
@@ -130,11 +130,11 @@ def powers(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[float, f
     for wanted in (0.5, 0.8, 0.95):
         spread = rate**0.5
         for _ in range(20):  # the spread depends on the difference
-            difference = detectable(spread, n, wanted=wanted)
+            difference = detectable(spread, n, power=wanted)
             spread = (rate - difference**2) ** 0.5
         chances = [(rate - difference) / 2, (rate + difference) / 2, 1 - rate]
         counts = rng.multinomial(n, chances, sets)
-        seen = sum(mcnemar(int(first), int(second)).mid_p < 0.05 for first, second, _ in counts) / sets
+        seen = sum(mcnemar(int(first), int(second)) < 0.05 for first, second, _ in counts) / sets
         ones = np.ones(n)
         swapped = 0
         for first, second, rest in counts:
@@ -145,11 +145,11 @@ def powers(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[float, f
 
 
 def time_resamples() -> tuple[float, float]:
-    """Return the processor seconds of 10,000 resamples, and of 10,000 swaps, of 10,000 items."""
+    """Return the processor seconds of the resamples of a mean, and of 10,000 swaps, of 10,000 items."""
     values = np.random.RandomState(1).random_sample((2, 10_000))
     one, other = (np.array([side, np.ones(10_000)]) for side in values)
     started = time.process_time()
-    mean_groups([[Group(1.0, one, False)]], Draws(resamples=10_000))
+    mean_groups([[Group(1.0, one, False)]])
     between = time.process_time()
     sign_flips([one], [other], [1.0])
     return between - started, time.process_time() - between
@@ -195,7 +195,7 @@ def show_power(sets: int, seed: int) -> None:
 
 def show_time(sets: int, seed: int) -> None:
     drawn, swapped = time_resamples()
-    print(f"10,000 items, processor seconds: {drawn:.2f} for 10,000 resamples, {swapped:.2f} for 10,000 swaps.")
+    print(f"10,000 items, processor seconds: {drawn:.2f} for {RESAMPLES:,} resamples, {swapped:.2f} for 10,000 swaps.")
 
 
 OTHERS = {"difference": show_difference, "tests": show_tests, "power": show_power, "time": show_time}

@@ -1,4 +1,4 @@
-"""What there is: benchmarks, their configs and splits, metrics and recipes, all found by looking at the folders, once.
+"""What there is: benchmarks, their configs and splits, and metrics, all found by looking at the folders, once.
 
 Leaves are loaded by path, never imported as part of quadrag, exactly as the Hub's users load them.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import unknown_name
 from quadrag.paths import room
 
 
@@ -33,12 +33,6 @@ def metrics() -> Mapping[str, Path]:
     return _leaves(room("metrics"))
 
 
-@cache
-def recipes() -> Mapping[str, Path]:
-    """Map each recipe's name to its YAML file."""
-    return {path.stem: path for path in sorted(room("baselines").glob("*/recipes/*.yaml"))}
-
-
 def benchmark_name(text: str) -> str:
     """Return the name of the benchmark that is meant: ``CRUD_RAG``, ``crud-rag`` and ``crudrag`` are ``crud_rag``."""
     return _find_name("benchmark", text, benchmarks())
@@ -49,26 +43,24 @@ def metric_name(text: str) -> str:
     return _find_name("metric", text, metrics())
 
 
-def _find_name(kind: str, text: str, known: Mapping[str, Path]) -> str:
-    """Find a name whatever the case of its letters, with hyphens, underscores or blanks between them, or nothing."""
-    found = text if text in known else next((name for name in known if is_called(text, name)), None)
-    if found is None:
-        raise unknown_name(kind, text, known)
-    return found
-
-
-def is_called(text: str, name: str) -> bool:
-    """Whether a text is a name, however it is spelled."""
-    return _letters(text) == _letters(name)
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[-_ ]", "", name).casefold()
-
-
 def metric_folder(name: str) -> Path:
     """Return the folder of a metric, which ``evaluate.load`` takes."""
     return metrics()[metric_name(name)].parent
+
+
+def _find_name(kind: str, text: str, known: Mapping[str, Path]) -> str:
+    if text in known:
+        return text
+    for name in known:
+        if is_called(text, name):
+            return name
+    raise unknown_name(kind, text, known)
+
+
+def is_called(text: str, name: str) -> bool:
+    """Whether a text is a name, however it is spelled: with capitals, hyphens, underscores, blanks or nothing."""
+    mine, other = (re.sub(r"[-_ ]", "", each).casefold() for each in (text, name))
+    return mine == other
 
 
 def load_script(path: Path) -> ModuleType:
@@ -78,12 +70,9 @@ def load_script(path: Path) -> ModuleType:
     """
     name = f"quadrag_leaf_{path.stem}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, path)
-        if spec is None or spec.loader is None:
-            raise QuadragError(f"{path} cannot be loaded; expected a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
+        spec: Any = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
     return sys.modules[name]
 
 
@@ -93,10 +82,9 @@ def builder_class(benchmark: str) -> Any:
     import datasets
 
     module = load_script(script)
-    builders = [value for value in vars(module).values() if isinstance(value, type)]
-    return next(
-        b for b in builders if issubclass(b, datasets.GeneratorBasedBuilder) and b.__module__ == module.__name__
-    )
+    classes = [value for value in vars(module).values() if isinstance(value, type)]
+    own = [each for each in classes if each.__module__ == module.__name__]
+    return next(each for each in own if issubclass(each, datasets.GeneratorBasedBuilder))
 
 
 def configs(benchmark: str) -> dict[str, Any]:

@@ -65,19 +65,9 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     if remedy := instead(str(name)):
         return QuadragError(f"{name} is gone; {remedy}")
     names = list(known)
-    near = _nearest_numbers(str(name), names) or difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
-    hint = (
-        f"nearest: {', '.join(near)}" if near else f"known: {', '.join(names[:12])}{', ...' if len(names) > 12 else ''}"
-    )
-    return QuadragError(f"unknown {kind} {name!r}; {hint}")
-
-
-def _nearest_numbers(name: str, known: Iterable[str]) -> list[str]:
-    """List names that differ from one by the number at their end alone: first those that go on as it does."""
-    stem = name.rstrip("0123456789")
-    tails = {one: one[len(stem) :] for one in known if one.startswith(stem)} if stem != name else {}
-    numbers = {one: int(tail) for one, tail in tails.items() if tail.isdecimal()}
-    return sorted(numbers, key=lambda one: (not one.startswith(name), abs(numbers[one] - int(name[len(stem) :]))))[:3]
+    if near := difflib.get_close_matches(str(name), names, n=3, cutoff=0.4):
+        return QuadragError(f"unknown {kind} {name!r}; nearest: {', '.join(near)}")
+    return QuadragError(f"unknown {kind} {name!r}; known: {', '.join(names[:12])}{', ...' * (len(names) > 12)}")
 
 
 def one_line(text: object, longest: int | None = None) -> str:

@@ -7,10 +7,10 @@ loads no evaluate module.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
 
 from quadrag.catalogue import metric_folder
 from quadrag.errors import unknown_name
@@ -18,12 +18,15 @@ from quadrag.errors import unknown_name
 FILE = "metric.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRecord:
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KeyRecord(_Record):
     """One value of a result."""
 
     name: str  # as in the result; ``@k`` at its end stands for ``@`` and any whole number
-    range: tuple[float | None, float | None]  # None: no bound
+    range: tuple[int | float | None, int | float | None]  # None: no bound
     direction: Literal["higher", "lower", "none"]  # which end is the better one
     unit: Literal["rate", "characters"] = "rate"  # a rate is shown in percent
     needs: Literal["judge", "embed", ""] = ""  # what it is not computed without
@@ -32,18 +35,17 @@ class KeyRecord:
     about: str = ""  # what stands under a table that has it
     differs: str = ""  # what sets the two profiles' values apart, where they may be far from each other
     folded: bool = False  # whether its corrected value, of an item 0 or 1, rests on texts compared as folded
-    grades: Mapping[str, float | None] = field(default_factory=dict)  # of one answer; None: it does not apply
+    grades: Mapping[str, int | float | None] = {}  # of one answer; None: it does not apply
     asks: str = ""  # what a person who grades an answer is asked, with what the grades say where they are numbers
     among: str = ""  # the key whose value decides, by the answer, whether an item has this one; "": the question does
     none: str = ""  # why, then, no item has it
-    phrase: Mapping[str, str] = field(default_factory=dict)  # by language, what an answer holds of which it is 1
+    phrase: Mapping[str, str] = {}  # by language, what an answer holds of which it is 1
     refused: bool = False  # whether an answer with RGB's phrase of refusal has the worst value, whatever else it says
     grows: bool = False  # whether more text in an answer can only raise it
     words: tuple[str, ...] = ()  # of a verdict, the metrics that say by words alone whether the same answer is right
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRecord:
+class MetricRecord(_Record):
     """One evaluate module."""
 
     name: str
@@ -53,14 +55,24 @@ class MetricRecord:
     verdict: str = ""  # one of a judge's, as it is read; "" where no judge is asked
     ruled: str = ""  # what rules decide in place of its judge, and how that is asked, in sentences
     verdict_schema: bool = False  # whether it publishes the `response_format` that holds replies to its verdicts
-    replies: Mapping[str, str] = field(default_factory=dict)  # by what stands in a prompt, a usual reply
+    replies: Mapping[str, str] = {}  # by what stands in a prompt, a usual reply
 
     def key(self, name: str) -> KeyRecord:
         """Return the record of a key of a result, as ``recall@5``."""
-        found = self.keys.get(name) or self.keys.get(re.sub(r"@\d+\Z", "@k", name))
-        if found is None:
+        record = self.keys.get(name) or self.keys.get(re.sub(r"@\d+\Z", "@k", name))
+        if record is None:
             raise unknown_name(f"key of {self.name}", name, self.keys)
-        return found
+        return record
+
+
+@cache
+def metric_record(name: str) -> MetricRecord:
+    """Return the record of a metric; QuadragError where none has this name."""
+    import yaml
+
+    fields = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))
+    keys = {key: {"name": key, **record} for key, record in fields["keys"].items()}
+    return MetricRecord.model_validate({**fields, "name": name, "keys": keys})
 
 
 def show_key(metric: str, key: str) -> str:
@@ -88,20 +100,4 @@ def name_together(names: Iterable[str]) -> dict[str, str]:
     """Return what metrics, each as items name it, are called where all are shown; of one label, with their modules."""
     called = {name: show_key(*name.split(".", 1)) for name in names}
     times = Counter(called.values())
-    return {
-        name: label if times[label] == 1 else f"{label} ({name.partition('.')[0]})" for name, label in called.items()
-    }
-
-
-@cache
-def metric_record(name: str) -> MetricRecord:
-    """Return the record of a metric; QuadragError where none has this name."""
-    import yaml
-
-    fields: dict[str, Any] = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))
-    keys = {
-        key: KeyRecord(key, tuple(given.pop("range")), words=tuple(given.pop("words", ())), **given)
-        for key, given in fields.pop("keys").items()
-    }
-    needs, configs = (tuple(fields.pop(field, ())) for field in ("needs", "configs"))
-    return MetricRecord(name, MappingProxyType(keys), needs, configs, **fields)
+    return {name: f"{label} ({name.split('.')[0]})" if times[label] > 1 else label for name, label in called.items()}

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from quadrag.errors import one_line, short_line
@@ -30,7 +29,7 @@ class Progress:
         self._label, self._total, self._more = label, total, more
         self._bar: Any = None
         self._next = time.monotonic() + _LOG_EVERY
-        self._printed, self._unsaid = False, ""  # once a line was printed, the last one is to be of the end
+        self._line = self._printed = ""  # of a log, as it is now, and as it was printed last
 
     def __enter__(self) -> Progress:
         if is_terminal(sys.stderr) or _in_notebook():
@@ -50,22 +49,18 @@ class Progress:
             self._bar.set_postfix_str(fit_encoding(self._more(), sys.stderr), refresh=False)
             self._bar.update(done - self._bar.n)
             return
-        self._unsaid = f"{self._label}: {done} of {total}"
+        self._line = f"{self._label}: {done} of {total}"
         if time.monotonic() >= self._next:
             self._print()
-            self._next = time.monotonic() + _LOG_EVERY
-            self._printed = True
 
     def _print(self) -> None:
-        remark(", ".join(filter(None, (self._unsaid, self._more()))))
-        self._unsaid = ""
+        remark(", ".join(filter(None, (self._line, self._more()))))
+        self._printed, self._next = self._line, time.monotonic() + _LOG_EVERY
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
         if self._bar is not None:
             self._bar.close()
-        elif error is None and self._printed and self._unsaid:
+        elif kind is None and self._printed not in ("", self._line):
             self._print()
 
 

@@ -35,7 +35,6 @@ _WORDS = {
     Provenance.OWN: "own data",
 }
 
-
 Other = list[Any]
 
 

@@ -1,8 +1,8 @@
 """JSON, YAML and other libraries' values that come from outside, read into plain values, or one clear line.
 
-Both libraries raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole
-number of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the
-value, so a bound far below theirs holds here. Nothing is said here of what a value should be.
+Parsers raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole number
+of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the value,
+so a bound far below theirs holds here. Nothing is said here of what a value should be.
 """
 
 import codecs
@@ -11,6 +11,7 @@ import math
 import re
 import shlex
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from quadrag.errors import QuadragError, one_line
 DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
 _COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of marks and of frequent characters
 _WESTERN = {*"‘’“”‚„–—…•€£§©®™°«»¿¡½\xa0ŒœŠšŽžŸ", *map(chr, range(0xC0, 0xFF))} - {*"×÷"}
-_LONGEST_SHOWN = 160  # characters of a parser's own words
 
 
 class Unreadable(Exception):
@@ -41,73 +41,46 @@ def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
     Raises:
         QuadragError: it is no JSON, no UTF-8, nested deeper than `DEEPEST`, or holds a number that cannot be read.
     """
-    try:
-        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f" at line {error.lineno}" if error.lineno > 1 else ""
-        raise QuadragError(f"{where} is not JSON ({error.msg}{place}); expected {expected}") from None
-    except UnicodeDecodeError:
-        raise not_utf8(where, expected) from None
-    except ValueError as error:  # of the digits of a whole number
-        raise QuadragError(
-            f"{where} holds a number that cannot be read ({one_line(error, _LONGEST_SHOWN)}); expected {expected}"
-        ) from None
-    except RecursionError:
-        raise _too_deep(where, expected) from None
-    if text.count("[") + text.count("{") > DEEPEST and is_deeper(value, DEEPEST):
-        raise _too_deep(where, expected)
-    return value
+    return _parse("JSON", json.loads, text, where, expected)
 
 
 def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
     """Read a text as YAML, plain values alone; arguments and errors as of `parse_json`."""
     import yaml
 
+    return _parse("YAML", yaml.safe_load, text, where, expected)
+
+
+def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: object, expected: str) -> Any:
     try:
-        value = yaml.safe_load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
-        # An alias within what it names has no end.
-        deep = is_deeper(value, DEEPEST)
+        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
+        value = load(text)
+        # An alias of YAML within what it names has no end.
+        deep = (kind == "YAML" or text.count("[") + text.count("{") > DEEPEST) and is_deeper(value, DEEPEST)
     except UnicodeDecodeError:
         raise not_utf8(where, expected) from None
-    except (yaml.YAMLError, ValueError, OverflowError, TypeError) as error:
-        raise QuadragError(f"{where} is not YAML ({one_line(error, _LONGEST_SHOWN)}); expected {expected}") from None
     except RecursionError:
         deep = True
+    except Exception as error:  # of the parsers' many kinds
+        problem = re.sub(r"(: line 1 column \d+)? \(char \d+\)", "", one_line(error, 160))
+        raise QuadragError(f"{where} is not {kind} ({problem}); expected {expected}") from None
     if deep:
-        raise _too_deep(where, expected)
+        raise QuadragError(f"{where} is nested more than {DEEPEST} deep; expected {expected}")
     return value
 
 
-def plain(value: Any) -> Any:
-    """Return a scalar of numpy, pandas or torch as Python's own; what is missing to them (NaN, NA, NaT) is None.
-
-    In a text half of a surrogate pair, as of an emoji that was cut apart, becomes U+FFFD: UTF-8 cannot hold it.
-    """
-    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
-        value = value.item()
-    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
-        return None
-    if isinstance(value, str):
-        return str.__str__(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return value
-
-
-def name_kind(value: Any) -> str:
-    """Name a value by its type, and a number as well by itself: ``a list``, ``an int (7)``, ``None``."""
-    if value is None:
-        return "None"
-    kind = type(value).__name__
-    shown = f" ({value})" if isinstance(value, (int, float)) else ""
-    return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
+def is_deeper(value: Any, depth: int) -> bool:
+    """Whether lists and objects stand in each other more than `depth` deep."""
+    level: list[Any] = [[value]]
+    for _ in range(depth + 2):
+        values = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
+        # Each container once: aliases of YAML may name one many times.
+        level = [*{id(part): part for part in values if isinstance(part, (dict, list))}.values()]
+    return bool(level)
 
 
 def read_text(path: Path, expected: str = "text") -> str:
-    """Read a file of text, with or without a byte order mark.
-
-    Raises:
-        QuadragError: it is not UTF-8.
-    """
+    """Read a file of text, with or without a byte order mark; QuadragError where it is not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -133,14 +106,37 @@ def guess_encoding(content: bytes) -> str | None:
             text = content.decode(encoding)
             if encoding in (wide, "UTF-8"):
                 return encoding
-            others = {sign: count for sign, count in Counter(text).items() if not sign.isascii()}
+            others = Counter(sign for sign in text if not sign.isascii())
             common = sum(count for sign, count in others.items() if _COMMON.match(sign.encode("gb2312", "ignore")))
-            if encoding == "GB18030" and common >= 0.9 * sum(others.values()):
+            if encoding == "GB18030" and common >= 0.9 * others.total():
                 return encoding
             apart = not re.search(r"[^\x00-\x7f]{3}", text) and content.decode("utf-8", "ignore").isascii()
             if encoding == "CP1252" and others.keys() <= _WESTERN and apart:
                 return encoding
     return None
+
+
+def plain(value: Any) -> Any:
+    """Return a scalar of numpy, pandas or torch as Python's own; what is missing to them (NaN, NA, NaT) is None.
+
+    In a text half of a surrogate pair, as of an emoji that was cut apart, becomes U+FFFD: UTF-8 cannot hold it.
+    """
+    if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
+        value = value.item()
+    if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, str):
+        return str.__str__(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return value
+
+
+def name_kind(value: Any) -> str:
+    """Name a value by its type, and a number as well by itself: ``a list``, ``an int (7)``, ``None``."""
+    if value is None:
+        return "None"
+    kind = type(value).__name__
+    shown = f" ({value})" if isinstance(value, (int, float)) else ""
+    return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
 
 
 def is_finite(value: Any) -> bool:
@@ -149,23 +145,3 @@ def is_finite(value: Any) -> bool:
         return isinstance(value, (int, float)) and math.isfinite(value)
     except OverflowError:
         return False
-
-
-def _too_deep(where: object, expected: str) -> QuadragError:
-    return QuadragError(f"{where} is nested more than {DEEPEST} deep; expected {expected}")
-
-
-def is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects stand in each other more than `depth` deep."""
-    level = [value]
-    for _ in range(depth + 1):
-        # Each container once: aliases of YAML may name one many times.
-        inner = {id(one): one for each in level for one in _inside(each) if isinstance(one, (dict, list))}
-        level = list(inner.values())
-        if not level:
-            return False
-    return True
-
-
-def _inside(value: Any) -> Any:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

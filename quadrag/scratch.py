@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 
 from filelock import FileLock, Timeout
 
-_AGE = 3600.0  # seconds without a change after which what has no lock beside it is nobody's
+_AGE = 3600.0  # seconds without a change after which what nobody holds is nobody's
 
 
 @contextmanager
@@ -40,6 +40,39 @@ def scratch(place: Path) -> Iterator[Path]:
             _remove(part)
 
 
+def sweep(place: Path) -> None:
+    """Remove what killed processes left beside a place."""
+    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
+        lock = part.with_suffix(".lock")
+        if not is_held(lock) if lock.exists() else _is_old(part):
+            _remove(part)
+            lock.unlink(missing_ok=True)
+    for lock in place.parent.glob(f".{escape(place.name)}.*.lock"):
+        # Of a process that was killed before it wrote anything; a new one may be about to take it.
+        if _is_old(lock) and not is_held(lock):
+            lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def hold(lock: Path) -> Iterator[None]:
+    """Hold a lock file, which goes at the end or with the process; OSError where no file can be made."""
+    lock.touch()  # where no file can be made, the library would wait for ever
+    with FileLock(lock):
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def is_held(lock: Path) -> bool:
+    """Tell whether a living process holds a lock file."""
+    try:
+        with FileLock(lock, timeout=0):
+            return False
+    except (Timeout, OSError):  # of another user, whose it then is
+        return True
+
+
 def process_folder() -> Path:
     """Return a folder of this process, removed at its end: for what libraries write into caches as they read."""
     return Path(_process_folder(os.getpid()).name)
@@ -51,56 +84,13 @@ def _process_folder(process: int) -> TemporaryDirectory[str]:
 
 
 def check_writable(place: Path) -> None:
-    """Find out, before any work, whether a file or a folder can be made at a place; nothing is left there.
-
-    Raises:
-        OSError: it cannot, nor can the folders above it be made.
-    """
+    """Find out, before any work, whether a file or a folder can be made at a place; OSError where not."""
     whole = place.absolute()
-    folder = next(one for one in (whole, *whole.parents) if one.is_dir())
+    folder = next(above for above in (whole, *whole.parents) if above.is_dir())
     try:
         TemporaryFile(dir=folder).close()
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(place)) from None
-
-
-def sweep(place: Path) -> None:
-    """Remove what killed processes left beside a place."""
-    for part in place.parent.glob(f".{escape(place.name)}.*.part"):
-        lock = part.with_suffix(".lock")
-        if (lock.exists() and not is_held(lock)) or (not lock.exists() and _is_old(part)):
-            _remove(part)
-            lock.unlink(missing_ok=True)
-    for lock in place.parent.glob(f".{escape(place.name)}.*.lock"):
-        # Of a process that was killed before it wrote anything; a new one may be about to take it.
-        if _is_old(lock) and not is_held(lock):
-            lock.unlink(missing_ok=True)
-
-
-@contextmanager
-def hold(lock: Path) -> Iterator[None]:
-    """Hold a lock file; it goes at the end, or with the process.
-
-    Raises:
-        OSError: no file can be made there.
-    """
-    lock.touch()  # where no file can be made, the library would wait for ever
-    with FileLock(lock):
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
-
-
-def is_held(lock: Path) -> bool:
-    """Tell whether a living process holds a lock file."""
-    if not lock.exists():
-        return False
-    try:
-        with FileLock(lock, timeout=0):
-            return False
-    except (Timeout, OSError):  # of another user, whose it then is
-        return True
 
 
 def _is_old(path: Path) -> bool:

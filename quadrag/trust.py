@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from quadrag.errors import NotReady, QuadragError
 
-_COMMIT = re.compile("[0-9a-f]{40}")
+_PINNED = re.compile("(.+)=([0-9a-f]{40}),([0-9a-f]{40})", re.DOTALL)
 _FLAG = "--trust-remote-code"
 
 
@@ -42,17 +42,16 @@ class Trust:
         Raises:
             QuadragError: one is not of this form.
         """
-        found = {}
+        pins = {}
         for text in named:
-            name, mark, commits = text.rpartition("=") if "=" in text else (text, "", "")
-            pins = commits.split(",") if mark else []
-            if len(pins) not in (0, 2) or not all(map(_COMMIT.fullmatch, pins)):
+            match = _PINNED.fullmatch(text)
+            if match is None and "=" in text:
                 raise QuadragError(
                     f"{_FLAG} {text!r} names no commits; expected MODEL=REVISION,CODE_REVISION, each 40 hexadecimal "
                     "digits, or the folder of a model that holds its code"
                 )
-            found[name] = Pins(*pins)
-        return cls(found)
+            pins[match[1] if match else text] = Pins(match[2], match[3]) if match else Pins()
+        return cls(pins)
 
     def find(self, name: str, folder: bool) -> Pins | None:
         """Return what the user named for a model, a folder or one on the Hub; None where nothing was.

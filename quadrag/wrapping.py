@@ -6,7 +6,6 @@ A word wider than a line stays whole; the terminal breaks it.
 import re
 import shutil
 import sys
-import textwrap
 
 from quadrag.printing import is_terminal
 
@@ -16,29 +15,18 @@ _ENDS = "，。；：？！、）”"  # marks that may not begin a line
 # What stays together: a word or a sign, with these marks and quotes before them or a blank; and a p with its number.
 _WORD = rf"(?:\bp (?:< )?[\d.]+|[^\s{_WIDE}]+|[{_WIDE}])"
 _PIECE = re.compile(rf"""\s*[（“]?['"]?{_WORD}(?:['"](?=[\s{_ENDS}]|$))?[{_ENDS}]*""")
-_P = re.compile(r"\bp (?:< )?(?=\d)")
-_HARD = "\ue000"  # stands for a blank at which no line is broken, in no text
 _LABEL = re.compile(r"\s*(?:\S+ {2,})?")
-
-
-def is_wide(text: str) -> bool:
-    """Whether a text has Chinese in it."""
-    return re.search(f"[{_WIDE}]", text) is not None
 
 
 def wrap(text: str, width: int) -> list[str]:
     """Break a text into lines of so many columns at most."""
-    if not is_wide(text):
-        whole = _P.sub(lambda found: found[0].replace(" ", _HARD), text)
-        lines = textwrap.wrap(whole, width, break_long_words=False, break_on_hyphens=False)
-        return [line.replace(_HARD, " ") for line in lines]
-    from rich.cells import cell_len
-
-    lines = [""]
+    lines: list[str] = []
     for piece in _PIECE.findall(text):
-        if lines[-1] and cell_len(lines[-1] + piece) > width:
-            lines.append("")
-        lines[-1] += piece if lines[-1] else piece.lstrip()
+        line = lines[-1] + piece if lines else ""
+        if line and len(line) + len(re.findall(f"[{_WIDE}]", line)) <= width:
+            lines[-1] = line
+        else:
+            lines.append(piece.lstrip())
     return lines
 
 

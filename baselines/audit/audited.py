@@ -43,7 +43,7 @@ class Audited:
         """Load the questions of every split that is there."""
         for config in self.configs:
             for split in self.find_splits(config):
-                task = Task(self.benchmark.name, config, split, self.data_dir)
+                task = Task(benchmark=self.benchmark.name, config=config, split=split, data_dir=self.data_dir)
                 questions, self.sources[config] = load_questions(task, self.benchmark)
                 self.parts.append(Part(config, split, questions))
 

@@ -18,15 +18,22 @@ from quadrag.records import Key, Passage, Question
 
 from .document import CorpusSpec
 from .options import OptionSpec
+from .parts import Conditions, Retrieval, RetrieverSpec
 from .prompts import Message, Prompts
-from .result import Stratum
-from .settings import Conditions, Retrieval, RetrieverSpec
 
 NO_JUDGE = "no judge"  # why a key is not computed
 
 
 def _as_they_are(references: Any) -> Any:
     return references
+
+
+class Stratum(NamedTuple):
+    """A question's part of a weighted mean: a type of questions within a domain, and the type's weight there."""
+
+    domain: str
+    kind: str
+    weight: float
 
 
 class MetricUse(NamedTuple):
@@ -59,6 +66,11 @@ class MetricUse(NamedTuple):
             if self.unmeasured or self.rated
             else tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "judge")
         )
+
+    @property
+    def name(self) -> str:
+        """What it is called where verdicts are kept."""
+        return f"{self.module}.{self.config}" if self.config else self.module
 
     def asks(self, place: int, judges: int) -> bool:
         """Whether it asks the judge at a place, of so many."""

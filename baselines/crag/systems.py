@@ -44,7 +44,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
         wanted = [f"{key}{end}" for key in keys]
         for split in dict.fromkeys(row["split"] for row in result.scores):
             rows = [row for row in scores if row["split"] == split and row["key"] in wanted]
-            found = our_lines(f" {name_model(result.run.inputs)} (ours)", rows, keys, profiles, _unweighted)
+            found = our_lines(f" {name_model(result.run)} (ours)", rows, keys, profiles, _unweighted)
             if not end:
                 for line, cell in zip(found, _latency_cells(result, split), strict=False):
                     line.cells[-1] = cell
@@ -75,7 +75,7 @@ def _printed_lines(result: Result, weighting: str, keys: Sequence[str]) -> list[
 
 
 def _latency_cells(result: Result, split: str) -> list[Cell]:
-    place = f"{result.run.inputs.config}/{split}/"
+    place = f"{result.run.config}/{split}/"
     seconds = [taken for name, taken in result.run.latency_seconds.items() if name.startswith(place)]
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
 

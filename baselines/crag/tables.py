@@ -37,11 +37,11 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     rows = read_table_beside(NAME, number, [result.run for result in results])
     blocks: dict[str, list[Result]] = {}
     for result in results:
-        place = (result.run.inputs.config, result.run.inputs.retriever)
+        place = (result.run.config, result.run.retriever)
         blocks.setdefault(_TASKS.get(place, " ".join(place)), []).append(result)
     lines: list[Line] = []
     shown: list[Published] = []
-    judged = any(result.run.inputs.judge for result in results)
+    judged = any(result.run.judge for result in results)
     keys = KEYS if judged else (*KEYS, _PROXY)
     for name in _order(blocks):
         lines.append(Line(name, [Cell("")] * len(keys), rule=True))
@@ -51,7 +51,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         shown += printed
         for result in blocks[name]:
             for split in dict.fromkeys(row["split"] for row in result.scores):
-                label = f" {name_model(result.run.inputs)} (ours)" + ("" if split == "public" else f", {split}")
+                label = f" {name_model(result.run)} (ours)" + ("" if split == "public" else f", {split}")
                 under = find_row([result.run], [line.label for line in theirs])
                 scores = [row for row in result.scores if row["split"] == split]
                 own.append((under, our_lines(label, scores, keys, profiles)))
@@ -77,13 +77,13 @@ def _order(blocks: Iterable[str]) -> list[str]:
 
 def _name_block(name: str, result: Result, beside: Sequence[Result]) -> str:
     """Name a run in a line under the table: by its block, and by its model where another is in it too."""
-    return name if len(beside) == 1 else f"{name} {name_model(result.run.inputs)}"
+    return name if len(beside) == 1 else f"{name} {name_model(result.run)}"
 
 
 def _note_entities(results: Sequence[Result]) -> list[str]:
     """Say of runs with facts of the graph that their entities were found by another model than the paper's."""
     asked = [result.run for result in results if result.run.found.get("entities")]
-    found = ((run.inputs.entity or {"model": run.inputs.llm})["model"] for run in asked)
+    found = ((run.entity or {"model": run.llm})["model"] for run in asked)
     others = not all(_FINDS_ENTITIES in name.lower() for name in found)
     return (
         ["Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."] if others else []

@@ -6,10 +6,10 @@ Runs that differ are shown in that table of the paper which varies what they var
 from collections.abc import Sequence
 
 from quadrag.metric_record import show_key
-from quadrag.run_record import Inputs, RunRecord
 
 from ..core.benchmark import load
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..tables.cells import NOTHING, Row, break_heading
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -45,22 +45,22 @@ _KEYS = list(_COLUMNS)
 def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     """Make the tables of several runs, each of which has scores of one split."""
     order = {config: place for place, (config, _) in enumerate(load(NAME).campaign(False))}
-    results = sorted(results, key=lambda result: order[result.run.inputs.config])
+    results = sorted(results, key=lambda result: order[result.run.config])
     if len({tuple(sorted(_list_settings(result.run).items())) for result in results}) == 1:
         return [_tabulate_tasks(results, profiles), *_tabulate_ranks(results, profiles)]
 
     def fit(number: str) -> tuple[int, bool]:
-        values = {_setting(result.run.inputs, PRINTED[number][1]) for result in results}
+        values = {_setting(result.run, PRINTED[number][1]) for result in results}
         return len(values), any(row.table == number for result in results for row in find_beside(result.run))
 
     def rank(result: Result) -> int:
         """Rank what is a number by its size; what is none keeps its place."""
-        value = _setting(result.run.inputs, PRINTED[number][1])
+        value = _setting(result.run, PRINTED[number][1])
         return int(value) if value.isdigit() else 0
 
     number = max(PRINTED, key=fit)
     results = sorted(results, key=rank)
-    configs = sorted({result.run.inputs.config for result in results}, key=order.__getitem__)
+    configs = sorted({result.run.config for result in results}, key=order.__getitem__)
     return [_tabulate_sweep(number, configs, results, profiles), *_tabulate_ranks(results, profiles)]
 
 
@@ -73,7 +73,7 @@ def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
         lines += printed_lines(printed, _KEYS, lambda row: f"  paper: {row.model}")
         rows += printed
     paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results] if rows else [])]
-    title = f"{NAME}, {name_model(results[0].run.inputs)}"
+    title = f"{NAME}, {name_model(results[0].run)}"
     return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper], "points")
 
 
@@ -84,7 +84,7 @@ def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Resul
     lines: list[Line] = []
     for config in configs:
         lines.append(Line(config, [Cell("")] * len(_COLUMNS), rule=True))
-        here = [result for result in results if result.run.inputs.config == config]
+        here = [result for result in results if result.run.config == config]
         lines += _sweep_lines(number, [row for row in rows if row.config == config], here, profiles)
     notes = [*_note_ours(results, profiles), *note_paper(NAME, rows), *note_corpus([one.run for one in results])]
     return Grid(f"Table {number}. {title}", varies, list(_COLUMNS.values()), lines, notes, "sweep")
@@ -99,7 +99,7 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
     printed = printed_lines(rows, _KEYS, name_printed)
     above, names = [], []
     for result in here:
-        inputs = result.run.inputs
+        inputs = result.run
         # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
         beside = [row for row in find_beside(result.run) if row.table == number and varies != "llm"]
         by_recipe = find_row([result.run], [line.label for line in printed]) if varies == "llm" else ""
@@ -138,26 +138,26 @@ def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[
 
 
 def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
-    totals = {one.run.inputs.config: max((row["n_total"] for row in one.scores), default=0) for one in results}
+    totals = {one.run.config: max((row["n_total"] for row in one.scores), default=0) for one in results}
     n = ", ".join(f"{config} {total}" for config, total in totals.items())
     head = f"Percent, length in characters; {profiles[0]} profile. Items: {n}."
     return note_ours(results, [head, INTERVALS], [row for one in results for row in one.scores], profiles)
 
 
-def _setting(inputs: Inputs, varies: str) -> str:
+def _setting(inputs: RunRecord, varies: str) -> str:
     found = getattr(inputs, varies, None) or (inputs.retrieval or {}).get(varies, NOTHING)
     return str(found).rstrip("/").rsplit("/", 1)[-1]
 
 
 def _list_settings(run: RunRecord) -> dict[str, str]:
-    inputs = run.inputs
+    inputs = run
     named = {"llm": name_model(inputs), "retriever": inputs.retriever, **(inputs.retrieval or {}), **inputs.options}
     named |= {"limit": inputs.limit, "samples": inputs.samples, "prompts": inputs.prompts, **inputs.parameters}
     return {name: str(value) for name, value in named.items()} | {"given": ", ".join(run.given)}
 
 
 def _name_tasks(results: Sequence[Result]) -> list[str]:
-    return _tell_apart([result.run.inputs.config for result in results], results)
+    return _tell_apart([result.run.config for result in results], results)
 
 
 def _tell_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
@@ -170,8 +170,8 @@ def _tell_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
             item for item in _list_settings(result.run).items() if any(item not in one.items() for one in others)
         ]
         parts = [f"{name} {value[:24]}" for name, value in differing]
-        if len({tuple(run.inputs.splits) for run in alike}) > 1:
-            parts.append("+".join(result.run.inputs.splits))
+        if len({tuple(run.splits) for run in alike}) > 1:
+            parts.append("+".join(result.run.splits))
         names.append(", ".join([label, *parts]))
     return names
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ..core.result import Result
-from ..scoring.rows import ALL
+from ..results.score import ALL
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import count_line, our_lines, printed_lines
@@ -100,7 +100,7 @@ def _choose_table(results: Sequence[Result]) -> str:
     embeddings = {_name_finder(result) for result in results} - {_ALONE}
     printed = {number: {row.setting.get("embedding") for row in read_table(NAME, number)} for number in _TITLES}
     apart = len(embeddings) > 1 or embeddings & (printed["4"] - printed["5"])
-    return "4" if apart and len({result.run.inputs.llm for result in results}) == 1 else "5"
+    return "4" if apart and len({result.run.llm for result in results}) == 1 else "5"
 
 
 def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
@@ -112,7 +112,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
     own: list[tuple[str, list[Line]]] = []
     for result in here:
         under = find_row([result.run], [line.label for line in theirs])
-        label = f"{' ' * bool(under)}{name_model(result.run.inputs)} {_name_finder(result)} (ours)"
+        label = f"{' ' * bool(under)}{name_model(result.run)} {_name_finder(result)} (ours)"
         ours = [row for row in result.scores if row["split"] == split]
         first = all(above for above, _ in own)  # of those behind all printed rows
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
@@ -126,7 +126,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
 
 
 def _name_finder(result: Result) -> str:
-    inputs = result.run.inputs
+    inputs = result.run
     if inputs.retriever == "none":
         return _ALONE
     found = (inputs.retrieval or {}).get("embedding", "dense") if inputs.retriever == "dense" else inputs.retriever

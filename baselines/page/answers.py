@@ -50,7 +50,6 @@ class Answers:
 
 def collect_answers(
     runs: Sequence[tuple[str, Sequence[Result]]],
-    ledger: str | None = None,
     most: int = MOST,
     profile: str | None = None,
     labels: str = ENGLISH,
@@ -59,7 +58,6 @@ def collect_answers(
 
     Args:
         runs: name and results of each.
-        ledger: where the judge's words are kept; in the user's cache folder when None.
         most: how many items are taken of a run, of each part alike; that others are left out is told.
         profile: whose values they are shown with; the runs' own, of runs with two ``official``, when None.
         labels: the language of why an answer is lacking.
@@ -74,17 +72,17 @@ def collect_answers(
     for at, (_, results) in enumerate(runs):
         turns: Counter[str] = Counter()  # a campaign may run a config several times
         for result, system in zip(results, _name_systems(results), strict=True):
-            turn = turns[result.run.inputs.config]
-            turns[result.run.inputs.config] += 1
+            turn = turns[result.run.config]
+            turns[result.run.config] += 1
             try:
                 reader = _open(result)
             except QuadragError as error:
                 answers.told.append(f"Single answers are not shown: {error}.")
                 continue
             items = reader.select()[:share]
-            look_up_verdicts([(reader, items)], ledger)
+            look_up_verdicts(reader, items)
             for item in items:
-                place = (reader.run.inputs.benchmark, *item.question.key, item.sample, turn)
+                place = (reader.run.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
                 systems.setdefault(place, {})[speak(system, labels)] = None
             read[at].append(reader)
@@ -115,8 +113,8 @@ def collect_answers(
 
 def _name_systems(results: Sequence[Result]) -> list[str]:
     """Name what answered in each run of a folder, "" where it is one: the model, with the folder where it ran again."""
-    models = [name_model(one.run.inputs) for one in results]
-    inputs = [(model, one.run.inputs) for model, one in zip(models, results, strict=True)]
+    models = [name_model(one.run) for one in results]
+    inputs = [(model, one.run) for model, one in zip(models, results, strict=True)]
     asked = Counter((model, one.config, split) for model, one in inputs for split in one.splits)
     again = {model for (model, *_), times in asked.items() if times > 1}
     names = list(models)
@@ -129,8 +127,8 @@ def _name_systems(results: Sequence[Result]) -> list[str]:
 
 def _order_each(read: Sequence[Sequence[RunReader]]) -> dict[str, list[str]]:
     """Order the metrics of each benchmark; the first is the one that is chosen."""
-    benchmarks = dict.fromkeys(reader.run.inputs.benchmark for run in read for reader in run)
-    own = {name: [[one for one in run if one.run.inputs.benchmark == name] for run in read] for name in benchmarks}
+    benchmarks = dict.fromkeys(reader.run.benchmark for run in read for reader in run)
+    own = {name: [[one for one in run if one.run.benchmark == name] for run in read] for name in benchmarks}
     return {name: order_metrics([run for run in runs if run]) for name, runs in own.items()}
 
 

@@ -8,15 +8,15 @@ from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
-from ..certify.notes import note_judges, tabulate_judges
 from ..core.result import PROFILES, Result, own_profile
+from ..judges.notes import note_judges, tabulate_judges
 from ..report.all import merge_all
 from ..report.compared.comparison import glance_pair, glance_several
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
-from ..scoring.validity import is_invalid, is_unreliable
+from ..results.adapter import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.failed import note_invalid
@@ -38,7 +38,6 @@ def write_page(
     runs: Runs,
     grids: Sequence[Grid],
     labels: str = "en",
-    ledger: str | None = None,
     profile: str | None = None,
 ) -> None:
     """Write the page of runs to a file.
@@ -48,11 +47,10 @@ def write_page(
         runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
         grids: the tables.
         labels: the language, ``en`` or ``zh``.
-        ledger: where the judge's words are kept; in the user's cache folder when None.
         profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, ledger, profile=profile, labels=labels)
+    answers = collect_answers(runs, profile=profile, labels=labels)
     alone = len(runs) == 1
     shown = profile or own_profile(results) or PROFILES[0]
     headline, grids, lead = _lay_out(runs, grids, shown)
@@ -135,15 +133,15 @@ def name_runs(runs: Runs) -> str:
         return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
 
     records = [result.run for _, results in runs for result in results]
-    if (count := len({run.inputs.benchmark for run in records})) > 1 and all(
+    if (count := len({run.benchmark for run in records})) > 1 and all(
         run.whose is Provenance.SAMPLE for run in records
     ):
         return f"quadrag: Demo: {count} benchmarks on made-up samples"
-    benchmarks = few("benchmarks", (run.inputs.benchmark for run in records))
-    configs = few("configs", (run.inputs.config for run in records))
+    benchmarks = few("benchmarks", (run.benchmark for run in records))
+    configs = few("configs", (run.config for run in records))
     what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
-    models = {name_model(run.inputs) for run in records}
-    systems = few("systems", (name_model(run.inputs) for run in records))
+    models = {name_model(run) for run in records}
+    systems = few("systems", (name_model(run) for run in records))
     if len(runs) > len(models):
         named = few("runs", tell_apart([name for name, _ in runs]))
         systems = named if len(models) > 1 and len(runs) <= MOST else f"{systems} ({named})"
@@ -153,7 +151,7 @@ def name_runs(runs: Runs) -> str:
 
 def _tell_asked(results: Sequence[Result]) -> str:
     """Say what the questions of runs ask for, where all are of one config."""
-    places = {(result.run.inputs.benchmark, result.run.inputs.config) for result in results}
+    places = {(result.run.benchmark, result.run.config) for result in results}
     return " ".join(hub_record(benchmark).sentences.get(config, "") for benchmark, config in places if len(places) == 1)
 
 
@@ -163,7 +161,7 @@ def _are_samples(results: Sequence[Result]) -> bool:
 
 def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:
     """Say what numbers are worth that a system did not earn: of bundled samples, of the baseline without a model."""
-    extractive = all(result.run.inputs.llm == EXTRACTIVE for result in results)
+    extractive = all(result.run.llm == EXTRACTIVE for result in results)
     answers = "each answer is the sentence most like its question, found without a model"
     if _are_samples(results):
         printed = any(line.kind == "published" for grid in grids for line in grid.lines)

@@ -34,8 +34,8 @@ def tabulate_all(
     if len(results) == 1:
         return tabulate_run(results[0], profiles, labels, every=True)
     grids = []
-    for benchmark in dict.fromkeys(result.run.inputs.benchmark for result in results):
-        ours = [result for result in results if result.run.inputs.benchmark == benchmark]
+    for benchmark in dict.fromkeys(result.run.benchmark for result in results):
+        ours = [result for result in results if result.run.benchmark == benchmark]
         grids += show_paper(benchmark, ours, profiles, labels, verbose)
     return grids
 
@@ -47,12 +47,12 @@ def compare_all(
 
     Arguments and errors as of `tabulate_several` and `merge_all`.
     """
-    held = [dict.fromkeys(result.run.inputs.benchmark for result in parts) for _, parts in runs]
+    held = [dict.fromkeys(result.run.benchmark for result in parts) for _, parts in runs]
     if len(held[0]) == 1 or any(one.keys() != held[0].keys() for one in held):
         return tabulate_several(merge_all(runs), profile, every, labels)
     grids = []
     for benchmark in held[0]:
-        of = [(name, [one for one in parts if one.run.inputs.benchmark == benchmark]) for name, parts in runs]
+        of = [(name, [one for one in parts if one.run.benchmark == benchmark]) for name, parts in runs]
         made = tabulate_several(merge_all(of), profile, every, labels)
         made[0].notes.insert(0, head_benchmark(benchmark))
         grids += made

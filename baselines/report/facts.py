@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from quadrag.run_record import RunRecord
 from quadrag.stats import spread
 
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..tables.names import keep_name, keep_names
 from .spent import count_kept, describe_stages
 
@@ -21,7 +21,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         return "; ".join(dict.fromkeys(value for value in values if value))
 
     runs = [result.run for result in results]
-    inputs = [run.inputs for run in runs]
+    inputs = [run for run in runs]
     seconds = sum(run.seconds for run in runs)
     rows = [
         ("model", join(keep_name(one.llm) for one in inputs)),
@@ -151,5 +151,5 @@ def describe_kept(results: Sequence[Result]) -> str:
     for run in (result.run for result in results):
         for role, spent in run.usage.items():
             if count_kept(spent) and spent.get("oldest"):
-                found.setdefault(run.inputs.services.get(role, "here"), []).append(spent["oldest"])
+                found.setdefault(run.services.get(role, "here"), []).append(spent["oldest"])
     return "; ".join(f"{place}, oldest of {show_time(min(times))}" for place, times in found.items())

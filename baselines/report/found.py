@@ -6,10 +6,10 @@ from statistics import fmean
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats import Item
+from quadrag.stats import Item, summarise
 
 from ..core.result import PROFILES, Result
-from ..scoring.rows import items_of, summaries
+from ..results.items import items_of
 from ..tables.cells import Row, interval_cell, unit_of
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS
@@ -65,10 +65,10 @@ def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said:
         values = [one.value for one in here if one.value is not None]
         if not values:
             continue
-        summary = summaries([here], profile, record)[0]
+        summary = summarise(here, profile=profile, worst=record.worst, ends=record.range)
         n = len({one.question for one in here})
         across = interval_cell(fmean(found[one.question] for one in here), None, n)
-        up = interval_cell(summary["value"], summary["interval"], len(values), unit_of(said))
+        up = interval_cell(summary.value, summary.interval, len(values), unit_of(said))
         rows.append(Line(label, [across, up, Cell(str(n))]))
     if len(rows) < 2:
         return []

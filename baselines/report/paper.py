@@ -4,10 +4,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
-from ..scoring.faults import place_of
-from ..scoring.validity import find_by_phrase
+from ..judges.notes import note_judges
+from ..results.adapter import find_by_phrase, place_of
 from ..tables.cells import ALIKE, NOTHING, Row
 from ..tables.grid import Alarm, Cell, Grid, Verdict
 from ..tables.notes import CORRECTED, note_profiles
@@ -33,7 +32,7 @@ def show_paper(
         verbose: all metrics and slices too. What was said under the paper's tables is not said again.
     """
     grids = _note_once(tabulate_paper(benchmark, results, profiles))
-    names = [result.folder.name if result.folder else result.run.inputs.config for result in results]
+    names = [result.folder.name if result.folder else result.run.config for result in results]
     made_up = note_sample(results, names)
     grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in made_up]
     said = {note for grid in grids for note in grid.notes}

@@ -7,7 +7,9 @@ from typing import Any
 from quadrag.provenance import join
 
 from ..core.result import Result
-from ..scoring.validity import is_invalid
+from ..core.run_record import RunRecord
+from ..results.adapter import is_invalid, say_invalid
+from ..results.note import NoteCode
 from ..tables.cells import Row, count_all, count_both
 from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
@@ -15,6 +17,11 @@ from ..tables.run_notes import note_partial
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
 from .samples import spread_samples
+
+
+def name_recipe(run: RunRecord) -> str | None:
+    """Return the recipe of a run; None where it is of none."""
+    return run.spec.replica.recipe if run.spec.replica else None
 
 
 def describe_results(results: Sequence[Result], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
@@ -38,19 +45,19 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     def shared(values: Sequence[str | None]) -> str | None:
         return values[0] if len(set(values)) == 1 else None
 
-    several = shared([run.inputs.llm for run in runs]) is None
+    several = shared([run.llm for run in runs]) is None
     return {
-        "benchmark": runs[0].inputs.benchmark,
-        "config": shared([run.inputs.config for run in runs]),
-        "name": shared([run.inputs.llm for run in runs]),
+        "benchmark": runs[0].benchmark,
+        "config": shared([run.config for run in runs]),
+        "name": shared([run.llm for run in runs]),
         "folder": None if folder is None else str(folder),
-        "valid": not any(run.invalid for run in runs),
-        "invalid": [f"{run.inputs.llm}: {line}" if several else line for run in runs for line in run.invalid],
+        "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
+        "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
         "notes": _note_each(results),
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
-        "recipe": shared([run.row.get("recipe") for run in runs]),
+        "recipe": shared([name_recipe(run) for run in runs]),
         "not_replicated": list_reasons(results, profiles[0]),
         "rows": [row for result in results for row in _rows(result, profiles)],
     }
@@ -58,7 +65,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
 
 def _note_each(results: Sequence[Result]) -> list[str]:
     """List what stands above the tables of some runs, after the names of those that it is of, unless it is of all."""
-    inputs = [result.run.inputs for result in results]
+    inputs = [result.run for result in results]
     said = [[one.llm for one in inputs], [one.config for one in inputs], [" ".join(one.splits) for one in inputs]]
     differ = [names for names in said if len({*names}) > 1]
     runs = [" ".join(names) for names in zip(*differ, strict=True)] or [""] * len(results)
@@ -69,12 +76,12 @@ def _note_each(results: Sequence[Result]) -> list[str]:
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
-    inputs = result.run.inputs
+    inputs = result.run
     for row in _select(result, profiles):
         spread = spread_samples(result, row)
         yield {
             "name": inputs.llm,
-            "recipe": result.run.row.get("recipe"),
+            "recipe": name_recipe(result.run),
             "retriever": inputs.retriever,
             **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
             "n": count_both(row)[0],

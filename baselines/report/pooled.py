@@ -14,9 +14,9 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import Asked, Result
-from ..scoring.faults import FAILED
-from ..scoring.rows import items_of
-from ..scoring.validity import is_alike, is_invalid, is_unreliable
+from ..results.adapter import is_alike, is_invalid, is_unreliable
+from ..results.items import FAILED, items_of
+from ..results.score import Status
 from ..tables.cells import Row
 from ..tables.names import name_whole
 
@@ -117,5 +117,5 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         **({"times": times.pop()} if len(times) == 1 and times != {1} else {}),
         "n_answers": len(items),
         "left_out": 0 if fill is not None else failed,
-        **({"unreliable": True} if any(map(is_unreliable, rows)) else {}),
+        **({"status": Status.UNRELIABLE} if any(map(is_unreliable, rows)) else {}),
     }

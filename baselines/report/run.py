@@ -6,12 +6,12 @@ from operator import attrgetter, itemgetter
 
 from quadrag.metric_record import show_key
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
-from ..certify.notes import note_judges
 from ..core.result import PROFILES, Result
-from ..core.settings import NONE
-from ..scoring.validity import find_by_phrase, is_alike
+from ..core.run_record import RunRecord
+from ..core.spec import NONE
+from ..judges.notes import note_judges
+from ..results.adapter import find_by_phrase, is_alike
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -29,8 +29,8 @@ from .samples import tabulate_samples
 
 def name_run(run: RunRecord, number: str = "") -> str:
     """Name a run by its model, with a number where it has one, and by its retriever where that is none."""
-    model = f"{name_model(run.inputs)}{number}"
-    return f"{model}, no documents" if run.inputs.retriever == NONE else model
+    model = f"{name_model(run)}{number}"
+    return f"{model}, no documents" if run.retriever == NONE else model
 
 
 def tabulate_run(
@@ -59,7 +59,7 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
     """Make the table of all metrics of a run, and those of its slices or matrices; arguments as of `tabulate_run`."""
     scores = select_whole(result.scores)
     pooled = pool_profiles(result, [row for row in scores if row["profile"] in profiles])
-    splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.inputs.splits
+    splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.splits
     head = [f"{name_units(scores)}, {profiles[0]} profile.", INTERVALS]
     notes = [*note_ours([result], head, scores, profiles), *note_judges([result], profiles[0])]
     columns = [*dict.fromkeys(row["split"] for row in pooled), *splits]
@@ -73,7 +73,7 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
 
 def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
     """Make the tables of a run as a whole system, rated or timed; [] where its benchmark has none."""
-    systems = load_tables(result.run.inputs.benchmark).systems
+    systems = load_tables(result.run.benchmark).systems
     return systems(replace(result, scores=select_whole(result.scores)), profiles) if systems else []
 
 
@@ -81,7 +81,7 @@ def tabulate_matrices(
     result: Result, profile: str = PROFILES[0], labels: str = "en", every: bool = False
 ) -> list[Grid]:
     """Make a run's matrices: of its main metric, or of every one; [] where its benchmark has none."""
-    matrices = load_tables(result.run.inputs.benchmark).matrices
+    matrices = load_tables(result.run.benchmark).matrices
     return matrices(result.scores, title_of(result), profile, labels, every) if matrices else []
 
 
@@ -90,7 +90,7 @@ def rows_beside(result: Result) -> list[Published]:
 
     Nor beside a value of what a phrase finds, where the printed one is of what a judge finds.
     """
-    inputs = result.run.inputs
+    inputs = result.run
     mixed = inputs.options and load_tables(inputs.benchmark).mixing
     by_phrase = {place[1:] for place in find_by_phrase(result.scores)}
     rows = find_beside(result.run) if result.run.whose.comparable and not mixed else []
@@ -99,7 +99,7 @@ def rows_beside(result: Result) -> list[Published]:
 
 def title_of(result: Result, split: str = "") -> str:
     """Name what was run, or one split of it, and by what."""
-    inputs = result.run.inputs
+    inputs = result.run
     what = " ".join(filter(None, (inputs.benchmark, inputs.config, split)))
     return f"{head_replaced(result.run)}{what}, {name_run(result.run, number_of(result))}"
 
@@ -130,5 +130,5 @@ def _tabulate_beside(run: RunRecord, scores: Sequence[Row], splits: Sequence[str
     lines = our_lines(f"{name_run(run)} ({ours})", scores, places, ["official"], place, counts="never")
     printed = printed_lines(rows, places, place=attrgetter("key", "split"))
     printed[0].rule = True
-    notes = [*note_paper(run.inputs.benchmark, rows), *note_corpus([run])]
+    notes = [*note_paper(run.benchmark, rows), *note_corpus([run])]
     return Grid(title, "model", columns, [*lines, *printed], notes, "curves" if len(splits) > 1 else "points")

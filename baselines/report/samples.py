@@ -11,7 +11,7 @@ from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.result import Result
-from ..scoring.rows import items_of
+from ..results.items import items_of
 from ..tables.cells import Row, count_items, format_value, unit_of
 from ..tables.grid import Cell, Grid, Line
 from ..tables.slices import select_whole

@@ -12,8 +12,8 @@ from quadrag.printing import is_terminal, write
 from quadrag.wrapping import wrap
 
 from ..core.benchmark import load
-from ..core.settings import NONE
-from ..runs.recipe import read_recipe
+from ..core.spec import NONE
+from ..runs.plan import read_recipe
 from ..runs.used import find_used
 from ..tables.draw import strip_ends
 from ..tables.said import find_said, is_same

@@ -12,13 +12,13 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
-from ..certify.notes import note_judges
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
-from ..scoring.faults import count_failed, place_of, shorten_list
-from ..scoring.validity import find_by_phrase, is_alike, is_invalid
+from ..core.run_record import RunRecord
+from ..judges.notes import note_judges
+from ..results.adapter import find_by_phrase, is_alike, is_invalid, place_of, shorten_list
+from ..results.items import FAILED
 from ..tables.cells import (
     FEW,
     NOTHING,
@@ -68,7 +68,7 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
         return tabulate_run(result, profiles, labels)
     grid = summarise_run(result, profiles[0])
     grid.notes.append(MORE)
-    systems = tabulate_systems(result, profiles) if result.run.inputs.options.get("ratings") else []
+    systems = tabulate_systems(result, profiles) if result.run.options.get("ratings") else []
     return [grid, *systems, *tabulate_samples(result, profiles[0], title_of(result))]
 
 
@@ -114,10 +114,10 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     several runs the first of each, over all splits where there are several. Of a benchmark those with its own retriever
     stand before those without documents.
     """
-    names = list(dict.fromkeys(result.run.inputs.benchmark for result in results))
+    names = list(dict.fromkeys(result.run.benchmark for result in results))
 
     def rank(result: Result) -> tuple[int, bool]:
-        inputs = result.run.inputs
+        inputs = result.run
         return names.index(inputs.benchmark), inputs.retriever != load(inputs.benchmark).default_retriever
 
     results = sorted(results, key=rank)
@@ -130,7 +130,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     models = name_models(results)
     alone = len({*models}) == 1
     for model, result in zip(models, results, strict=True):
-        inputs = result.run.inputs
+        inputs = result.run
         rows = pick_headlines(result.scores, profile)
         splits = list(dict.fromkeys(row["split"] for row in rows))
         if len(results) > 1 or len(splits) > 1:
@@ -186,7 +186,7 @@ def _tell_other(result: Result, row: Row) -> _Other | None:
     for other in others:
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
-            failed = any(count_failed(one) or one.get("left_out") for one in (row, other))
+            failed = any({*(one.get("unscored") or ())} & {*FAILED} or one.get("left_out") for one in (row, other))
             far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
                 return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)
@@ -251,7 +251,7 @@ def summarise_run(result: Result, profile: str) -> Grid:
     ]
     if any(best):
         grid.notes += [_ON_ALL] * (mark == _PART)
-        grid.notes += [*note_paper(run.inputs.benchmark, list(filter(None, best))), *note_corpus([run])]
+        grid.notes += [*note_paper(run.benchmark, list(filter(None, best))), *note_corpus([run])]
     grid.notes[:0] = note_replicas([result], profile, alone=True)
     return grid
 

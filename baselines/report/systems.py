@@ -47,7 +47,7 @@ def _part_by_time(made: _Logs) -> list[_Logs]:
     seen: set[tuple[str, ...]] = set()
     for _, group in groupby(sorted(made, key=lambda one: one[0].time), key=lambda one: one[0].time):
         together = list(group)
-        places = {(result.run.inputs.config, *result.run.inputs.splits) for _, result in together}
+        places = {(result.run.config, *result.run.splits) for _, result in together}
         if not parts or places & seen:
             parts.append([])
             seen = set()
@@ -64,5 +64,5 @@ def _name_by_time(made: _Logs) -> str:
 
 
 def _rank(result: Result) -> int:
-    inputs = result.run.inputs
+    inputs = result.run
     return list(configs(inputs.benchmark)).index(inputs.config)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from quadrag.hub.record import hub_record
 
-from ..certify.notes import note_judges
 from ..core.result import Result
-from ..scoring.faults import shorten_list
+from ..judges.notes import note_judges
+from ..results.adapter import shorten_list
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import group_notes
 from .run import name_run
@@ -27,10 +27,10 @@ def show_tasks(
 
 def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
     """Make one summary of one system's runs of several tasks; a note that is not of all says of which it is."""
-    configs = [result.run.inputs.config for result in results]
-    known = hub_record(results[0].run.inputs.benchmark).rows
+    configs = [result.run.config for result in results]
+    known = hub_record(results[0].run.benchmark).rows
     tasks = []
-    for config, splits in zip(configs, (result.run.inputs.splits for result in results), strict=True):
+    for config, splits in zip(configs, (result.run.splits for result in results), strict=True):
         # A config's name alone stands for all its splits, or for the first.
         another = len(splits) < len(known[config]) and splits[:1] != [*known[config]][:1]
         tasks.append(f"{config} {' '.join(splits)}" if configs.count(config) > 1 or another else config)
@@ -50,5 +50,5 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
     ]
     run = results[0].run
     names = [name_run(result.run) for result in results]
-    title = f"{run.inputs.benchmark}, {min(names, key=len)}"
+    title = f"{run.benchmark}, {min(names, key=len)}"
     return Grid(title, "task: metric", columns, lines, [*notes, *note_judges(results, profile)])

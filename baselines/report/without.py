@@ -1,14 +1,16 @@
 """A run's values over all questions, and without those in whose data an audit found a fault."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from quadrag.metric_record import metric_record
+from quadrag.stats import summarise
 
 from ..audit.finding import Finding
 from ..core.result import PROFILES, Result
-from ..scoring.rows import items_of, summaries
-from ..scoring.validity import is_invalid
+from ..results.adapter import is_invalid
+from ..results.items import items_of
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
@@ -26,7 +28,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         findings: of its benchmark or others; those that a person confirmed as false do not count.
         profile: ``official`` or ``corrected``.
     """
-    inputs = result.run.inputs
+    inputs = result.run
     counting = [one for one in findings if one.benchmark == inputs.benchmark and one.confirmed is not False]
     places = {(row["config"], row["split"], row["id"]) for row in result.items}
     checks: dict[str, set[Any]] = {}
@@ -75,4 +77,5 @@ def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
     if not items:
         return None
     record = metric_record(row["metric"]).key(row["key"])
-    return {**row, **summaries([items], row["profile"], record)[0]}
+    found = summarise(items, profile=row["profile"], worst=record.worst, ends=record.range)
+    return {**row, **asdict(found), "n_filled": 0}

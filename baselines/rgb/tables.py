@@ -7,9 +7,8 @@ from operator import itemgetter
 from quadrag.errors import QuadragError
 
 from ..core.result import Result
-from ..core.settings import NONE
-from ..scoring.faults import place_of
-from ..scoring.validity import find_by_phrase
+from ..core.spec import NONE
+from ..results.adapter import find_by_phrase, place_of
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -39,13 +38,13 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     """Make the tables that any of our scores stands in; QuadragError where two runs of a model claim a cell."""
     by_model: dict[str, list[Result]] = {}
     for result in results:
-        by_model.setdefault(result.run.inputs.llm, []).append(result)
+        by_model.setdefault(result.run.llm, []).append(result)
     scores = {name: _place_scores(ours) for name, ours in by_model.items()}
     grids = []
     for number, (title, heads) in PRINTED.items():
         english, chinese = (find_columns(number, language) for language in _LANGUAGES)
         configs = {config for config, *_ in (*english, *chinese)}
-        here = [one for one in results if one.run.inputs.config.removesuffix("_original") in configs]
+        here = [one for one in results if one.run.config.removesuffix("_original") in configs]
         printed = read_table_beside(NAME, number, [one.run for one in here])
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
         lines = _printed_lines(printed, rows)
@@ -59,8 +58,8 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         if not shown:
             continue
         used = {row["place"][0] for row in shown}
-        others = [one for one in results if one.run.inputs.config.removesuffix("_original") not in used]
-        here = [one for one in results if one.run.inputs.config.removesuffix("_original") in used]
+        others = [one for one in results if one.run.config.removesuffix("_original") not in used]
+        here = [one for one in results if one.run.config.removesuffix("_original") in used]
         # Wherever a campaign was stopped, any of its tables may lack a column.
         notes = note_partial([*here, *(one for one in others if one.stopped)])
         curves = "noise ratio" in title
@@ -87,7 +86,7 @@ def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
     scores: dict[tuple[str, Place], Row] = {}
     for result in results:
         for row in result.scores:
-            config, retriever = row["config"].removesuffix("_original"), result.run.inputs.retriever
+            config, retriever = row["config"].removesuffix("_original"), result.run.retriever
             place = config, row["split"], retriever, row["metric"], row["key"]
             if taken := scores.get((row["profile"], place)):
                 data = " (once on revised and once on original data)" if taken["config"] != row["config"] else ""
@@ -126,7 +125,7 @@ def _our_lines(
     for suffix, columns in rows.items():
         if any(row["place"] in columns for row in ours if row["profile"] == profiles[0]):
             theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
-            label = f"{' ' * bool(theirs)}{name_model(results[0].run.inputs)}{suffix} (ours)"
+            label = f"{' ' * bool(theirs)}{name_model(results[0].run)}{suffix} (ours)"
             place = itemgetter("place")
             lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=len(columns) > _WIDE)
             found.append((theirs, lines))

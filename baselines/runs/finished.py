@@ -9,16 +9,16 @@ from quadrag.errors import QuadragError
 from quadrag.hub.record import hub_record
 from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
-from quadrag.run_files import read_items, read_scores
-from quadrag.run_record import NAME, RunRecord, read_run
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..core.settings import NONE
-from ..scoring.validity import mark_invalid
+from ..core.run_files import read_items, read_scores
+from ..core.run_record import NAME, RunRecord, read_run
+from ..core.spec import NONE
+from ..results.adapter import mark_rows
 from .files.logs import find_logs
-from .folder import ANSWERING, STAGES, is_as_written
-from .inputs import QUESTIONS, read_asked
+from .folder import ANSWERING, ANSWERS, QUESTIONS, SCORES, is_as_written
+from .questions import read_asked
 
 
 def run_folders(folder: Path) -> list[Path]:
@@ -64,7 +64,7 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
 
 def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
     """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
-    inputs = result.run.inputs
+    inputs = result.run
     configs = [*hub_record(inputs.benchmark).rows]
     known = configs.index(inputs.config) if inputs.config in configs else len(configs)
     return inputs.benchmark, known, inputs.retriever == NONE
@@ -73,11 +73,11 @@ def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
 def read_result(folder: Path, run: RunRecord | None = None) -> Result:
     """Read a run back that has scores."""
     run = run or read_run(folder)
-    if run.state != "finished" and not (folder / STAGES[3]).exists():
+    if run.state != "finished" and not (folder / SCORES).exists():
         raise QuadragError(tell_unfinished(folder))
     scores = read_scores(folder, run)
     items = read_items(folder, run)
-    marked, asked = mark_invalid(scores, run, items), read_asked(folder, run.asked)
+    marked, asked = mark_rows(scores, run, items), read_asked(folder, run.files.get(QUESTIONS))
     texts = _read_texts(folder, run)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 
@@ -92,9 +92,9 @@ def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | Non
 def tell_unfinished(folder: Path) -> str:
     """Say how far a run came that has no scores, and which command goes on with it."""
     run, path = read_run(folder), folder / QUESTIONS
-    wanted = run.inputs.samples * len(list(read_jsonl(path))) if path.exists() else 0
+    wanted = run.samples * len(list(read_jsonl(path))) if path.exists() else 0
     far = f"its {wanted} answers are not complete, replies that arrived are kept" if wanted else "nothing is answered"
-    for name, then in ((ANSWERING, ""), (STAGES[1], ", not scored yet")):
+    for name, then in ((ANSWERING, ""), (ANSWERS, ", not scored yet")):
         if (folder / name).exists():
             far = f"{len(list(read_jsonl(folder / name)))} of {wanted} answers{then}"
     command = f": {shlex.join(run.command)}" if run.command else ""
@@ -104,7 +104,7 @@ def tell_unfinished(folder: Path) -> str:
 def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
     """Refuse a folder to be compared that holds a task twice."""
     seen: set[tuple[Any, ...]] = set()
-    for inputs in (result.run.inputs for result in results):
+    for inputs in (result.run for result in results):
         # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
         shown = "" if load(inputs.benchmark).corpus and inputs.retriever != NONE else inputs.retriever
         for split in inputs.splits:

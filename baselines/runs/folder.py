@@ -1,172 +1,173 @@
 """The run folder: its files, what made them, and whether they may be used again.
 
-`run.json` records the inputs that decide the answers, and the sha256 of each stage's file before it is written. A
-folder made from other inputs is refused once it holds answers; a file that is gone sends every later stage back to
-work, and one that was altered is refused.
-Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the byte.
+`run.json` records what identifies the run, and the sha256 of each stage's file before it is written. A folder of
+another run is refused once it holds answers; a file that is gone sends every later stage back to work, and one that was
+altered is refused. A finished run that is done again, as where calls had failed, keeps its files until the new ones are
+all there. Times, cost, host and command are in `run.json` alone, so that the other files of equal runs are equal to the
+byte.
 """
 
 import contextlib
-import copy
 import hashlib
+import json
 import re
+import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.errors import OtherRun, QuadragError
-from quadrag.records import write_text
-from quadrag.run_files import sha256
-from quadrag.run_record import NAME, Inputs, RunRecord, read_run
+from quadrag.records import Answer, read_jsonl, write_text
 
-from .inputs import QUESTIONS, is_longer, tell_difference, with_judges, without_judges
+from ..core.run_files import sha256
+from ..core.run_record import NAME, RunRecord, read_run
 
+ASIDE = ".new"  # where files of a run that is done again lie until all are there
 LOCK = ".lock"  # held by the run that is at work in the folder
 PARTIAL = "retrieving.jsonl"  # passages found so far, where finding them takes long
 ANSWERING = "answering.jsonl"  # what a function of the user's has answered so far
-STAGES = ("retrieved.jsonl", "answers.jsonl", "items.jsonl", "scores.json")
-_ANSWERED = (ANSWERING, *STAGES[1:3])  # what holds a line where something is answered
+QUESTIONS = "questions.jsonl"  # what is kept of each question
+RETRIEVED, ANSWERS, VERDICTS, ITEMS, SCORES = STAGES = (
+    "retrieved.jsonl",
+    "answers.jsonl",
+    "verdicts.jsonl",
+    "items.jsonl",
+    "scores.json",
+)
+# Digests in words, and options that name what else they stand for.
+_DIGESTS = {"prompts": "prompts", "questions": "questions", "retrieval.corpus": "documents in its corpus"}
+_MOVED = {"system.service": ("the model at", "--llm-name"), "entity.service": ("the entity model at", "--entity-name")}
 
 
 class RunFolder:
-    """A run folder open for writing; `run` is its record."""
+    """A run folder open for writing; `run` is its record, `finished` whether all of it is done."""
 
-    def __init__(
-        self, path: Path, inputs: Inputs, limited: Callable[[int], Inputs] | None = None, source: str = "unknown"
-    ) -> None:
-        """Open a folder for a run with these inputs, and make it where there is none.
+    def __init__(self, path: Path | None, run: RunRecord, whole: bool = False) -> None:
+        """Open a folder for a run, and make it where there is none; without a path nothing stays.
 
-        A run over fewer of the same questions is extended: its files are ours, and none of its stages is done. One
-        without a judge may get one: its answers stand, and are scored anew.
-
-        Args:
-            path: the folder.
-            inputs: of the run.
-            limited: returns the inputs that the same run has with a lower limit.
-            source: where its questions come from.
+        One without a judge may get one: its answers stand, and are scored anew. Where the run is made as a `whole`, as
+        scores of answers that are there, what the folder holds is replaced at its end.
         """
         self.path = path
-        self.run = RunRecord(inputs)
-        # A finished run that is at work again, and its files that are written before any answer.
-        self._before: tuple[RunRecord, dict[str, str]] | None = None
-        # What a killed run was writing.
-        for stray in path.glob(".*.part"):
+        self.run = run
+        self.finished = False
+        self.whole = whole or path is None
+        self._aside: Path | None = None  # where files lie until all are there
+        if path is None:
+            self._scratch = TemporaryDirectory()
+            self._aside = Path(self._scratch.name)
+            return
+        if whole:
+            self._aside = path / ASIDE
+        if whole or not (path / NAME).exists():
+            return
+        for stray in path.glob(".*.part"):  # what a killed run was writing
             stray.unlink(missing_ok=True)
-        if (path / NAME).exists():
-            found = read_run(path)
-            was = found.inputs.limit
-            alike = limited(was) if limited and was is not None and is_longer(was, inputs.limit) else inputs
-            # Nothing is judged yet, as without a judge, where it was dead or mistyped, or too little it said was read.
-            unjudged = found.inputs.judge is None or found.judged_in_vain
-            had, part = [with_judges(found.inputs, one) if unjudged else found.inputs for one in (inputs, alike)]
-            if found.inputs == inputs:
-                self.run = found
-            elif had == inputs:
-                self._judge(found, inputs)
-            elif part == alike and all(is_as_written(path, found, name) for name in found.files):
-                self._extend(found, inputs)
-            elif any(path.joinpath(name).exists() and path.joinpath(name).stat().st_size for name in _ANSWERED):
-                other = inputs if part == alike else alike
-                raise OtherRun(path, tell_difference(found.inputs, other, (found.source, source)))
-            else:
-                # Nothing is answered yet, as after a mistyped model: there is nothing to lose.
-                for name, digest in {**found.partial, **found.files}.items():
-                    if (path / name).is_file() and sha256(path / name) == digest:
-                        (path / name).unlink()
-                (path / PARTIAL).unlink(missing_ok=True)
+        shutil.rmtree(path / ASIDE, ignore_errors=True)
+        before = read_run(path)
+        answering = before.answering == run.answering
+        if answering and before.judging == run.judging:
+            self._take_over(before)
+        elif answering and (before.judge is None or before.judged_in_vain):
+            self._take_over(before)
+            self.redo(STAGES[2:])
+            self.run = replace(self.run, judging=run.judging, judge=run.judge)
+            self.run.verdict, self.run.unread_judge = None, None
+            self.run.notes, self.run.certificates = [], []
+        elif any((path / name).exists() and (path / name).stat().st_size for name in (ANSWERING, *STAGES[1:])):
+            raise OtherRun(path, tell_difference(before, run))
+        else:  # nothing is answered yet, as after a mistyped model: there is nothing to lose
+            for name in (*STAGES, PARTIAL):
+                (path / name).unlink(missing_ok=True)
 
-    def _extend(self, found: RunRecord, inputs: Inputs) -> None:
-        part = found.stopped or f"the first {found.inputs.limit} questions of a split"
-        self._set_back(found, found.files, part)
-        self.run.inputs = inputs
+    def _take_over(self, before: RunRecord) -> None:
+        self.run = replace(before, spec=self.run.spec)
+        self.finished = before.state == "finished" and all(map(self.stands, {RETRIEVED, ANSWERS, ITEMS, SCORES}))
+        if self.finished and self.path:
+            self._aside = self.path / ASIDE
 
-    def _judge(self, found: RunRecord, inputs: Inputs) -> None:
-        """Take over a run that was not judged, or in vain: what comes before the scores stands."""
-        self._set_back(found, [name for name in STAGES[2:] if name in found.files], found.stopped or "not judged yet")
-        self.run.inputs, self.run.verdict, self.run.unread_judge = inputs, None, None
-        self.run.constant_verdicts, self.run.doubtful_verdicts, self.run.certificates = {}, {}, []
-
-    def reopen(self, answers: bool = True) -> None:
-        """Send what models made back to work, verdicts and (if `answers`) answers."""
-        found = self.run
-        # Where a model was asked about the questions first, passages are its work too.
-        made = STAGES[2:] if not answers else STAGES if "entities" in found.found else STAGES[1:]
-        stages = [stage for stage in made if stage in found.files]
-        if stages:
-            self._set_back(found, stages, found.stopped or "replies are asked for again")
-
-    def _set_back(self, found: RunRecord, stages: Collection[str], part: str) -> None:
-        """Take a run's stages for undone, whose files are shown as a part until they are written again."""
-        if found.state == "finished" and (self.path / STAGES[0]).is_file():
-            first = [path for path in (self.path / STAGES[0], self.path / QUESTIONS) if path.is_file()]
-            with contextlib.suppress(UnicodeDecodeError):  # of one that is damaged
-                self._before = (copy.deepcopy(found), {path.name: path.read_text(encoding="utf-8") for path in first})
-        files = {name: digest for name, digest in found.files.items() if name not in stages}
-        partial = {**found.partial, **{name: found.files[name] for name in stages}}
-        self.run = replace(found, state="stopped", files=files, partial=partial, stopped=part)
-
-    def take_back(self) -> None:
-        """Leave a finished run as it was that could not be done again, unless there are new answers."""
-        if self._before is not None:
-            found, texts = self._before
-            if all(is_as_written(self.path, found, name) for name in found.files if name != STAGES[0]):
-                for name, text in texts.items():
-                    write_text(self.path / name, text)
-                found.write(self.path)
-
-    @property
-    def was_finished(self) -> bool:
-        """Whether a finished run is there, be it at work again."""
-        return self.run.state == "finished" or self._before is not None
-
-    @property
-    def finished(self) -> bool:
-        """Whether the run was finished and every stage's file is as it was left."""
-        return self.run.state == "finished" and all(self.stands(stage) for stage in STAGES)
+    def redo(self, stages: Iterable[str]) -> None:
+        """Send stages back to work; of a finished run their files stay until the new ones are there."""
+        self.finished = False
+        left = {name: digest for name, digest in self.run.files.items() if name not in set(stages)}
+        self.run = replace(self.run, files=left)
 
     def refuse_altered(self) -> None:
         """Refuse to write over passages, answers or items that are not as the run wrote them."""
-        for stage in STAGES[:3]:
-            path = self.path / stage
-            if path.is_file() and not self.stands(stage) and self.run.partial.get(stage) != sha256(path):
+        known = {**self.run.partial, **self.run.files}
+        for stage in STAGES:
+            path = None if self.path is None else self.path / stage
+            if stage in known and stage != SCORES and path and path.is_file() and known[stage] != sha256(path):
                 again = "remove it and run again, which makes it anew; answers of your own: quadrag score FILE"
                 raise QuadragError(f"{path} is not as the run wrote it; {again}")
 
+    def place(self, stage: str) -> Path:
+        """Return where the file of a stage lies, or will."""
+        aside = self._aside / stage if self._aside else None
+        return aside if aside and (self.path is None or aside.exists()) else Path(self.path or "") / stage
+
     def stands(self, stage: str) -> bool:
-        """Whether a stage's file is there as the run wrote it."""
-        return is_as_written(self.path, self.run, stage)
+        """Whether a stage is done."""
+        place = self.place(stage)
+        return stage in self.run.files and place.is_file() and self.run.files[stage] == sha256(place)
 
     def write(self, stage: str, text: str) -> None:
-        """Record a stage's text, then write its file."""
-        (self.path / stage).unlink(missing_ok=True)
-        self._record(stage, hashlib.sha256(text.encode()).hexdigest())
-        write_text(self.path / stage, text)
+        """Record a stage's text, then write its file; what was made of another text goes."""
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        if self.run.files.get(stage) != digest:
+            for later in STAGES[STAGES.index(stage) + 1 :] if stage in STAGES else ():
+                self.run.files.pop(later, None)
+                if not self._aside:
+                    self.place(later).unlink(missing_ok=True)
+        self.run.files[stage] = digest
+        self.run.partial.pop(stage, None)
+        if self._aside:
+            self._aside.mkdir(exist_ok=True)
+            write_text(self._aside / stage, text)
+        else:
+            self.place(stage).unlink(missing_ok=True)
+            self.save()
+            write_text(self.place(stage), text)
 
-    def write_partial(self, texts: dict[str, str]) -> None:
+    def write_partial(self, texts: Mapping[str, str]) -> None:
         """Write files of a run that stopped: known as ours, but finished stages they are not."""
+        if self._aside:  # what was finished before stays
+            return
         for stage in texts:
             self.run.files.pop(stage, None)
-            (self.path / stage).unlink(missing_ok=True)
+            self.place(stage).unlink(missing_ok=True)
         self.run.partial |= {stage: hashlib.sha256(text.encode()).hexdigest() for stage, text in texts.items()}
         self.save()
         for stage, text in texts.items():
-            write_text(self.path / stage, text)
+            write_text(self.place(stage), text)
 
-    def _record(self, stage: str, digest: str) -> None:
-        if self.run.files.get(stage) != digest:
-            for later in STAGES[STAGES.index(stage) + 1 :]:
-                if self.stands(later):
-                    (self.path / later).unlink()
-                self.run.files.pop(later, None)
-        self.run.files[stage] = digest
-        self.run.partial.pop(stage, None)
+    def commit(self) -> None:
+        """Put in place what was made aside, and write `run.json`."""
+        if self.path is None:
+            self._scratch.cleanup()
+            return
+        made = sorted(self._aside.iterdir()) if self._aside and self._aside.is_dir() else []
+        self._aside = None
+        if made:
+            for path in made:
+                (self.path / path.name).unlink(missing_ok=True)
+            self.save()
+            for path in made:
+                path.replace(self.path / path.name)
+            made[0].parent.rmdir()
         self.save()
 
     def save(self) -> None:
         """Write `run.json`, which names judges, and where they are, once one has replied or all is scored."""
-        heard = self.run.verdict is not None or STAGES[2] in self.run.files
-        (self.run if heard else replace(self.run, inputs=without_judges(self.run.inputs))).write(self.path)
+        if self._aside or self.path is None:
+            return
+        run, heard = self.run, self.run.verdict is not None or ITEMS in self.run.files
+        bare = replace(run, spec=run.spec.changed(judges=()), judging={}, judge=None)
+        (run if heard else bare).write(self.path)
 
 
 def find_fresh(folders: Iterable[Path]) -> float:
@@ -182,6 +183,17 @@ def is_as_written(path: Path, run: RunRecord, stage: str) -> bool:
     return stage in run.files and (path / stage).is_file() and run.files[stage] == sha256(path / stage)
 
 
+def read_answers(path: Path) -> list[Answer]:
+    """Read the answers that a run wrote."""
+    answers = []
+    for number, row in read_jsonl(path):
+        try:
+            answers.append(Answer(**row))
+        except TypeError:
+            raise QuadragError(f"{path}:{number} is no answer of a run; remove the file and run again") from None
+    return answers
+
+
 @contextlib.contextmanager
 def lock_folder(out: Path) -> Iterator[None]:
     """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it."""
@@ -191,7 +203,7 @@ def lock_folder(out: Path) -> Iterator[None]:
         if part.exists() and not part.is_dir():
             raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
     ours = re.compile(rf"{re.escape(LOCK)}|\..*\.part")  # what a run that was killed at once leaves
-    if out.exists() and not (out / NAME).exists() and not all(ours.fullmatch(one.name) for one in out.iterdir()):
+    if out.exists() and not (out / NAME).exists() and not all(ours.fullmatch(path.name) for path in out.iterdir()):
         raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
     out.mkdir(parents=True, exist_ok=True)
     lock = FileLock(out / LOCK)
@@ -203,3 +215,38 @@ def lock_folder(out: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def tell_difference(before: RunRecord, now: RunRecord) -> str:
+    """Say in what two runs differ first, and what to do who asks for the second in the folder of the first."""
+    way = "name another folder with --out, or remove it"
+    places = [run.source.partition(" (")[0] for run in (before, now)]
+    if before.digests.get("questions") != now.digests.get("questions") and places[0] != places[1]:
+        old, new = (f"the {place}" if place == SAMPLE_SOURCE.text else place for place in places)
+        return f"on {old}; this one is on {new}: {way}"
+    both = before.answering, now.answering
+    if both[0] == both[1]:
+        both = {"judge": before.judging}, {"judge": now.judging}
+        if not now.judging:
+            way = f"give the same --judge, whose verdicts are kept, or {way}"
+    name, had, wanted = _first_difference("", *both)
+    if name in _DIGESTS:
+        return f"with other {_DIGESTS[name]}; {way}"
+    if name in _MOVED:
+        name, option = _MOVED[name]
+        way = f"{way}; if it is the same model in another place, give it a name with {option} from its first run on"
+    if name == "limit":
+        way = f"{way}; replies that it has in common with this one are kept"
+    return f"with {name} {_short(had)}, not {_short(wanted)}; {way}"
+
+
+def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
+    while isinstance(was, dict) and isinstance(now, dict):
+        key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
+        name, was, now = f"{name}.{key}".removeprefix("."), was.get(key), now.get(key)
+    return name, was, now
+
+
+def _short(value: Any) -> str:
+    text = "none" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."

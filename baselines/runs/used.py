@@ -3,24 +3,20 @@
 Where a command must say more, as an address or a judge, the option that says it stands in the place of a value.
 """
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from quadrag import catalogue
 from quadrag.data.builders import SAMPLE, options_of
 from quadrag.hub.record import Rows, hub_record
-from quadrag.records import dumps
 
 from ..core.benchmark import Benchmark, load
+from ..core.parts import SETTINGS
 from ..core.prompts import load_prompts
 from ..core.result import PROFILES
-from ..core.settings import NONE, SETTINGS, WHOLE
-from ..core.task import Task
-from .campaign import task_among
-from .recipe import plan_runs
-from .request import CallRequest, RunRequest
-from .session import ENTITY_PARAMETERS, answer_parameters, judge_parameters
+from ..core.spec import NONE, WHOLE, Chat, RunSpec
+from .plan import VERDICT_SAMPLING, plan_recipe
+from .questions import digest
 
 _ADDRESS = "http://HOST/v1"  # stands for the user's; nothing is asked
 _SENT = ("temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "stop", "seed")
@@ -33,58 +29,55 @@ def find_used(recipe: str) -> dict[str, str]:
         Texts by the names of settings. Where runs differ each value names its runs, and lists are put together; a
         setting that none of them uses is not there.
     """
-    request, runs = plan_runs(RunRequest(recipe=recipe, llm=_ADDRESS, entity_llm=_ADDRESS, data_dir=SAMPLE))
-    tasks = [task_among(request, *run) for run in runs or ()]
-    alone = len({task.config for task in tasks}) == len(tasks)
-    found: dict[str, dict[str, list[str]]] = {}
+    places = {"system": {"llm": _ADDRESS}, "entity_model": {"llm": _ADDRESS}, "data_dir": SAMPLE}
+    specs = plan_recipe(recipe, places)
+    alone = len({spec.config for spec in specs}) == len(specs)
+    values: dict[str, dict[str, list[str]]] = {}
     lists: dict[str, dict[str, None]] = {}
-    for task in tasks:
-        run = task.config if alone else f"{task.config} {task.retriever}"
-        for setting, value in _list_used(request, task).items():
+    for spec in specs:
+        run = spec.config if alone else f"{spec.config} {spec.retriever}"
+        for setting, value in _list_used(spec).items():
             if isinstance(value, list):
                 lists.setdefault(setting, {}).update(dict.fromkeys(value))
             elif value is not None:
-                found.setdefault(setting, {}).setdefault(str(value), []).append(run)
-    return {setting: ", ".join(values) for setting, values in lists.items()} | {
-        setting: next(iter(values)) if len(values) == 1 else "; ".join(map(_name_runs, values.items()))
-        for setting, values in found.items()
+                values.setdefault(setting, {}).setdefault(str(value), []).append(run)
+    return {setting: ", ".join(names) for setting, names in lists.items()} | {
+        setting: next(iter(runs))
+        if len(runs) == 1
+        else "; ".join(f"{value} ({', '.join(of)})" for value, of in runs.items())
+        for setting, runs in values.items()
     }
 
 
-def _name_runs(of: tuple[str, list[str]]) -> str:
-    return f"{of[0]} ({', '.join(of[1])})"
-
-
-def _list_used(request: RunRequest, task: Task) -> dict[str, Any]:
-    benchmark = load(task.benchmark)
-    config = catalogue.config(task.benchmark, task.config)
-    split = task.split or benchmark.default_split
+def _list_used(spec: RunSpec) -> dict[str, Any]:
+    benchmark = load(spec.benchmark)
+    config = catalogue.config(spec.benchmark, spec.config)
+    split = spec.split or benchmark.default_split
     splits = [split] if split else config.splits
-    rows = hub_record(task.benchmark).rows[task.config]
-    metrics = benchmark.metrics(task.config, task.conditions)
+    rows = hub_record(spec.benchmark).rows[spec.config]
+    metrics = benchmark.metrics(spec.config, spec.conditions)
+    system = spec.system
+    assert isinstance(system, Chat)
+    asks_entities = spec.entity_model is not None and benchmark.asks_entities(spec)
     return {
-        "config": [task.config],
-        "model": _name_model(request.llm, "--llm"),
-        "interface": f"completions, template {request.template}" if request.template else request.api or "chat",
-        "prompts": f"our words, {_digest(load_prompts(task.benchmark, task.prompts))}",
-        **_name_sent("", answer_parameters(request)),
-        "samples": task.samples,
+        "config": [spec.config],
+        "model": system.model or "what --llm names",
+        "interface": f"completions, template {system.template}" if system.template else system.api,
+        "prompts": f"our words, {digest(load_prompts(spec.benchmark, spec.prompts))}",
+        **_name_sent("", system.sampling.sent()),
+        "samples": spec.samples,
         "split": list(splits),
         "questions": ", ".join(dict.fromkeys(_count(rows[name]) for name in splits)),
-        **{name: _plain(task.options.get(name, default)) for name, default in options_of(config).items()},
-        **_list_options(benchmark, task),
-        "retriever": [task.retriever],
-        **_list_retrieval(benchmark, task),
-        **(_list_entities(request) if benchmark.asks_entities(task) else {}),
+        **{name: _plain(spec.options.get(name, default)) for name, default in options_of(config).items()},
+        **_list_options(benchmark, spec),
+        "retriever": [spec.retriever],
+        **_list_retrieval(benchmark, spec),
+        **(_list_entities(spec.entity_model) if asks_entities else {}),
         "metrics": [metric.module for metric in metrics],
         "profile": ", ".join(PROFILES),
         "bertscore": "what --bertscore names" if any(metric.embedded for metric in metrics) else None,
         **(_list_judges(benchmark) if any(metric.judged for metric in metrics) else {}),
     }
-
-
-def _name_model(spec: str | None, option: str) -> str:
-    return (spec or "").partition("#")[2] or f"what {option} names"
 
 
 def _name_sent(role: str, parameters: Mapping[str, Any]) -> dict[str, str]:
@@ -93,22 +86,22 @@ def _name_sent(role: str, parameters: Mapping[str, Any]) -> dict[str, str]:
     return {f"{role}{names[name]}": _plain(parameters.get(name, "not sent")) for name in _SENT}
 
 
-def _list_options(benchmark: Benchmark, task: Task) -> dict[str, str]:
+def _list_options(benchmark: Benchmark, spec: RunSpec) -> dict[str, str]:
     own = {
-        name: _plain(option.read(name, task.options))
+        name: _plain(option.read(name, spec.options))
         for name, option in benchmark.options.items()
-        if not option.find_idle(task.config, task.retriever)
+        if not option.find_idle(spec.config, str(spec.retriever))
     }
-    corpus = benchmark.corpus.options if benchmark.corpus and task.searches else ()
-    return own | {name: _plain(task.options.get(name)) for name in corpus}
+    corpus = benchmark.corpus.options if benchmark.corpus and spec.searches else ()
+    return own | {name: _plain(spec.options.get(name)) for name in corpus}
 
 
-def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
-    if (finder := benchmark.finder(task)) is not None:
+def _list_retrieval(benchmark: Benchmark, spec: RunSpec) -> dict[str, Any]:
+    if (finder := benchmark.finder(spec)) is not None:
         finder.close()
         return dict(finder.inputs.get("retrieval", {}))
-    settings = task.retrieval
-    used = {name: _plain(getattr(settings, name)) for name in SETTINGS if task.uses(name)}
+    settings = spec.retrieval
+    used = {name: _plain(getattr(settings, name)) for name in SETTINGS if name in spec.retrieves.settings}
     if "chunk_size" in used and settings.chunk_size >= WHOLE:
         used["chunk_size"] = "whole passages"
     indexes = []
@@ -135,16 +128,15 @@ def _list_retrieval(benchmark: Benchmark, task: Task) -> dict[str, Any]:
     return used | {"index": "; ".join(indexes) or None}
 
 
-def _list_entities(request: RunRequest) -> dict[str, str]:
-    model = _name_model(request.entity_llm, "--entity-llm")
-    return {"entity_model": model, **_name_sent("entity_", ENTITY_PARAMETERS)}
+def _list_entities(chat: Chat | None) -> dict[str, str]:
+    assert chat is not None
+    return {"entity_model": chat.model or "what --entity-llm names", **_name_sent("entity_", chat.sampling.sent())}
 
 
 def _list_judges(benchmark: Benchmark) -> dict[str, str]:
     """List how judges are asked: the paper's, where there are presets of them, which are asked alike."""
     presets = list(benchmark.judges.values())
-    asked = [{**judge_parameters(CallRequest()), **preset.parameters} for preset in presets]
-    parameters = asked[0] if asked else judge_parameters(CallRequest())
+    parameters: dict[str, Any] = {**VERDICT_SAMPLING, **(presets[0].parameters if presets else {})}
     return {
         "judge": ", ".join(preset.model for preset in presets) or "what --judge names",
         **_name_sent("judge_", parameters),
@@ -165,7 +157,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_quote, value))
     return NONE if value is None else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(dumps(value).encode()).hexdigest()[:16]

@@ -1,25 +1,34 @@
 """A chat model loaded in this process with transformers and accelerate, behind the chat client's interface.
 
-One prompt at a time: padding a batch changes the last digits of a model's scores, and with them now and then an answer,
-so a resumed run would differ from an undisturbed one. Sampling is seeded by the call itself, not by its turn. A model
-without a chat template gets system message, blank line, user message, as RGB's code does.
+Chats are sorted by their length and answered in batches, padded on the left; where memory ends, a batch is halved. A
+batch is kept whole or not at all, so a run that was stopped goes on with the batches of one that was not. In float32
+padding leaves the answers as they are; in half precision a near tie may fall otherwise. A sampled answer depends on its
+own call alone. A model without a chat template gets system message, blank line, user message, as RGB's code does.
 """
 
+import gc
+import random
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
 from quadrag.chat.ledger import Ledger, Shelf, call_key
-from quadrag.chat.reply import Failure, Reply, as_verdict, read_message, read_row
-from quadrag.errors import QuadragError, tell_extra
+from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
+from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
 
+BATCH_SIZE = 16
 _MAX_TOKENS = 512
 _PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
+_TOP_K = 50  # of transformers, where neither the user nor the model says another
+_NO_MEMORY = ("out of memory", "can't allocate memory")
+
+Chat = list[dict[str, str]]
+Call = tuple[bytes, list[int]]  # its key and its tokens
 
 
 class LocalModel(parallel.Travels):
@@ -35,6 +44,7 @@ class LocalModel(parallel.Travels):
         replay: bool = False,
         parameters: Mapping[str, Any],
         trust: Trust | None = None,
+        batch_size: int = BATCH_SIZE,
     ) -> None:
         """Name the model; it is loaded at the first call that the ledger does not answer.
 
@@ -45,50 +55,49 @@ class LocalModel(parallel.Travels):
             parameters: temperature (0: greedy), top_p, top_k, repetition_penalty, max_tokens (512 when absent) and
                 seed; None values are dropped.
             trust: whether code of its own may run; None: it may not.
+            batch_size: the most chats at once.
         """
-        self.model = model
+        self.model, self.known_as = model, f"local:{model}"  # the name in the ledger
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
         unknown = set(self.parameters) - _PARAMETERS
         if unknown:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
         self.on_progress: Callable[[int, int], None] | None = None
-        self.spent: dict[str, Any] = {"calls": 0, "cached": 0, "prompt_tokens": 0, "completion_tokens": 0}
-        self.shelf, self.known_as = ledger, f"local:{model}"  # the name in the ledger
-        self._replay, self._trust = replay, trust or Trust()
+        self.spent: dict[str, Any] = dict.fromkeys(("calls", "cached", "prompt_tokens", "completion_tokens"), 0)
+        self.spent["seconds"] = 0.0  # of generation
+        self.shelf = ledger
+        self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
+        self._fits = batch_size  # chats at once, as far as memory is known to reach
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
 
-    def complete(
-        self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
-    ) -> list[Reply | Failure]:
+    def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
         numbers = samples if samples is not None else [0] * len(batch)
-        name = self.known_as
-        keys = [call_key(name, chat, self.parameters, n) for chat, n in zip(batch, numbers, strict=True)]
-        known = self.shelf.get_many(dict.fromkeys(keys)) if self.shelf is not None else {}
-        missing = sum(key not in known for key in keys)
-        if missing and self._replay and not known:
-            raise QuadragError(f"the ledger lacks {missing} of {len(keys)} replies of {name}; run without --replay")
-        calls = {} if self._replay else {key: chat for key, chat in zip(keys, batch, strict=True) if key not in known}
-        done = len(keys) - missing
-        self.spent["cached"] += done
-        new: dict[bytes, dict[str, Any]] = {}
-        for key, row in zip(calls, parallel.each(self.generate, calls.items()), strict=True):
-            new[key] = row
-            if self.shelf is not None:
-                self.shelf.put_many([(key, row)], model=name)
-            self.spent["calls"] += 1
-            for count in ("prompt_tokens", "completion_tokens"):
-                self.spent[count] += row["usage"][count]
-            if self.on_progress:
-                self.on_progress(done + len(new), len(keys))
-        rows = {**new, **known}
-        lost = Failure("api_error", "not asked: the ledger has no reply to replay")
-        return [read_row(rows[key], key in known, None) if key in rows else lost for key in keys]
+        keys = [
+            call_key(self.known_as, chat, self.parameters, number) for chat, number in zip(batch, numbers, strict=True)
+        ]
+        calls = dict(zip(keys, batch, strict=True))
+        outcomes: dict[bytes, Outcome] = {**self.shelf.get_many(calls)} if self.shelf is not None else {}
+        known = set(outcomes)
+        lacking = sum(key not in known for key in keys)
+        self.spent["cached"] += len(keys) - lacking
+        if lacking and self._replay:
+            if not known:
+                raise QuadragError(
+                    f"the ledger lacks {lacking} of {len(keys)} replies of {self.known_as}; run without --replay"
+                )
+            outcomes |= dict.fromkeys(calls.keys() - known, f"{NOT_ASKED}: the ledger has no reply to replay")
+        elif lacking:
+            for made in self._make(calls, known):
+                outcomes |= made
+                if self.on_progress:
+                    self.on_progress(len(keys) - sum(key not in outcomes for key in keys), len(keys))
+        return [_read(outcomes[key], key in known) for key in keys]
 
-    def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
+    def __call__(self, batch: Sequence[Chat]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
         return [as_verdict(reply) for reply in self.complete(batch)]
 
@@ -96,83 +105,157 @@ class LocalModel(parallel.Travels):
         """Let the model go."""
         self._loaded = None
 
-    def _load(self) -> tuple[Any, Any]:
-        if self._loaded is None:
-            try:
-                from transformers import AutoModelForCausalLM, AutoTokenizer
-                from transformers.utils import logging
-            except ImportError as error:
-                said = f"local:{self.model} needs transformers ({error})"
-                raise QuadragError(f"{said}; {tell_extra('local')}") from None
-            if not is_terminal(sys.stderr):
-                logging.disable_progress_bar()
-            folder = Path(self.model).expanduser().is_dir()
-            pins = self._trust.find(self.model, folder)
-            # Said either way: left open, transformers asks at the terminal.
-            how: dict[str, Any] = {"trust_remote_code": pins is not None}
-            how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
-            try:
-                tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
-                how |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
-                model, told = AutoModelForCausalLM.from_pretrained(self.model, **how)
-            except (OSError, ValueError, ImportError) as error:
-                if pins is None and "trust_remote_code" in str(error):
-                    raise refuse_code("model", self.model, folder) from None
-                first = " ".join(str(error).split())[:300]
-                raise QuadragError(f"cannot load local:{self.model} ({first})") from None
-            if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
-                raise QuadragError(
-                    f"local:{self.model} was not loaded as it was saved ({', '.join(faults)}), so what it gives is of "
-                    "no use; its files are of another model, or need code of their own (--trust-remote-code)"
-                )
-            self._loaded = tokenizer, model.eval()
-        return self._loaded
+    def _make(self, calls: Mapping[bytes, Chat], known: set[bytes]) -> Iterator[dict[bytes, Outcome]]:
+        """Answer what is not known, batch by batch; each is kept when it is yielded.
 
-    def generate(self, call: tuple[bytes, list[dict[str, str]]]) -> dict[str, Any]:
-        """Answer one call, of its key and its chat; return the ledger's row."""
-        key, chat = call
+        Raises:
+            QuadragError: of the first calls none succeeds, so the others would not.
+        """
+        encoded = {key: self._encode(chat) for key, chat in calls.items()}
+        refused: dict[bytes, Outcome] = {key: tokens for key, tokens in encoded.items() if isinstance(tokens, str)}
+        alive = bool(known)
+        if not alive and len(refused) == len(calls):
+            raise QuadragError(f"{next(iter(refused.values()))}; name prompts that it takes, or another model")
+        yield refused
+        # Batches are of all calls, so that a run that goes on makes those that it would have made.
+        batches = [[call for call in part if call[0] not in known] for part in self._part(encoded)]
+        batches = [part for part in batches if part]
+        for part, outcomes in zip(batches, parallel.each(self.generate, batches), strict=True):
+            made = dict(zip((key for key, _ in part), outcomes, strict=True))
+            rows = {key: row for key, row in made.items() if not isinstance(row, str)}
+            alive = alive or bool(rows)
+            if not alive:
+                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {outcomes[0]}")
+            if self.shelf is not None:
+                self.shelf.put_many(rows.items(), model=self.known_as)
+            self._count(len(part), list(rows.values()))
+            yield made
+
+    def _count(self, calls: int, rows: Sequence[Row]) -> None:
+        self.spent["calls"] += calls
+        self.spent["seconds"] += sum(row["latency"] for row in rows)
+        for name in ("prompt_tokens", "completion_tokens"):
+            self.spent[name] += sum(row["usage"][name] for row in rows)
+
+    def _part(self, encoded: Mapping[bytes, list[int] | str]) -> list[list[Call]]:
+        """Part calls into batches of like lengths, the longest first: where memory ends, it does at once."""
+        calls = [(key, tokens) for key, tokens in encoded.items() if not isinstance(tokens, str)]
+        calls.sort(key=lambda call: -len(call[1]))
+        return [calls[start : start + self._batch_size] for start in range(0, len(calls), self._batch_size)]
+
+    def _encode(self, chat: Chat) -> list[int] | str:
+        """Return the tokens of a chat as the model is asked, or why there are none."""
+        tokenizer, _ = self._load()
+        if not tokenizer.chat_template:
+            return list(tokenizer("\n\n".join(turn["content"] for turn in chat))["input_ids"])
+        from jinja2 import TemplateError
+
+        try:
+            return list(tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True)["input_ids"])
+        except TemplateError as error:
+            return f"the chat template of {self.known_as} refuses the messages ({one_line(str(error))})"
+
+    def generate(self, calls: Sequence[Call]) -> list[Outcome]:
+        """Answer calls at once, or by halves where that fails: what fails alone is the failure of that call."""
+        if len(calls) <= self._fits:
+            try:
+                return list(self._generate(calls))
+            except (RuntimeError, MemoryError, ValueError, IndexError) as error:
+                why = one_line(f"{type(error).__name__}: {error}")
+                if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
+                    self._fits = max(1, len(calls) // 2)
+            if len(calls) == 1:
+                self._fits = self._batch_size  # this one was too long, which says nothing of the others
+                return [why]
+            gc.collect()  # of what the failed attempt held
+        half = (len(calls) + 1) // 2
+        return self.generate(calls[:half]) + self.generate(calls[half:])
+
+    def _generate(self, calls: Sequence[Call]) -> Iterator[Row]:
         tokenizer, model = self._load()
         import torch
 
-        if tokenizer.chat_template:
-            from jinja2 import TemplateError
-
-            try:
-                prompt = tokenizer.apply_chat_template(
-                    chat, add_generation_prompt=True, return_tensors="pt", return_dict=True
-                )
-            except TemplateError as error:
-                why = " ".join(str(error).split())
-                raise QuadragError(
-                    f"the chat template of local:{self.model} refuses the messages ({why}); "
-                    "name prompts that it takes with --prompts, or another model"
-                ) from None
-        else:
-            prompt = tokenizer("\n\n".join(turn["content"] for turn in chat), return_tensors="pt")
-        prompt = prompt.to(model.device)
-        temperature = self.parameters.get("temperature", 0)
-        sampling: dict[str, Any] = (
-            {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
-        )
-        for name in ("top_p", "top_k") if temperature else ():
-            if name in self.parameters:
-                sampling[name] = self.parameters[name]
-        if "repetition_penalty" in self.parameters:
-            sampling["repetition_penalty"] = self.parameters["repetition_penalty"]
-        torch.manual_seed(int.from_bytes(key[:8], "big"))
-        start = time.perf_counter()
+        started = time.perf_counter()
+        width = max(len(tokens) for _, tokens in calls)
+        # Padded by a token of the call's own, since a penalty on repetition looks at what is hidden, too.
+        padded = [[tokens[0]] * (width - len(tokens)) + tokens for _, tokens in calls]
+        shown = [[0] * (width - len(tokens)) + [1] * len(tokens) for _, tokens in calls]
+        ends = model.generation_config.eos_token_id
+        ends = ends if isinstance(ends, list) else [ends]
         with torch.inference_mode():
             output = model.generate(
-                **prompt,
+                input_ids=torch.tensor(padded, device=model.device),
+                attention_mask=torch.tensor(shown, device=model.device),
                 max_new_tokens=self.parameters.get("max_tokens", _MAX_TOKENS),
-                pad_token_id=tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id,
-                **sampling,
+                pad_token_id=next((end for end in (tokenizer.pad_token_id, *ends) if end is not None), 0),
+                do_sample=False,
+                logits_processor=self._warpers(model.generation_config, [key for key, _ in calls]),
+                **{name: self.parameters[name] for name in ("repetition_penalty",) if name in self.parameters},
             )
-        length = prompt["input_ids"].shape[1]
-        new = output[0, length:].tolist()
-        ends = model.generation_config.eos_token_id
-        ended = bool(new) and new[-1] in (ends if isinstance(ends, list) else [ends])
-        usage = {"prompt_tokens": length, "completion_tokens": len(new)}
-        said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
-        row = read_message(said, "stop" if ended else "length", usage)
-        return {**row, "latency": time.perf_counter() - start, "created": time.time()}
+        seconds = (time.perf_counter() - started) / len(calls)
+        for (_, tokens), made in zip(calls, output[:, width:].tolist(), strict=True):
+            last = next((place for place, token in enumerate(made) if token in ends), None)
+            new = made if last is None else made[: last + 1]
+            said = {"content": tokenizer.decode(new, skip_special_tokens=True).strip()}
+            usage = {"prompt_tokens": len(tokens), "completion_tokens": len(new)}
+            row = read_message(said, "length" if last is None else "stop", usage)
+            yield {**row, "latency": seconds, "created": time.time()}
+
+    def _warpers(self, config: Any, keys: Sequence[bytes]) -> list[Any]:
+        """Return what leaves one token of each call, drawn by a seed of its own; nothing where none is drawn."""
+        temperature = self.parameters.get("temperature", 0)
+        if not temperature:
+            return []
+        import torch
+        from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+
+        draws = [random.Random(key) for key in keys]
+
+        def draw(_: Any, scores: Any) -> Any:
+            shares = scores.float().softmax(-1).cumsum(-1)
+            aims = torch.tensor([[one.random()] for one in draws], device=scores.device) * shares[:, -1:]
+            places = torch.searchsorted(shares, aims, right=True).clamp(max=scores.shape[-1] - 1)
+            return torch.full_like(scores, -torch.inf).scatter(1, places, 0.0)
+
+        said = {name: self.parameters.get(name, getattr(config, name, None)) for name in ("top_k", "top_p")}
+        top_k = _TOP_K if said["top_k"] is None else said["top_k"]
+        warpers = [TemperatureLogitsWarper(float(temperature))]
+        warpers += [TopKLogitsWarper(top_k)] if top_k else []
+        warpers += [TopPLogitsWarper(said["top_p"])] if said["top_p"] is not None and said["top_p"] < 1 else []
+        return [*warpers, draw]
+
+    def _load(self) -> tuple[Any, Any]:
+        """Load tokenizer and model, once."""
+        if self._loaded is not None:
+            return self._loaded
+        try:
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+            from transformers.utils import logging
+        except ImportError as error:
+            raise QuadragError(f"{self.known_as} needs transformers ({error}); {tell_extra('local')}") from None
+        if not is_terminal(sys.stderr):
+            logging.disable_progress_bar()
+        folder = Path(self.model).expanduser().is_dir()
+        pins = self._trust.find(self.model, folder)
+        # Said either way: left open, transformers asks at the terminal.
+        how: dict[str, Any] = {"trust_remote_code": pins is not None}
+        how |= {name: value for name, value in (pins._asdict() if pins else {}).items() if value is not None}
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(self.model, **how)
+            how |= {"device_map": "auto", "dtype": "auto", "output_loading_info": True}
+            model, told = AutoModelForCausalLM.from_pretrained(self.model, **how)
+        except (OSError, ValueError, ImportError) as error:
+            if pins is None and "trust_remote_code" in str(error):
+                raise refuse_code("model", self.model, folder) from None
+            raise QuadragError(f"cannot load {self.known_as} ({one_line(str(error), 300)})") from None
+        if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
+            raise QuadragError(
+                f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}), so what it gives is of no use; "
+                "its files are of another model, or need code of their own (--trust-remote-code)"
+            )
+        self._loaded = tokenizer, model.eval()
+        return self._loaded
+
+
+def _read(outcome: Outcome, cached: bool) -> Reply | Failure:
+    return Failure("api_error", outcome) if isinstance(outcome, str) else read_row(outcome, cached, None)

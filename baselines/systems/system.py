@@ -7,6 +7,7 @@ of the CRAG challenge does; a run asks no further what it is. A failed call leav
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_answer
@@ -84,6 +85,7 @@ class System(ABC):
     asks_models: bool = True  # an empty answer is then a failure
     asks_failed: bool = True  # calls that failed are made again where a run goes on
     wants_pages: ClassVar[bool] = False
+    has_answers: bool = False  # they are there before the run, as those of a file: nothing is found for it
     completer: Completer | None = None  # what may be asked about a question before it is answered
 
     @property
@@ -105,6 +107,13 @@ class System(ABC):
     def service(self) -> str | None:
         """What the ledger calls the servers that are asked; None where none are."""
         return None
+
+    def choose(self, questions: Questions, source: Any) -> tuple[Questions, int] | None:
+        """Return the questions that it answers, and among how many; None where all."""
+        return None
+
+    def note(self, record: Any) -> None:  # noqa: B027  # most have nothing to tell
+        """Enter into a run's record what else is known of the answers."""
 
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
         """Take a task on."""
@@ -132,6 +141,9 @@ class System(ABC):
             QuadragError: what answers is dead, or a replay finds no reply at all.
             BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
         """
+
+    def keep(self, path: Path) -> None:  # noqa: B027  # what one's name or a ledger vouches for
+        """Keep answers in this file of the run's folder as they come, and take those that a stopped run left there."""
 
     def take_kept(self, answers: int, made: float) -> None:  # noqa: B027  # what one's name or a ledger vouches for
         """Take note that so many answers of a run that stopped stand, and that it is not asked for them again."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from quadrag.chat.keys import known_keys
 from quadrag.passages import OF_PASSAGES
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..core.settings import NONE
-from ..scoring.faults import shorten_list
+from ..core.run_record import RunRecord
+from ..core.spec import NONE
+from ..results.adapter import shorten_list
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
-from ..systems.rag.system import NOT_GIVEN
+from ..systems.own import NOT_GIVEN
 from .grid import Alarm
 from .names import group_notes, name_apart
 from .paper import load_tables
@@ -35,20 +35,20 @@ def note_answers(results: Sequence[Result]) -> list[str]:
 
 def _note_texts(result: Result) -> Iterator[str]:
     """Say how many answers are empty, and which text answers nearly all questions."""
-    run, parse = result.run, load(result.run.inputs.benchmark).parse
+    run, parse = result.run, load(result.run.benchmark).parse
     places: dict[str, list[object]] = {}  # the questions of each text
     for (question, _), text in result.texts.items():
         if text is not None:
             plain = parse(question[0], text).strip()
             places.setdefault(plain.rstrip(_ENDS) or plain, []).append(question)
     total = sum(map(len, places.values()))
-    if run.inputs.llm == EXTRACTIVE:
-        if [*places] == [""] and run.inputs.retriever == NONE:
+    if run.llm == EXTRACTIVE:
+        if [*places] == [""] and run.retriever == NONE:
             yield f"All answers are empty: {NO_PASSAGES}."
         return
     empty = len(places.pop("", ()))
     if empty > 1 and empty >= _LITTLE * total and not run.count_short("empty"):  # a model's have failed
-        own = "contract" in run.inputs.parameters or "llm" not in run.inputs.services
+        own = "contract" in run.parameters or "llm" not in run.services
         yield Alarm(f"{_count(empty, total)} answers are empty{_FAILURES * own}.")
     for text, questions in places.items():
         if len({*questions}) > 1 and len(questions) >= _MOSTLY * total:
@@ -72,7 +72,7 @@ def _tell_passages(result: Result) -> Iterator[str]:
     """Say what of a run's passages was not read, or that its search is not measured or found no gold document."""
     run, gave = result.run, result.run.service or {}
     if run.unread:
-        place = "search_results" if run.inputs.parameters.get("contract") == "openai" else "passages"
+        place = "search_results" if run.parameters.get("contract") == "openai" else "passages"
         names = ", ".join(f"`{name.removeprefix(OF_PASSAGES)}`" for name in run.unread)
         where = "`text` of a passage" if run.unread[0].startswith(OF_PASSAGES) else f"`{place}`"
         yield f"Not read of the answers: {names}; what was found belongs under {where}."
@@ -91,6 +91,6 @@ def _tell_strange(run: RunRecord, strange: int | None) -> str:
     if strange or strange is None:
         return f"; {strange or 'some'} of them are not of `quadrag.corpus`"
     return "".join(
-        f"; the authors leave the gold documents out of this corpus, --option {name}={run.inputs.splits[0]} adds them"
-        for name in load_tables(run.inputs.benchmark).corpus_options
+        f"; the authors leave the gold documents out of this corpus, --option {name}={run.splits[0]} adds them"
+        for name in load_tables(run.benchmark).corpus_options
     )

@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ..scoring.validity import is_alike, is_invalid, is_unreliable
+from ..results.adapter import is_alike, is_invalid, is_unreliable
 from .grid import NOTHING as NOTHING
 from .grid import Cell, Figure
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from ..scoring.validity import is_invalid
+from ..results.adapter import is_invalid
 from .cells import NOTHING, RATE, Row, count_both, count_items, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published

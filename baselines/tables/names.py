@@ -4,16 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from quadrag.run_record import Inputs, RunRecord
-
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from .language import MARKS, is_ours
 from .paper import load_tables
 
 Text = TypeVar("Text", bound=str)
 
 
-def name_model(inputs: Inputs) -> str:
+def name_model(inputs: RunRecord) -> str:
     """Return the model's name without the folders or the organisation before it, with what served it where told.
 
     The name that a user gave to a system of one's own stays whole.
@@ -27,7 +26,7 @@ def name_model(inputs: Inputs) -> str:
 def number_of(result: Result) -> str:
     """Return the number behind the system's name that a folder has where a function is measured again, as ``-2``."""
     stem, _, number = (result.folder.name if result.folder else "").rpartition("-")
-    inputs = result.run.inputs
+    inputs = result.run
     again = "contract" in inputs.parameters and stem.endswith(re.sub(r"[^\w.-]", "_", inputs.llm))
     return f"-{number}" if again and number.isdecimal() else ""
 
@@ -70,26 +69,26 @@ def name_apart(results: Sequence[Result]) -> list[str]:
     organisation before it, unless two are then called alike.
     """
     models = name_models(results)
-    ways = [[_name_block(one.run) for one in results], [" ".join(one.run.inputs.splits) for one in results]]
+    ways = [[_name_block(one.run) for one in results], [" ".join(one.run.splits) for one in results]]
     for parts in ([models, ways[0]], [models, *ways]):
         differing = [column for column in parts if len({*column}) > 1]
         names = [" ".join(one) for one in zip(*differing, strict=True)] or [""] * len(results)
         if len(results) == 1 or len({*names}) == len(names):
             return names
-    folders = [one.folder.name if one.folder else one.run.inputs.config for one in results]
+    folders = [one.folder.name if one.folder else one.run.config for one in results]
     return [f"{model} {name}" for model, name in zip(models, folders, strict=True)] if len({*models}) > 1 else folders
 
 
 def name_models(results: Sequence[Result]) -> list[str]:
     """Name the model of each run, without folders or the organisation before it, unless two are then called alike."""
-    models = [one.run.inputs.llm for one in results]
+    models = [one.run.llm for one in results]
     short = [
-        model if "contract" in one.run.inputs.parameters else model.rstrip("/").rsplit("/", 1)[-1]
+        model if "contract" in one.run.parameters else model.rstrip("/").rsplit("/", 1)[-1]
         for model, one in zip(models, results, strict=True)
     ]
     return short if len({*short}) == len({*models}) else models
 
 
 def _name_block(run: RunRecord) -> str:
-    config = run.inputs.config
-    return load_tables(run.inputs.benchmark).blocks.get((config, run.inputs.retriever), config)
+    config = run.config
+    return load_tables(run.benchmark).blocks.get((config, run.retriever), config)

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
-from ..scoring.faults import shorten_list
-from ..scoring.validity import is_invalid, list_untold
+from ..results.adapter import is_invalid, list_untold, shorten_list
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
 from .paper import load_tables

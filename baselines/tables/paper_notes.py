@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
-from ..core.settings import UNKNOWN
+from ..core.run_record import RunRecord
+from ..core.spec import RAG, UNKNOWN
 from ..systems.extractive import EXTRACTIVE
-from ..systems.rag.system import RAG
 from .grid import Detail
 from .paper import load_tables
 from .published import Published, find_beside
@@ -45,7 +44,7 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
     """
     notes = []
     real = [run for run in runs if run.whose.comparable]  # beside the sample and own data stands none anyway
-    if any(run.inputs.retriever == UNKNOWN and not find_beside(run) for run in real):
+    if any(run.retriever == UNKNOWN and not find_beside(run) for run in real):
         notes.append(
             "The paper's rows vary how passages are found, so none stands beside: name yours with --retriever."
         )
@@ -61,10 +60,12 @@ def note_beside(runs: Sequence[RunRecord]) -> list[str]:
 
 def _is_prompted(run: RunRecord) -> bool:
     """Whether a model was asked with quadrag's prompts, and not by a recipe, which says so itself."""
-    inputs = run.inputs
+    inputs = run
     by_model = run.command[1:2] == ["run"] and inputs.llm != EXTRACTIVE and inputs.retriever != RAG
     handed = load(inputs.benchmark).handed_over
-    return by_model and not (run.row or are_own(inputs.benchmark, inputs.prompts) or inputs.retriever == handed)
+    return by_model and not (
+        run.spec.replica or are_own(inputs.benchmark, inputs.prompts) or inputs.retriever == handed
+    )
 
 
 def note_corpus(runs: Sequence[RunRecord]) -> list[str]:
@@ -75,7 +76,7 @@ def note_corpus(runs: Sequence[RunRecord]) -> list[str]:
     added = dict.fromkeys(
         f"{name}={added}"
         for run in runs
-        for name in load_tables(run.inputs.benchmark).corpus_options
+        for name in load_tables(run.benchmark).corpus_options
         if (added := _find_added(run, name))
     )
     return [f"Ours searched a corpus with {', '.join(added)}, the published rows one without."] if added else []
@@ -83,7 +84,7 @@ def note_corpus(runs: Sequence[RunRecord]) -> list[str]:
 
 def _find_added(run: RunRecord, option: str) -> str:
     """Return of which split an option put gold documents into a run's corpus; "" where none."""
-    inputs, gave = run.inputs, run.service or {}
+    inputs, gave = run, run.service or {}
     found = gave.get("by") == "id" or (gave.get("by") == "text" and gave.get("gold"))
     if inputs.retrieval is None:
         return "+".join(inputs.splits) if found else ""

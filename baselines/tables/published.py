@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, load
-from ..core.settings import UNKNOWN
+from ..core.run_record import RunRecord
+from ..core.spec import RAG, UNKNOWN
 from ..retrieval.registry import RETRIEVERS
-from ..systems.rag.system import RAG
 from .cells import RATE
 
 
@@ -80,7 +79,7 @@ def read_published(benchmark: str) -> tuple[Published, ...]:
 def read_table_beside(benchmark: str, number: str, runs: Sequence[RunRecord]) -> list[Published]:
     """Read the printed numbers of a table that runs are shown in, less those of configs run on the user's own data."""
     own, others = (
-        {_ability(run.inputs.config) for run in runs if (run.whose is Provenance.OWN) is so} for so in (True, False)
+        {_ability(run.config) for run in runs if (run.whose is Provenance.OWN) is so} for so in (True, False)
     )
     return [row for row in read_table(benchmark, number) if others and _ability(row.config) not in own - others]
 
@@ -115,9 +114,9 @@ def find_beside(run: RunRecord) -> list[Published]:
     None where a model of the user's own stood in its search, a part of the corpus was searched, or its data are the
     user's own.
     """
-    inputs = run.inputs
+    inputs = run
     chosen = (inputs.retrieval or {}).get("where")
-    if chosen or run.replaced or run.whose is Provenance.OWN:
+    if chosen or (run.spec.replica and run.spec.replica.replaced) or run.whose is Provenance.OWN:
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

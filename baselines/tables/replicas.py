@@ -5,18 +5,19 @@ marked in the table, and so, by another sign, is the row of a recipe that is not
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
 from quadrag import catalogue
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
-from quadrag.run_record import Inputs, RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
+from ..core.spec import Replica
 from .grid import Detail, Grid, Line
 from .names import keep_name
 from .said import is_same
@@ -42,30 +43,30 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
     """Say which rows the recipes of runs are of, which model was asked and with whose prompts; of many as a detail."""
     notes = []
     for run in runs:
-        if run.row:
-            model = f" ({run.row['model']})" if "model" in run.row else ""
-            row = f"published row {_name_row(run.row)}{model}; " if "row" in run.row else ""
-            server = run.inputs.served_as.get("llm")
-            asked = f"{keep_name(run.inputs.llm)}{f', served by {keep_name(server)}' if server else ''}"
-            notes.append(f"Recipe {run.row['recipe']}: {row}asked: {asked}; prompts: {_name_owner([run.inputs])}.")
+        if replica := run.spec.replica:
+            model = f" ({replica.model})" if replica.model else ""
+            row = f"published row {_name_row(replica)}{model}; " if replica.row else ""
+            server = run.served_as.get("llm")
+            asked = f"{keep_name(run.llm)}{f', served by {keep_name(server)}' if server else ''}"
+            notes.append(f"Recipe {replica.recipe}: {row}asked: {asked}; prompts: {_name_owner([run])}.")
     notes = list(dict.fromkeys(notes))
     told = notes
     if are_many(runs):
         told = [Detail(note) for note in notes]
-        told += [PROMPTS] * (_name_owner(run.inputs for run in runs) == "ours")
-    names = dict.fromkeys(run.row["recipe"] for run in runs if run.row)
+        told += [PROMPTS] * (_name_owner(runs) == "ours")
+    names = dict.fromkeys(run.spec.replica.recipe for run in runs if run.spec.replica)
     return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
 
 
 def are_many(runs: Sequence[RunRecord]) -> bool:
     """Whether runs are of so many recipes that those are not told of one by one."""
-    return len({run.row["recipe"] for run in runs if run.row}) > _FEW
+    return len({run.spec.replica.recipe for run in runs if run.spec.replica}) > _FEW
 
 
 def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
     """Find the printed row, among those with labels, that a recipe of the runs is of; "" where none is."""
-    rows = [run.row for run in runs if run.row]
-    return next((label for label in labels if any(_is_row(label.strip(), row) for row in rows)), "")
+    replicas = [run.spec.replica for run in runs if run.spec.replica]
+    return next((label for label in labels if any(_is_row(label.strip(), replica) for replica in replicas)), "")
 
 
 def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line]]]) -> list[Line]:
@@ -81,9 +82,12 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
 def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     recipes = _judge_recipes(results, profile).values()
-    judged = [(ours[0].run.row, _ROW if why else _REPLICATED) for ours, why in recipes]
+    judged = [(ours[0].run.spec.replica, _ROW if why else _REPLICATED) for ours, why in recipes]
     printed = [line for line in grid.lines if line.kind == "published"]
-    marks = {one.label: next((mark for row, mark in judged if _is_row(one.label.strip(), row)), "") for one in printed}
+    marks = {
+        one.label: next((mark for replica, mark in judged if _is_row(one.label.strip(), replica)), "")
+        for one in printed
+    }
     if not any(marks.values()):
         return grid
     lines = [
@@ -95,12 +99,12 @@ def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
 
 def _tell_rest(results: Sequence[Result]) -> str:
     """Say whose are the prompts, and the judge where one was asked: no part of a recipe."""
-    inputs = [one.run.inputs for one in results]
+    inputs = [one.run for one in results]
     rest = "prompts and judge" if any(one.judge for one in inputs) else "prompts"
     return f"{rest} {_name_owner(inputs)}"
 
 
-def _name_owner(inputs: Iterable[Inputs]) -> str:
+def _name_owner(inputs: Iterable[RunRecord]) -> str:
     return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in inputs) else "ours"
 
 
@@ -129,19 +133,20 @@ def list_reasons(results: Sequence[Result], profile: str) -> list[str]:
 
 def head_replaced(run: RunRecord) -> str:
     """Return what heads the tables of runs with replaced settings; "" of others."""
-    return "".join(f"{name} replaced: " for name in run.replaced).capitalize()
+    replica = run.spec.replica
+    return "".join(f"{name} replaced: " for name in replica.replaced).capitalize() if replica else ""
 
 
-def _name_row(row: Mapping[str, str]) -> str:
+def _name_row(replica: Replica) -> str:
     """Name a printed row as its recipe does; where the user named the recipe, by what it says of the row."""
-    own = _RECIPE.fullmatch(row["recipe"])
-    return own[1] if own else row["row"]
+    own = _RECIPE.fullmatch(replica.recipe)
+    return own[1] if own else replica.row
 
 
-def _is_row(label: str, row: Mapping[str, str]) -> bool:
+def _is_row(label: str, replica: Replica) -> bool:
     """Whether a line is of a recipe's row: it is named by it, or, where a row has a language, the recipe is by it."""
-    named, words = row.get("row", "").split(), re.split("[, ]+", label)
-    return bool(named) and (row["recipe"].endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
+    named, words = replica.row.split(), re.split("[, ]+", label)
+    return bool(named) and (replica.recipe.endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
 
 
 def _judge_recipes(
@@ -150,15 +155,15 @@ def _judge_recipes(
     """Return by recipe its runs, and in what they are not what it fixes; nothing where they replicate its row."""
     found: dict[str, list[Result]] = {}
     for result in results:
-        if result.run.row:
-            found.setdefault(result.run.row["recipe"], []).append(result)
+        if replica := result.run.spec.replica:
+            found.setdefault(replica.recipe, []).append(result)
     return {name: (ours, _list_departures(ours, profile, alone)) for name, ours in found.items()}
 
 
 def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[str]:
     """List in what the runs of one recipe are not what it fixes."""
     found = [reason for result in results for reason in _depart(result.run)]
-    runs = int(results[0].run.row.get("runs", len(results)))
+    runs = replica.runs if (replica := results[0].run.spec.replica) else len(results)
     if len(results) < runs and not alone:
         found.append(f"{len(results)} of the recipe's {runs} runs")
     asked, whole, about = count_questions(results, _list_splits)
@@ -171,19 +176,22 @@ def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> li
 
 def _depart(run: RunRecord) -> Iterator[str]:
     """Yield in what one run is not what its recipe fixes, less its questions."""
-    row, inputs = run.row, run.inputs
-    served = [inputs.llm, *filter(None, [inputs.served_as.get("llm")])]
-    if "model" in row and not all(is_same(row["model"], name) for name in served):
-        yield f"another model ({', served by '.join(served)}, the row is by {row['model']})"
-    if "entity_model" in row and run.found.get("entities"):
-        finder = inputs.entity["model"] if inputs.entity else "none"
-        names = [finder, *filter(None, [inputs.served_as.get("entity")])]
-        if not all(is_same(row["entity_model"], name) for name in names):
-            yield f"another model for entities ({', served by '.join(names)}, the row has {row['entity_model']})"
-    yield from (f"{name} {(inputs.retrieval or {}).get(name)} (recipe {said})" for name, said in run.replaced.items())
-    if "changed" in row:
-        yield row["changed"]
-    if refused := [name for name in row.get("sent", "").split() if name not in run.sent]:
+    replica, inputs = run.spec.replica, run
+    assert replica is not None
+    served = [run.llm, *filter(None, [run.served_as.get("llm")])]
+    if replica.model and not all(is_same(replica.model, name) for name in served):
+        yield f"another model ({', served by '.join(served)}, the row is by {replica.model})"
+    if replica.entity_model and run.found.get("entities"):
+        finder = run.entity["model"] if run.entity else "none"
+        names = [finder, *filter(None, [run.served_as.get("entity")])]
+        if not all(is_same(replica.entity_model, name) for name in names):
+            yield f"another model for entities ({', served by '.join(names)}, the row has {replica.entity_model})"
+    yield from (f"{name} {(run.retrieval or {}).get(name)} (recipe {said})" for name, said in replica.replaced.items())
+    if replica.changed:
+        yield "; ".join(
+            f"{name} {own} (recipe {'none' if said is None else said})" for name, (own, said) in replica.changed.items()
+        )
+    if refused := [name for name in replica.sent if name not in run.sent]:
         yield f"asked without {', '.join(refused)}, which the server does not take"
     if run.given:
         yield f"files of the user's own ({', '.join(run.given)})"
@@ -192,12 +200,12 @@ def _depart(run: RunRecord) -> Iterator[str]:
     yield from (said for whose, said in _DATA.items() if run.whose is whose)
     if run.stopped:
         yield "not finished"
-    if run.invalid:
+    if run.has_note("invalid"):
         yield "INVALID scores"
 
 
 def count_questions(
-    results: Sequence[Result], splits: Callable[[Inputs], Sequence[str]] = attrgetter("splits")
+    results: Sequence[Result], splits: Callable[[RunRecord], Sequence[str]] = attrgetter("splits")
 ) -> tuple[int, int, bool]:
     """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
@@ -209,7 +217,7 @@ def count_questions(
     """
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
-        inputs, coverage = result.run.inputs, result.run.coverage
+        inputs, coverage = result.run, result.run.coverage
         authors = hub_record(inputs.benchmark).rows[inputs.config] if result.run.whose.theirs else {}
         known = [authors.get(split) for split in splits(inputs)]
         asked = len({(row["split"], row["id"]) for row in result.items})
@@ -221,7 +229,7 @@ def count_questions(
     return sum(one[0] for one in found), sum(one[1] for one in found), any(one[2] for one in found)
 
 
-def _list_splits(inputs: Inputs) -> list[str]:
+def _list_splits(inputs: RunRecord) -> list[str]:
     """List the splits that the paper's rows are on."""
     default = load(inputs.benchmark).default_split
     return [default] if default else list(catalogue.config(inputs.benchmark, inputs.config).splits)

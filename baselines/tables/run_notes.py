@@ -9,14 +9,13 @@ from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
-from ..core.settings import UNKNOWN, WHOLE
-from ..scoring.faults import shorten_list
-from ..scoring.validity import is_alike, is_alike_beside
-from ..systems.rag.system import RAG
+from ..core.run_record import RunRecord
+from ..core.spec import RAG, UNKNOWN, WHOLE
+from ..results.adapter import is_alike, is_alike_beside, say, shorten_list
+from ..results.note import NoteCode, notes_of
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
@@ -31,6 +30,8 @@ _ORIGINAL, _REVISED = "original data (the paper's)", "revised data (made after t
 _BY_FUNCTION = "answers and passages by the user's own Python function"
 _BY_SERVICE = "answers and passages by a RAG service, {} contract"
 _BY_IDS = "Matched by ids alone, so the questions are not checked: put `question` in each line."
+
+_MARKED = f"; {ALIKE} marks what rests on them."
 
 
 def note_ours(
@@ -52,9 +53,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     named = list(zip(name_apart(results), results, strict=True))
     told = group_notes((name, Alarm(line)) for name, one in named for line in _list_partial(one))
     doubts = [
-        (name, Alarm(f"{line}; {ALIKE} marks what rests on them." if marked and _is_marked(one) else f"{line}."))
+        (name, Alarm(f"{say(note, one.run)}{_MARKED if note.params['keys'] and _is_marked(one) else '.'}"))
         for name, one in named
-        for line, marked in {**one.run.constant_verdicts, **one.run.doubtful_verdicts}.items()
+        for note in notes_of(one.run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)
     ]
     doubts += [
         (name, Alarm(f"{ALIKE} marks what rests on the same judge here too."))
@@ -82,7 +83,7 @@ def _list_partial(result: Result) -> Iterator[str]:
     if result.stopped and not run.dead_judge:
         yield f"PARTIAL: {result.stopped}."
     if run.coverage:
-        first = f"the first {run.inputs.limit} questions of each split, " if run.inputs.limit else ""
+        first = f"the first {run.limit} questions of each split, " if run.limit else ""
         yield f"PARTIAL: {first}{run.coverage} questions{' are answered' * (not first)}."
     for part in dict.fromkeys(part for one in result.parts or [run] for part in one.held):
         yield f"PARTIAL: the files that were read hold {part.replace(' of ', ' of all ')} questions."
@@ -106,9 +107,9 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
     if given := sorted({name for run in runs for name in run.given}):
         notes.append(f"The user's own files in place of ours: {', '.join(given)}.")
     notes += [*note_recipes(runs), *_note_entities(runs), *_note_indexes(runs)]
-    served = (load_tables(run.inputs.benchmark).service for run in runs if run.service is not None)
+    served = (load_tables(run.benchmark).service for run in runs if run.service is not None)
     notes += dict.fromkeys(filter(None, served))
-    if any("prompt" in (run.inputs.judging or {}) for run in runs):
+    if any("prompt" in (run.judging or {}) for run in runs):
         notes.append("Judged with a prompt of the user's own: other prompts give other values, see the signatures.")
     settings = dict.fromkeys("; ".join(list_settings(run)) for run in runs)
     return notes + [Detail(f"Settings: {parts}.") for parts in settings if parts]
@@ -116,7 +117,7 @@ def note_runs(runs: Sequence[RunRecord]) -> list[str]:
 
 def list_settings(run: RunRecord) -> list[str]:
     """List how passages were found, and in what else a run differs from the benchmark's own settings."""
-    inputs = run.inputs
+    inputs = run
     searched = {name: value for name, value in (inputs.retrieval or {}).items() if name != "corpus"}
     if searched.get("chunk_size", 0) >= WHOLE:
         searched = {name: value for name, value in searched.items() if name not in ("chunk_size", "chunk_overlap")}
@@ -137,8 +138,7 @@ def list_settings(run: RunRecord) -> list[str]:
         parts.append("prompts of the user's own")
     if inputs.judge:
         parts.append(f"judge {keep_names(inputs.judge).replace('; ', ', ')}")
-    names = {"llm": f"asked as {keep_name(inputs.llm)}"}
-    parts += [f"{names.get(role, role)}, served by {keep_name(name)}" for role, name in inputs.served_as.items()]
+    parts += [f"{role} served by {keep_name(name)}" for role, name in inputs.served_as.items() if role != "llm"]
     return parts
 
 
@@ -159,7 +159,7 @@ def _note_data(runs: Sequence[RunRecord]) -> str:
     """Say which version of the data ours are on, where there are two, and where it came from."""
     parts = []
     for run in runs:
-        config, known = run.inputs.config, configs(run.inputs.benchmark)
+        config, known = run.config, configs(run.benchmark)
         if run.whose is not Provenance.OWN and (config.endswith("_original") or f"{config}_original" in known):
             parts.append(_ORIGINAL if config.endswith("_original") else _REVISED)
     said = f"Ours on: {'; '.join(dict.fromkeys([*parts, *(run.source for run in runs)]))}."
@@ -170,7 +170,7 @@ def _note_entities(runs: Sequence[RunRecord]) -> list[str]:
     """Say how the entities of questions were found, where a graph was asked about them."""
     found: dict[str, Counter[str]] = {}
     for run in runs:
-        who = run.inputs.entity["model"] if run.inputs.entity else "the model that answers"
+        who = run.entity["model"] if run.entity else "the model that answers"
         found.setdefault(who, Counter()).update(run.found.get("entities", {}))
     told = {who: f"{counts['model']} of {counts.total()} questions" for who, counts in found.items() if counts}
     return [f"Entities by {who}: {said}." for who, said in told.items()]

@@ -9,7 +9,7 @@ from typing import Any
 
 from quadrag.metric_record import show_key
 
-from ..scoring.rows import ALL
+from ..results.score import ALL
 from .cells import Row, break_heading, value_cell
 from .grid import Cell, Grid, Line
 from .notes import INTERVALS, name_units, note_keys

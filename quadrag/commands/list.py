@@ -37,28 +37,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "without a name the recipes there are",
     )
     parser.add_argument("--json", action="store_true", help="with --recipe: as one object for scripts")
+    parser.add_argument("--spec", action="store_true", help="with --recipe: as YAML, for `quadrag run --recipe FILE`")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
+    from quadrag.baselines.runs.plan import recipes
 
     if arguments.recipe == _ALL:
         own = f"{catalogue.benchmark_name(arguments.benchmark)}-" if arguments.benchmark else ""
-        names = [name for name in catalogue.recipes() if name.startswith(own)]
+        names = [name for name in recipes() if name.startswith(own)]
         write(json.dumps(names) if arguments.json else "\n".join(names))
         return
     if arguments.recipe is not None:
         from quadrag.baselines.report.settings import describe_settings, print_settings
 
-        recipes = _find_recipes(arguments.recipe, arguments.benchmark)
-        if arguments.json:
-            write(json.dumps(describe_settings(recipes), ensure_ascii=False))
+        named = _find_recipes(arguments.recipe, arguments.benchmark)
+        if arguments.spec:
+            write(_write_recipes(named))
+        elif arguments.json:
+            write(json.dumps(describe_settings(named), ensure_ascii=False))
         else:
-            print_settings(recipes)
+            print_settings(named)
         return
-    if arguments.json:
-        raise QuadragError("--json is for --recipe NAME; give it too, or leave --json out")
+    if arguments.json or arguments.spec:
+        raise QuadragError("--json and --spec are for --recipe NAME; give it too, or leave them out")
     if arguments.benchmark:
         write(*_describe(catalogue.benchmark_name(arguments.benchmark)))
         return
@@ -66,13 +70,24 @@ def run(arguments: argparse.Namespace) -> None:
         write(f"{benchmark}: configs and splits (more: quadrag list {benchmark})")
         for name, config in catalogue.configs(benchmark).items():
             write(_hang(name, ", ".join(config.splits)))
-    named = wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)
-    write("", "\n  ".join(named), "\n  ".join(["recipes:", *catalogue.recipes()]))
-    from quadrag.baselines.systems.models import judge_presets
+    metrics = wrap("metrics: " + ", ".join(catalogue.metrics()), _WIDTH)
+    write("", "\n  ".join(metrics), "\n  ".join(["recipes:", *recipes()]))
+    from quadrag.baselines.runs.plan import judge_presets
 
     write("judges, as --judge NAME=http://HOST/v1:")
     for name, preset in judge_presets().items():
         write(_hang(name, preset.source))
+
+
+def _write_recipes(names: list[str]) -> str:
+    """Write recipes whole, as YAML."""
+    import yaml
+
+    from quadrag.baselines.runs.plan import read_recipe
+
+    found = {name: read_recipe(name)[1] for name in names}
+    whole = found if len(names) > 1 else found[names[0]]
+    return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=_WIDTH).rstrip()
 
 
 def _hang(name: str, text: str) -> str:
@@ -87,10 +102,10 @@ def _find_recipes(named: str, benchmark: str | None) -> list[str]:
         QuadragError: there are none, or they are of another benchmark than the one that is named too.
     """
     from quadrag import catalogue
-    from quadrag.baselines.runs.recipe import read_recipe
+    from quadrag.baselines.runs.plan import read_recipe, recipes
 
-    recipes = catalogue.recipes()
-    begun = [] if named in recipes else [name for name in recipes if name.startswith(f"{named}-")]
+    known = recipes()
+    begun = [] if named in known else [name for name in known if name.startswith(f"{named}-")]
     found = begun or [named]
     own = read_recipe(found[0])[1]["benchmark"]
     if benchmark and catalogue.benchmark_name(benchmark) != own:
@@ -144,7 +159,12 @@ def _list_metrics(benchmark: Any, config: str) -> str:
     from quadrag.baselines.core.task import Task
     from quadrag.metric_record import show_key
 
-    task = Task(benchmark.name, config, retriever=benchmark.default_retriever, retrieval=benchmark.retrieval)
+    task = Task(
+        benchmark=benchmark.name,
+        config=config,
+        retriever=benchmark.default_retriever,
+        retrieval=benchmark.retrieval,
+    )
     found: dict[str, list[str]] = {}
     for metric in benchmark.metrics(config, task.conditions):
         for key in metric.keys:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import run_request
+from quadrag.commands.shared.session import partial_spec
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -53,16 +53,10 @@ def run(arguments: argparse.Namespace) -> None:
 def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from quadrag.measure.questions import questions
 
-    request = run_request(arguments)
-    for one in questions(
-        request.named_benchmark(),
-        request.named_config(),
-        split=request.split,
-        data_dir=request.data_dir,
-        limit=request.limit,
-        **request.options,
-    ):
-        row = asdict(one)
-        row["passages"] = [passage._asdict() for passage in one.passages]
+    said = partial_spec(arguments)
+    named = {name: said[name] for name in ("split", "data_dir", "limit") if name in said}
+    for question in questions(said["benchmark"], said["config"], **named, **said.get("options", {})):
+        row = asdict(question)
+        row["passages"] = [passage._asdict() for passage in question.passages]
         place = {name: row.pop(name) for name in ("benchmark", "config", "split", "id")}
         yield place | {name: value for name, value in row.items() if value}

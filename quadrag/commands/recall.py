@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables, run_request
+from quadrag.commands.shared.session import print_tables, read_options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
         expected = "; ".join(f"{name} {' or '.join(load(name).pages)}" for name in known_names() if load(name).pages)
         raise QuadragError(f"{benchmark} {arguments.config} has no pages; expected {expected}")
     cuts = recall.parse_cuts(arguments.pages or ("1,2,5,10,20,50" if arguments.config == "task_3" else "1,2,3,4,5"))
-    options_given = run_request(arguments).options
+    options_given = read_options(arguments.option)
     rows, source, known = load_rows(benchmark, arguments.config, arguments.data_dir, options_given, arguments.split)
     questions = []
     with Progress("questions", arguments.limit or known or 1) as bar:

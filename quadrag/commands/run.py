@@ -14,7 +14,15 @@ from typing import IO, Any
 
 from quadrag.commands.shared import options, retrieval
 from quadrag.commands.shared.closing import print_next, report_failures
-from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, run_request, tell
+from quadrag.commands.shared.session import (
+    add_judges,
+    call_policy,
+    partial_spec,
+    print_calls,
+    print_results,
+    results_alone,
+    tell,
+)
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
 
@@ -47,6 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--limit", metavar="N", type=options.whole(1), help="the first N questions of every split")
     what.add_argument(
         "--recipe", metavar="NAME|FILE", help="a published table row, or all of a table (crud_rag-table3): a sweep"
+    )
+    what.add_argument(
+        "--spec", metavar="FILE", help="YAML or JSON that says the same as these options; what is typed goes before it"
     )
     retrieval.add_arguments(parser.add_argument_group("how passages are found"))
     how = parser.add_argument_group("how to answer")
@@ -112,21 +123,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--seed", metavar="N", type=options.whole(0), help="sent with every call")
     how.add_argument("--samples", metavar="N", type=options.whole(1), default=1, help="answers a question (default: 1)")
     how.add_argument(
-        "--service",
+        "--llm-name",
         metavar="NAME",
-        help="what the ledger calls the server, so that it keeps its replies wherever it runs (default: its addresses)",
+        help="what the model is called in tables and in the ledger, wherever it is served and whatever its "
+        "server calls it (default: its model, at its address)",
     )
-    how.add_argument(
-        "--served-as", metavar="NAME", help="the model on the server's list that answers to the name; tables say so"
-    )
-    how.add_argument("--entity-service", metavar="NAME", help="the same as --service, of --entity-llm")
-    how.add_argument("--entity-served-as", metavar="NAME", help="the same as --served-as, of --entity-llm")
+    how.add_argument("--entity-name", metavar="NAME", help="the same as --llm-name, of --entity-llm")
     options.calls(parser)
     options.estimate(parser)
     options.output(
         parser,
-        "default: runs/BENCHMARK-CONFIG-SPLIT-MODEL; a finished folder is shown again, or extended by a larger "
-        "--limit; another run's is refused",
+        "default: runs/BENCHMARK-CONFIG-SPLIT-MODEL; a finished folder is shown again, another run's is refused",
     )
 
 
@@ -137,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
 
     _check_rag(arguments)
@@ -162,27 +169,46 @@ def _ask(
         Their folder, the runs, and whether it was one alone.
     """
     from quadrag.baselines.runs import campaign as campaigns
-    from quadrag.baselines.runs.recipe import check_models, plan_runs, recipes_of_table
-    from quadrag.baselines.runs.request import make_task
-    from quadrag.baselines.runs.session import open_budget, open_session
+    from quadrag.baselines.runs import plan
+    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.run import run
 
-    request, calls = run_request(arguments), call_request(arguments, estimate)
-    recipes = recipes_of_table(request.recipe)
-    request, runs = (request, None) if recipes else plan_runs(request)
-    budget = open_budget(calls)
+    policy, partial = call_policy(arguments, estimate), partial_spec(arguments)
+    recipes = plan.recipes_of_table(arguments.recipe)
+    several = arguments.all or arguments.recipe is not None
+    if arguments.all and arguments.recipe is not None:
+        raise QuadragError("--all and --recipe each say what to run; give one of them")
+    if arguments.original and not arguments.all:
+        raise QuadragError("--original goes with --all; alone, name the config with its suffix _original")
+    if arguments.recipe is not None:
+        benchmark = plan.read_recipe(recipes[0] if recipes else arguments.recipe)[1]["benchmark"]
+    else:
+        benchmark = plan.name_benchmark(partial)
+    partial, trust = add_judges(arguments, partial, benchmark), policy.trust
+    budget = open_budget(policy)
+    settings = partial.get("retrieval", {})
     if recipes:
-        check_models(recipes, request.llm)
-        out = place(Path(arguments.out or campaigns.name_recipe_folder(str(request.recipe), request.retrieval)))
-        return out, campaigns.run_sweep(request, calls, recipes, out, budget), False
+        out = place(Path(arguments.out or campaigns.name_recipe_folder(arguments.recipe, settings)))
+        return out, campaigns.run_table(plan.plan_table(recipes, partial, trust), policy, out, budget), False
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
-    task = None if runs else make_task(request)
-    with open_session(request, calls, budget) as session:
-        if task:
-            out = place(Path(arguments.out or campaigns.name_folder(task, session.system.name)))
-            return out, campaigns.Campaign([(out, session.run(task, out))]), True
-        several = runs or []
-        out = place(Path(arguments.out or campaigns.name_campaign_folder(request, several, session.system.name)))
-        return out, campaigns.run_all(session, request, several, out), False
+    if arguments.all:
+        specs = plan.plan_all(partial, arguments.original, trust)
+    elif several:
+        specs = plan.plan_recipe(arguments.recipe, partial, trust)
+    else:
+        specs = [plan.plan_run(partial, trust)]
+    with open_models(specs[0], policy, budget) as models:
+        model = plan.name_system(specs[0], models.system.name)
+        if not several:
+            out = place(Path(arguments.out or campaigns.name_folder(specs[0], model)))
+            return out, campaigns.Campaign([(out, run(specs[0], policy, models, out))]), True
+        if arguments.all:
+            named = campaigns.name_campaign_folder(specs, model, partial.get("options", {}), arguments.original)
+        else:
+            named = campaigns.name_recipe_folder(specs[0].replica.recipe, specs[0].replica.replaced and settings)
+        out = place(Path(arguments.out or named))
+        who = f"the recipe {arguments.recipe}" if arguments.recipe else "--all"
+        return out, campaigns.run_all(specs, policy, models, out, who), False
 
 
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
@@ -201,11 +227,11 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     else:
-        benchmark = results[0].run.inputs.benchmark
+        benchmark = results[0].run.benchmark
         grids = show_paper(benchmark, results, profiles, arguments.labels, arguments.verbose)
-    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
+    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels)
     tell(arguments, *tell_reused(results))
-    if arguments.llm is None and results[0].run.inputs.llm == EXTRACTIVE:
+    if arguments.llm is None and results[0].run.llm == EXTRACTIVE:
         write("No --llm: the extractive baseline answers, the sentence most like the question.")
     for kept in filter(None, (tell_kept(results), tell_verdicts(results))):
         tell(arguments, *f"{kept}.".splitlines())
@@ -234,6 +260,6 @@ def _check_rag(arguments: argparse.Namespace) -> None:
         return
     if not arguments.rag.strip():
         raise QuadragError("--rag is empty; expected http://HOST:PORT/PATH")
-    for name in ("llm", "retriever", "all", "recipe", "original"):
+    for name in ("llm", "llm_name", "retriever", "all", "recipe", "original"):
         if getattr(arguments, name):
-            raise QuadragError(f"--rag asks one service about one config; leave out --{name}")
+            raise QuadragError(f"--rag asks one service about one config; leave out --{name.replace('_', '-')}")

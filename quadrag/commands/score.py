@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.answered import own_profile, request_all
+from quadrag.commands.shared.answered import own_profile, plan_all
 from quadrag.commands.shared.closing import print_next, report_failures
-from quadrag.commands.shared.session import call_request, print_calls, print_results, results_alone, tell, tell_bad
+from quadrag.commands.shared.session import call_policy, print_calls, print_results, results_alone, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import remark
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     """Score files, and print and write what they came to."""
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import head_benchmark, tabulate_all
     from quadrag.baselines.report.compared.comparison import tabulate_several
@@ -102,9 +102,9 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         lay_beside(results)
         grids, pages = [], []
         named = [*zip(name_systems([file for file, _ in scored]), results, strict=True)]
-        benchmarks = dict.fromkeys(result.run.inputs.benchmark for result in results)
+        benchmarks = dict.fromkeys(result.run.benchmark for result in results)
         for benchmark in benchmarks:
-            parts = [(name, part) for name, part in named if part.run.inputs.benchmark == benchmark]
+            parts = [(name, part) for name, part in named if part.run.benchmark == benchmark]
             systems = gather_systems(parts)
             if len(systems) > 1:
                 merged = [(name, merge_runs(results)) for name, results in systems]
@@ -115,7 +115,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
                 page = tabulate_all(systems, profiles, arguments.labels)
             if out:
                 pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
-                write_page(pages[-1], systems, page, arguments.labels, arguments.ledger)
+                write_page(pages[-1], systems, page, arguments.labels)
             if len(benchmarks) > 1:
                 shown[0].notes.insert(0, head_benchmark(benchmark))
             grids += shown
@@ -191,30 +191,30 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.results.adapter import shorten_list
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
-    from quadrag.baselines.runs.request import make_task
-    from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.baselines.scoring.faults import shorten_list
+    from quadrag.baselines.runs.models import open_budget, open_models
     from quadrag.baselines.scoring.judging import asks_judge
 
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
-    requests = request_all(arguments, files)
-    calls, scored, dead = call_request(arguments, estimate), [], None
-    calls = replace(calls, profile=profile or calls.profile)
-    tasks = {request.config: make_task(request) for request in requests}
-    idle = [config for config, one in tasks.items() if not asks_judge([(load(one.benchmark), one)])]
-    unasked = idle if calls.judges and len(idle) < len(tasks) else []
+    specs = plan_all(arguments, files)
+    policy, scored, dead = call_policy(arguments, estimate), [], None
+    policy = replace(policy, profile=profile or policy.profile)
+    tasks = {spec.config: spec for spec in specs}
+    idle = [config for config, spec in tasks.items() if not asks_judge([(load(spec.benchmark), spec)])]
+    unasked = idle if arguments.judge and len(idle) < len(tasks) else []
     if unasked:
         tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
     for named in filter(None, folders):
-        refuse_full(named, calls.command)
-    budget = open_budget(calls)
-    for file, request, folder in zip(files, requests, folders, strict=True):
-        with open_session(request, calls, budget) as session:
-            if request.config in unasked:
-                session = replace(session, judges=())
-            result = score_file(session if dead is None else replace(session, dead_judge=dead), request, file, folder)
+        refuse_full(named, policy.command)
+    budget = open_budget(policy)
+    for file, spec, folder in zip(files, specs, folders, strict=True):
+        if spec.config in unasked:
+            spec = spec.changed(judges=())
+        with open_models(spec, policy, budget) as models:
+            models.dead_judge = dead
+            result = score_file(spec, policy, models, file, folder)
         scored.append((file, result))
         dead = result.stopped if result.run.dead_judge else dead
     return scored

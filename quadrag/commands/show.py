@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.labels(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
-    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -101,7 +100,6 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.limit or few,
         GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None,
         arguments.verbose,
-        arguments.ledger,
         partial(speak, language=arguments.labels),
         arguments.ids,
     )
@@ -112,7 +110,7 @@ def run(arguments: argparse.Namespace) -> None:
         pair = list(zip(arguments.runs, readers, strict=False))
         lines = [*(write_changes(pair, which, manner) if two else write_items(readers[0], which, manner))]
         if arguments.ids:
-            place = f"{results[0].run.inputs.config} " * (len(shown) > 1)
+            place = f"{results[0].run.config} " * (len(shown) > 1)
             write(end="".join(f"{place}{line}\n" for line in lines))
         else:
             write(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
@@ -124,7 +122,7 @@ def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequen
     from quadrag.metric_record import is_called
 
     def has(result: Any) -> bool:
-        inputs, ids = result.run.inputs, [row["id"] for row in result.items]
+        inputs, ids = result.run, [row["id"] for row in result.items]
         return (
             config in ("", inputs.config)
             and which.split in (None, *inputs.splits)

@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="print the page's name alone")
     options.labels(parser)
     options.certificates(parser)
-    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -50,7 +49,7 @@ def _is_up_to_date(arguments: argparse.Namespace, page: Path, folder: Path) -> b
 
 
 def _write(arguments: argparse.Namespace, page: Path) -> None:
-    from quadrag.baselines.certify.certificate import lay_beside, read_certificates
+    from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
     from quadrag.baselines.report.compared.comparison import refuse_same
@@ -60,4 +59,4 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     runs = read_runs(arguments.runs)
     ran = (result for _, results in runs for result in results)
     lay_beside(ran, read_certificates(arguments.certificate))
-    write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels, arguments.ledger)
+    write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels)

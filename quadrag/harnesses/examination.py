@@ -24,9 +24,10 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import NO_JUDGE, load
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.result import PROFILES
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.runs import retrieve
-from quadrag.baselines.scoring.score import score
+from quadrag.baselines.scoring.drive import score
 from quadrag.baselines.systems.system import make_answer
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
@@ -34,7 +35,6 @@ from quadrag.harnesses.task_list import default_split
 from quadrag.metric_record import metric_record, show_key
 from quadrag.printing import write
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.run_record import read_run
 from quadrag.stats import NOT_APPLICABLE
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
@@ -83,10 +83,11 @@ class Examination:
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
         self.task = Task(
-            self.benchmark.name,
-            config,
+            benchmark=self.benchmark.name,
+            config=config,
             # A noise ratio replaces the splits by the one that it names.
-            given.get("split") or (None if "noise_ratio" in given else split or default_split(self.benchmark, config)),
+            split=given.get("split")
+            or (None if "noise_ratio" in given else split or default_split(self.benchmark, config)),
             data_dir=given.get("data_dir"),
             retriever=self._retriever(config, given),
             options={name: given[name] for name in known if name in given},
@@ -152,7 +153,7 @@ class Examination:
                 )
             return str(named or benchmark.find_supplied(config) or "none")
         if named is None and (run := Path(retrieved).expanduser().parent / "run.json").is_file():
-            named = read_run(run.parent).inputs.retriever
+            named = read_run(run.parent).retriever
         if named == "none":
             raise QuadragError(f"retriever none shows no passages, and {retrieved} holds some; leave one of them out")
         return str(named or benchmark.default_retriever)

@@ -1,33 +1,30 @@
 """How the judge of an evaluation is called: what `evaluate` takes beside its arguments, as the command's options."""
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
-from quadrag.baselines.certify.certificate import Certificate
-from quadrag.baselines.runs.request import CallRequest, Kept
-from quadrag.chat.calling import Alias, Calling
+from quadrag.baselines.core.spec import CallPolicy
+from quadrag.baselines.judges.certificate import Certificate
+from quadrag.baselines.runs.plan import plan_judges
 from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError, unknown_name
 
 _FORMATS = ("text", "json", "schema")
-# What is called so, and the field of the record that holds it.
-_REQUEST = {name: name for name in ("judge_format", "judge_max_tokens", "bertscore", "ledger", "max_failed")}
-_CALLING = {name: name for name in ("timeout", "max_reply_bytes", "allow_redirect")}
-_KEPT = {"fresh": "fresh", "retry": "retry"}
-_ALIAS = ("judge_service", "judge_served_as")
-CALLS = (*_REQUEST, *_CALLING, *_KEPT, *_ALIAS)
+_JUDGES = ("judge_format", "judge_max_tokens", "judge_name")
+_POLICY = ("ledger", "max_failed", "timeout", "max_reply_bytes", "allow_redirect", "fresh", "retry")
+CALLS = (*_JUDGES, *_POLICY, "bertscore")
 _ADDRESS = "http://127.0.0.1:8081/v1#MODEL"
-_SEVERAL = ("allow_redirect", "retry", *_ALIAS)
+_SEVERAL = ("allow_redirect", "retry", "judge_name")
 
 
 def take_calls(
+    benchmark: str,
     judge: str | Sequence[str] | None,
     concurrency: int,
     options: dict[str, Any],
     certificates: Sequence[Certificate] = (),
-) -> CallRequest:
-    """Take what is of the judges out of the options, and make the request of it.
+) -> tuple[dict[str, Any], CallPolicy]:
+    """Take what is of the judges out of the options; return what a spec says of them, and how they are called.
 
     Raises:
         QuadragError: it may not have that value.
@@ -37,23 +34,20 @@ def take_calls(
     _check(given)
     if judge is None and "timeout" in given:
         raise QuadragError("timeout is of calls to a judge, and judge= names none; the function bounds its own time")
-
-    def fields(names: dict[str, str]) -> dict[str, Any]:
-        return {field: given[name] for name, field in names.items() if name in given}
-
     judges = [] if judge is None else [judge] if not isinstance(judge, Sequence) else _list(judge)
-    if strange := [one for one in judges if not isinstance(one, str)]:
+    if strange := [each for each in judges if not isinstance(each, str)]:
         raise QuadragError(f"judge is {strange[0]!r}; expected the address of a model, as {_ADDRESS}, or several")
-    aliases = zip_longest(*(given.get(name, ()) for name in _ALIAS))
-    return CallRequest(
-        judges=judges,
-        certificates=[one.row for one in certificates],
-        calling=Calling(concurrency=concurrency, **fields(_CALLING)),
-        kept=Kept(**fields(_KEPT)),
-        judge_aliases=[Alias(service, served_as, "judge-") for service, served_as in aliases],
+    form, longest, names = (given.get(name) for name in _JUDGES)
+    said: dict[str, Any] = {"judges": plan_judges(benchmark, judges, form, longest, names or ())}
+    if "bertscore" in given:
+        said["embed"] = given["bertscore"]
+    policy = CallPolicy(
+        concurrency=concurrency,
+        certificates=[each.row for each in certificates],
         command=["quadrag.evaluate"],
-        **fields(_REQUEST),
+        **{name: given[name] for name in _POLICY if name in given},
     )
+    return said, policy
 
 
 def _check(given: dict[str, Any]) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from quadrag.baselines.certify.certificate import lay_beside
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import (
@@ -128,7 +128,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         if before.result.items == after.result.items:
             refuse_same([str(one.folder) for one in (before, after)])
         for name in ("benchmark", "config"):
-            values = [getattr(one.result.run.inputs, name) for one in (before, after)]
+            values = [getattr(one.result.run, name) for one in (before, after)]
             if values[0] != values[1]:
                 raise QuadragError(f"one is of the {name} {values[0]}, the other of {values[1]}; expected the same")
         super().__init__((before, after), labels)

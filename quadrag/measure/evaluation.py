@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.certificate import lay_beside
-from quadrag.baselines.certify.notes import note_judges
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.core.run_record import RunRecord
+from quadrag.baselines.judges.certificate import lay_beside
+from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import place_of
@@ -21,9 +21,8 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
+from quadrag.baselines.results.adapter import is_invalid, say_invalid, say_reason, shorten_list
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.scoring.faults import shorten_list
-from quadrag.baselines.scoring.validity import is_alike, is_alike_beside, is_invalid
 from quadrag.baselines.tables.cells import FEW, count_all, count_both, count_items
 from quadrag.baselines.tables.draw import print_grids, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Grid
@@ -38,9 +37,7 @@ from quadrag.measure.arguments import check_count, entrance, in_python, speak_py
 from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_place
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
-from quadrag.metric_record import find_verdict
 from quadrag.printing import clean, write
-from quadrag.run_record import RunRecord
 from quadrag.wrapping import GLANCE, fit
 
 PAGE = "report.html"  # of a run, in its folder
@@ -102,7 +99,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=not is_invalid(row),
-                reason=in_python(row.get("why") or row.get("not_run") or _tell_doubt(row, self.result.run)),
+                reason=in_python(say_reason(row, self.result.run)),
                 labels=self.labels,
             )
         return found
@@ -110,7 +107,7 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def places(self) -> dict[str, Place]:
         """The config, split, metric and key of each score, by its name."""
-        config = self.result.run.inputs.config
+        config = self.result.run.config
         return {name: (config, one.split, one.metric, one.key) for name, one in self.scores.items()}
 
     @cached_property
@@ -126,14 +123,14 @@ class Evaluation(Mapping[str, Score]):
     @property
     def name(self) -> str:
         """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
-        return f"{self.result.run.inputs.llm}{number_of(self.result)}"
+        return f"{self.result.run.llm}{number_of(self.result)}"
 
     @property
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run = self.result.run
         stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
-        return [in_python(line) for line in (*stopped, *run.invalid)]
+        return [in_python(line) for line in (*stopped, *say_invalid(run))]
 
     @property
     def valid(self) -> bool:
@@ -211,15 +208,10 @@ class Evaluation(Mapping[str, Score]):
         write(f"\n{self._page if self._page.exists() else self.folder}")
 
     @entrance
-    def report(self, path: str | Path, *, ledger: str | None = None) -> Path:
-        """Write the page, and return where it lies.
-
-        Args:
-            path: the file.
-            ledger: where the judge's words are kept; in the user's cache folder when None.
-        """
+    def report(self, path: str | Path) -> Path:
+        """Write the page to a file, and return where it lies."""
         place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
-        write_page(place, [(self.name, [self.result])], grids, self.labels, ledger, self.profile)
+        write_page(place, [(self.name, [self.result])], grids, self.labels, self.profile)
         return place
 
     @entrance
@@ -340,15 +332,3 @@ def tell_retries(run: RunRecord) -> str:
     again = f'; retry="failed" asks it again about the {failed} questions on which it failed'
     judge = f'; retry="unreadable" asks the judge again about the {unread} answers whose verdict cannot be read'
     return again * bool(failed) + judge * bool(unread)
-
-
-def _tell_doubt(row: Mapping[str, Any], run: RunRecord) -> str:
-    """Say why a row's value is marked: it rests on verdicts that say nothing of the answers; "" where it is not."""
-    if not is_alike(row) or row["value"] is None:
-        return ""
-    verdict = find_verdict(row["metric"], row["key"])
-    if verdict in chain(*run.constant_verdicts.values()):
-        return "the judge says the same of every answer"
-    if verdict in chain(*run.doubtful_verdicts.values()) or is_alike_beside(row):
-        return "a judge's verdicts are far from what words say"
-    return "the judge agrees with people no better than chance"

@@ -7,8 +7,9 @@ from typing import Any
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Corpus, known_options, load_questions, open_whole_corpus
-from quadrag.baselines.runs.request import RunRequest, make_task
-from quadrag.baselines.systems.function import Function, OpenQuestion, pose
+from quadrag.baselines.runs.plan import plan_run
+from quadrag.baselines.systems.function import Function
+from quadrag.baselines.systems.own import OpenQuestion, pose
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.records import Passage
@@ -39,8 +40,18 @@ def questions(
     """
     check_names(benchmark=benchmark, config=config, split=split)
     refuse_unknown(questions, options, known_options(load(benchmark), config))
-    request = RunRequest(benchmark, config, split, data_dir, options, limit)
-    work = Function(lambda question: "").take(load(request.named_benchmark()), make_task(request))
+    spec = plan_run(
+        {
+            "benchmark": benchmark,
+            "config": config,
+            "split": split,
+            "data_dir": data_dir,
+            "options": options,
+            "limit": limit,
+            "system": {"function": "questions"},
+        }
+    )
+    work = Function(lambda question: "").take(load(spec.benchmark), spec)
     found, _ = load_questions(work.task, work.benchmark)
     return [pose(work, question, question.passages) for question in found]
 

@@ -7,16 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.certify.certificate import lay_beside, read_certificates
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.settings import NONE
+from quadrag.baselines.core.run_record import NAME, RunRecord, read_run
+from quadrag.baselines.core.spec import NONE, CallPolicy, RunSpec
 from quadrag.baselines.core.task import known_options
+from quadrag.baselines.judges.certificate import lay_beside, read_certificates
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
-from quadrag.baselines.runs.folder import ANSWERING
-from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
-from quadrag.baselines.runs.session import open_session
-from quadrag.baselines.systems.function import Function, KeptAnswers
+from quadrag.baselines.runs.models import open_models
+from quadrag.baselines.runs.plan import plan_run
+from quadrag.baselines.runs.run import run
+from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
@@ -24,7 +25,6 @@ from quadrag.measure.arguments import check_count, check_names, entrance, refuse
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
 from quadrag.progress import say
-from quadrag.run_record import NAME, RunRecord, read_run
 
 
 @entrance
@@ -72,7 +72,7 @@ def evaluate(
         batch_size: hand the function lists of so many questions, for lists of as many results.
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
-            ``judge_format``, ``judge_max_tokens``, ``judge_service``, ``judge_served_as``, ``timeout``,
+            ``judge_format``, ``judge_max_tokens``, ``judge_name``, ``timeout``,
             ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``
             (of the system too) and ``retry``; ``bertscore``, and ``max_failed``. Of a finished run
             ``retry="unreadable"`` asks the judge alone again, and ``retry="failed"`` the system about the questions
@@ -90,8 +90,8 @@ def evaluate(
     check_names(benchmark=benchmark, config=config, split=split, **({} if name is None else {"name": name}))
     check_profile(profile)
     shown_in = choose_labels(labels)
-    taken = take_calls(judge, concurrency, options, certificates)
-    calls = replace(taken, profile=profile)
+    judged, policy = take_calls(benchmark, judge, concurrency, options, certificates)
+    policy = replace(policy, profile=profile)
     refuse_unknown(evaluate, options, (*CALLS, *known_options(load(benchmark), config)))
     check_count("batch_size", batch_size, may_lack=True)
     check_count("concurrency", concurrency)
@@ -101,34 +101,41 @@ def evaluate(
         raise QuadragError(f"the system is a {type(system).__name__}; expected a function from a question to an answer")
     record = load(benchmark)
     shown = (record.find_supplied(config) or NONE) if record.supplied else None  # without, the function searches
-    request = RunRequest(benchmark, config, split, data_dir, options, limit, retriever=shown)
-    task = make_task(request)
     called = name or _name_function(system)
-    function = Function(system, called, batch_size, concurrency, asks_failed=FAILED in calls.kept.retry)
+    own = called or getattr(system, "__name__", type(system).__name__)
+    said: dict[str, Any] = {
+        "benchmark": benchmark,
+        "config": config,
+        "split": split,
+        "data_dir": data_dir,
+        "limit": limit,
+    }
+    said |= {"options": options, "system": {"function": own}, **judged}
+    spec = plan_run(said | ({"retriever": shown} if shown else {}), what="evaluate")
+    function = Function(system, called, batch_size, concurrency, asks_failed=FAILED in policy.retry)
     folder = (
-        Path(out) if out is not None else _find_folder(name_folder(task, function.name.replace("/", "_")), calls, limit)
+        Path(out) if out is not None else _find_folder(name_folder(spec, function.name.replace("/", "_")), spec, policy)
     )
     exists = (folder / NAME).exists()
     if function.asks_failed and not exists:
         raise QuadragError(f"{folder} holds no run to retry; name the run's folder with out=..., or leave out retry")
-    made = read_run(folder) if exists and not calls.kept.fresh else None
-    judged_later = made and calls.judges and made.inputs.judge is None and made.inputs.limit == limit
-    if made and not judged_later and not _goes_on(made, calls, limit):
+    made = read_run(folder) if exists and not policy.fresh else None
+    judged_later = made and spec.judges and made.judge is None and made.limit == limit
+    if made and not judged_later and not _goes_on(made, spec, policy):
         raise QuadragError(
             f"{folder} holds a finished run, whose answers are of {date_answers([made])}; whether the system has "
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
             f"this one{tell_retries(made)}"
         )
-    function.kept = KeptAnswers(folder / ANSWERING)
-    with open_session(request, calls, system=function) as session:
-        found = session.run(task, folder)
-    if made and made.state == "finished" and not (FAILED in calls.kept.retry and made.failures):
-        done = "shown again" if found.reused else "judged" if calls.judges else "scored again"
-        none = "no question failed; " * (FAILED in calls.kept.retry and found.reused)
+    with open_models(spec, policy, system=function) as models:
+        found = run(spec, policy, models, folder)
+    if made and made.state == "finished" and not (FAILED in policy.retry and made.failures):
+        done = "shown again" if found.reused else "judged" if spec.judges else "scored again"
+        none = "no question failed; " * (FAILED in policy.retry and found.reused)
         say(f"{none}the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found])
     measured = Evaluation(found, folder, profile, shown_in)
-    measured.report(folder / PAGE, ledger=None if calls.ledger is None else str(calls.ledger))
+    measured.report(folder / PAGE)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured
@@ -141,20 +148,20 @@ def _name_function(system: Any) -> str | None:
     return "lambda" if getattr(system, "__name__", None) == "<lambda>" else None
 
 
-def _find_folder(wanted: str, calls: CallRequest, limit: int | None) -> Path:
+def _find_folder(wanted: str, spec: RunSpec, policy: CallPolicy) -> Path:
     """Return the last folder of a name, with a number from the second on, or the next if its run does not go on."""
     number, folder = 1, Path(wanted)
     while (folder / NAME).exists():
         last, number = folder, number + 1
         folder = Path(f"{wanted}-{number}")
-    return last if number > 1 and _goes_on(read_run(last), calls, limit) else folder
+    return last if number > 1 and _goes_on(read_run(last), spec, policy) else folder
 
 
-def _goes_on(run: RunRecord, calls: CallRequest, limit: int | None) -> bool:
+def _goes_on(made: RunRecord, spec: RunSpec, policy: CallPolicy) -> bool:
     """Whether a run is to go on: not one that is finished, unless something is asked again whose answers stand."""
-    if run.state != "finished":
+    if made.state != "finished":
         return True
-    if run.inputs.limit != limit:  # the questions are others
+    if made.limit != spec.limit:  # the questions are others
         return False
-    in_vain = bool(calls.judges) and run.judged_in_vain
-    return in_vain or bool(calls.kept.retry) or (bool(run.invalid) and calls.max_failed > run.max_failed)
+    in_vain = bool(spec.judges) and made.judged_in_vain
+    return in_vain or bool(policy.retry) or (made.has_note("invalid") and policy.max_failed > made.max_failed)

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .items import LEVEL, Interval
-from .resampling import SEED
+from .intervals import SEED, UPPER
+from .items import Interval
 
-DRAWS = (10_000, 100_000)  # of all groups, for an interval: the fewer, the more groups there are
+Intervals = tuple[Interval | None, Interval | None, Interval | None]  # of accuracy, kappa and AC1
+_DRAWS = (10_000, 100_000)  # of all groups: the fewer, the more groups there are
 _MOST = 20_000_000  # groups drawn in all
 _BLOCK = 250  # draws that are made at once
 
@@ -23,22 +24,11 @@ class Agreement(NamedTuple):
     ac1: float | None  # Gwet's first coefficient, which holds where one class is rare
 
 
-class ClassFigures(NamedTuple):
-    """One class against all others; None where nothing can be divided by."""
-
-    labels: int  # items that people put into the class
-    verdicts: int  # items that the judge did
-    accuracy: float  # the share of all items that both put on the same side
-    precision: float | None  # of the judge's, the share that is people's too
-    recall: float | None  # of people's, the share that the judge found
-    f1: float | None  # the harmonic mean of the two
-
-
 def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
     """Return the table of counts: a row for each class of the labels, a column for each of the verdicts."""
-    at = {one: place for place, one in enumerate(classes)}
+    at = {name: place for place, name in enumerate(classes)}
     table = np.zeros((len(classes), len(classes)), dtype=np.int64)
-    np.add.at(table, ([at[one] for one in labels], [at[one] for one in verdicts]), 1)
+    np.add.at(table, ([at[label] for label in labels], [at[verdict] for verdict in verdicts]), 1)
     return table
 
 
@@ -46,70 +36,52 @@ def agreement(table: NDArray[Any]) -> Agreement:
     """Return what a table of counts comes to; ValueError where it is empty."""
     if not table.sum():
         raise ValueError("no item has a label and a verdict; expected at least one")
-    accuracy, kappa, ac1 = (float(one) for one in _figures(np.asarray(table, dtype=np.float64)))
-    return Agreement(int(table.sum()), accuracy, *(one if np.isfinite(one) else None for one in (kappa, ac1)))
+    accuracy, kappa, ac1 = (float(value) for value in _coefficients(np.asarray(table, dtype=np.float64)))
+    return Agreement(int(table.sum()), accuracy, *(value if np.isfinite(value) else None for value in (kappa, ac1)))
 
 
 def agreement_intervals(
-    labels: Sequence[Any],
-    verdicts: Sequence[Any],
-    groups: Sequence[Hashable],
-    classes: Sequence[Any],
-    *,
-    level: float = LEVEL,
-    draws: int | None = None,
-    seed: int = SEED,
-) -> tuple[Interval | None, Interval | None, Interval | None]:
-    """Return the percentile intervals of accuracy, kappa and AC1, with whole groups drawn with replacement.
-
-    `level` is in (0, 1); `draws` are as many as are quick, within `DRAWS`, when None.
-    """
+    labels: Sequence[Any], verdicts: Sequence[Any], groups: Sequence[Hashable], classes: Sequence[Any]
+) -> Intervals:
+    """Return the percentile intervals of accuracy, kappa and AC1, with whole groups drawn with replacement."""
     numbers = {group: place for place, group in enumerate(dict.fromkeys(groups))}
-    at = {one: place for place, one in enumerate(classes)}
-    k = len(classes)
-    counts = np.zeros((len(numbers), k * k))
+    at = {name: place for place, name in enumerate(classes)}
+    n, k = len(numbers), len(classes)
+    counts = np.zeros((n, k * k))
     cells = [at[label] * k + at[verdict] for label, verdict in zip(labels, verdicts, strict=True)]
     np.add.at(counts, ([numbers[group] for group in groups], cells), 1)
-    draws = draws or int(np.clip(_MOST // len(counts), *DRAWS))
-    found = _figures(_draw(counts, draws, seed).reshape(draws, k, k))
-    accuracy, kappa, ac1 = (_percentiles(values, level) for values in found)
+    rng = np.random.RandomState(SEED)
+    tables = np.empty((int(np.clip(_MOST // n, *_DRAWS)), k * k))
+    for start in range(0, len(tables), _BLOCK):
+        block = tables[start : start + _BLOCK]
+        drawn = rng.randint(0, n, (len(block), n)) + n * np.arange(len(block))[:, None]
+        block[:] = np.bincount(drawn.ravel(), minlength=len(block) * n).reshape(len(block), n) @ counts
+    accuracy, kappa, ac1 = map(_middle, _coefficients(tables.reshape(-1, k, k)))
     return accuracy, kappa, ac1
 
 
-def class_figures(table: NDArray[Any]) -> list[ClassFigures]:
-    """Return the figures of every class, in the order of the table."""
+def class_figures(table: NDArray[Any]) -> list[dict[str, float | None]]:
+    """Return the figures of every class against all others, in the order of the table.
+
+    `labels` and `verdicts` are items that people, and the judge, put into the class; None where nothing can be divided
+    by.
+    """
     total = table.sum()
     found = []
     for at in range(len(table)):
         hit, labels, verdicts = int(table[at, at]), int(table[at].sum()), int(table[:, at].sum())
-        precision, recall = (hit / count if count else None for count in (verdicts, labels))
-        f1 = 2 * hit / (labels + verdicts) if labels + verdicts else None
-        found.append(
-            ClassFigures(labels, verdicts, float((total - labels - verdicts + 2 * hit) / total), precision, recall, f1)
-        )
+        figures = {"labels": labels, "verdicts": verdicts, "accuracy": (total - labels - verdicts + 2 * hit) / total}
+        shares = {"precision": (hit, verdicts), "recall": (hit, labels), "f1": (2 * hit, labels + verdicts)}
+        found.append(figures | {name: part / whole if whole else None for name, (part, whole) in shares.items()})
     return found
 
 
-def _draw(counts: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
-    n = len(counts)
-    rng = np.random.RandomState(seed)  # whose stream is frozen for good
-    found = np.empty((draws, counts.shape[1]))
-    for start in range(0, draws, _BLOCK):
-        block = min(_BLOCK, draws - start)
-        drawn = rng.randint(0, n, (block, n)) + n * np.arange(block)[:, None]
-        found[start : start + block] = np.bincount(drawn.ravel(), minlength=block * n).reshape(block, n) @ counts
-    return found
-
-
-def _percentiles(values: NDArray[np.float64], level: float) -> Interval | None:
+def _middle(values: NDArray[np.float64]) -> Interval | None:
     values = values[np.isfinite(values)]
-    if not values.size:
-        return None
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high))
+    return Interval(*map(float, np.quantile(values, [1 - UPPER, UPPER]))) if values.size else None
 
 
-def _figures(tables: NDArray[np.float64]) -> tuple[Any, Any, Any]:
+def _coefficients(tables: NDArray[np.float64]) -> tuple[Any, Any, Any]:
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
         accuracy = np.trace(shares, axis1=-2, axis2=-1)

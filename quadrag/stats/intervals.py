@@ -1,50 +1,84 @@
-"""How an interval is found: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
+"""95% intervals: Wilson's for shares, the logit where shares come in clusters, the bootstrap for the rest.
 
-Which one fits is decided in `means`; what each of them covers is measured by ``benchmarks/intervals.py``. A `level` is
-in (0, 1), and every group has a value at least.
+Which one fits is decided here; what each of them covers is measured by ``benchmarks/intervals.py``.
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .items import LEVEL, Group, Interval
+from .items import Ends, Group, Interval
+
+SEED = 2333  # of the first group that is drawn, and of a test; the other groups count on from it
+RESAMPLES = 2000
+UPPER = 0.975  # the quantile that an interval reaches to
+Z = NormalDist().inv_cdf(UPPER)
+_KEPT = 255  # units of which draws are kept, at a byte each: at most 0.5 MB then
 
 
-def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
+def wilson(successes: float, n: float) -> Interval:
     """Return the score interval of a share (Wilson 1927), in [0, 1]; `successes` and `n` may be fractions.
 
     Raises ValueError unless 0 <= successes <= n and n > 0.
     """
     if not 0 <= successes <= n or n <= 0:
         raise ValueError(f"{successes} of {n}; expected a number above 0, and from 0 to so many successes")
-    z = normal_quantile(level)
     share = successes / n
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
+    half = Z / (1 + Z * Z / n) * (share * (1 - share) / n + Z * Z / (4 * n * n)) ** 0.5
     # At the ends the bound is the end itself, but for the last digit.
     return Interval(0.0 if share == 0 else middle - half, 1.0 if share == 1 else middle + half)
 
 
-def logit_interval(share: float, error: float, df: float, level: float = LEVEL) -> Interval:
-    """Return the interval of a share in (0, 1) on the scale of its logit, with Student's t (Korn & Graubard 1998)."""
-    half = student_quantile(level, df) * error / (share * (1 - share))
-    middle = math.log(share / (1 - share))
-    low, high = (1 / (1 + math.exp(-max(-700.0, middle + side * half))) for side in (-1, 1))
-    return Interval(low, high)
+def share_difference(first_only: int, second_only: int, n: int) -> Interval:
+    """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
+
+    Raises ValueError where the `n` items are fewer than those that differ, or none.
+    """
+    if min(first_only, second_only) < 0 or n < max(1, first_only + second_only):
+        raise ValueError(f"{first_only} and {second_only} of {n}; expected at most so many")
+    first, second = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
+    middle = second - first
+    half = Z * math.sqrt((first + second - middle**2) / (n + 2))
+    return Interval(max(-1.0, middle - half), min(1.0, middle + half))
 
 
-def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Interval, str]:
+def known_interval(groups: Sequence[Group], value: float, ends: Ends) -> tuple[Interval, str] | None:
+    """Return the interval of a weighted mean over groups, and its name; None where it has to be drawn."""
+    low, high = ends
+    if low is None or high is None:
+        return None
+    if all(group.shares for group in groups):
+        scaled = [np.stack([(totals - low * n) / (high - low), n]) for totals, n in (one.sums for one in groups)]
+        bounds, method = _share_interval([one._replace(sums=sums) for one, sums in zip(groups, scaled, strict=True)])
+        return _rounded(low + (high - low) * bound for bound in bounds), method
+    if low <= value <= high and all(group.alike for group in groups):
+        # A draw would say nothing. No more than some share of all units is another one than those seen (Wilson's
+        # interval of a share of all); these are taken to be at either end of the range.
+        (seen, _), method = _share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups])
+        return _rounded(seen * value + (1 - seen) * end for end in (low, high)), method
+    counting, middle = groups[0].sums[1] > 0, (low + high) / 2
+    values = groups[0].sums[0, counting]
+    if len(groups) == 1 and groups[0].single and np.isin(values, (low, middle, high)).all():
+        # A difference of two shares of the same items, as truthfulness is. A grade that was not seen may be there.
+        bounds = share_difference(int((values == low).sum()), int((values == high).sum()), values.size)
+        return _rounded(middle + (high - low) / 2 * bound for bound in bounds), "bonett-price"
+    return None
+
+
+def _share_interval(groups: Sequence[Group]) -> tuple[Interval, str]:
     """Return the interval of a mean of 0s and 1s over groups, and its name.
 
     The shares of small groups are smoothed before their variances are added: towards the share of all with the weight
     of four items (as Agresti & Coull 1998 add four), which itself has four more. That gives an effective number of
     items, and on that number Wilson's interval is taken; of one group it is Wilson's own. Where units hold several
-    values, the variance grows by the design effect (Kish 1965), and the logit with Student's t is taken; where that
-    says nothing, since all units are alike, Wilson's over the units.
+    values, the variance grows by the design effect (Kish 1965), and the interval is that on the scale of the logit,
+    with Student's t (Korn & Graubard 1998); where that says nothing, since all units are alike, Wilson's over the
+    units.
     """
     weights = _normalise(groups)
     right, n = np.array([group.sums.sum(axis=1) for group in groups]).T
@@ -54,7 +88,7 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
     variance = weights**2 @ (smooth * (1 - smooth) / n)
     size = (weights @ smooth) * (1 - weights @ smooth) / variance
     if all(group.single for group in groups):
-        return _rounded(wilson(min(share * size, size), size, level)), "wilson"
+        return _rounded(wilson(min(share * size, size), size)), "wilson"
     units = np.array([(group.sums[1] > 0).sum() for group in groups])
     several = units > 1
     known = [group for group, there in zip(groups, several, strict=True) if there]
@@ -62,91 +96,92 @@ def share_interval(groups: Sequence[Group], level: float = LEVEL) -> tuple[Inter
     effect = variance_of(influences(known))
     if not effect or not simple:
         size = 1 / (weights**2 / units).sum()
-        return _rounded(wilson(min(share * size, size), size, level)), "wilson"
+        return _rounded(wilson(min(share * size, size), size)), "wilson"
     error = math.sqrt(share * (1 - share) / size * effect / simple)
-    return _rounded(logit_interval(share, error, float((units - 1).sum()), level)), "logit"
+    half = _student(float((units - 1).sum())) * error / (share * (1 - share))
+    middle = math.log(share / (1 - share))
+    return _rounded(1 / (1 + math.exp(-max(-700.0, middle + side * half))) for side in (-1, 1)), "logit"
 
 
-def ends_interval(groups: Sequence[Group], low: float, high: float, level: float = LEVEL) -> tuple[Interval, str]:
-    """Return the interval of a mean of values at the ends of a range, a share in another unit, and its name."""
-    scaled = [
-        group._replace(sums=np.stack([(group.sums[0] - low * group.sums[1]) / (high - low), group.sums[1]]))
-        for group in groups
-    ]
-    bounds, method = share_interval(scaled, level)
-    return _rounded(low + (high - low) * bound for bound in bounds), method
+def resample(sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Draw the units of each group anew, with replacement (Efron & Tibshirani 1993, ch. 13).
 
-
-def alike_interval(
-    groups: Sequence[Group], value: float, low: float, high: float, level: float = LEVEL
-) -> tuple[Interval, str]:
-    """Return the interval of a mean over groups in each of which all values are alike, and its name.
-
-    A draw would say nothing. At the level, no more than some share of all units is another one than those seen
-    (Wilson's interval of a share of all); these are taken to be at either end of the range.
+    From sums and numbers of k values by unit (k x 2 x units of each group) and weights (groups x k) to weighted means,
+    k x resamples. A rate over part of the items is a ratio of sums in every resample.
     """
-    bounds, method = share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups], level)
-    return _rounded(bounds.low * value + (1 - bounds.low) * end for end in (low, high)), method
+    total = np.zeros((weights.shape[1], RESAMPLES))
+    present = np.zeros_like(total)
+    for at, (group, weight) in enumerate(zip(sums, weights, strict=True)):
+        with np.errstate(invalid="ignore"):
+            drawn = _drawn_sums(group, SEED + at)
+            means = drawn[:, 0] / drawn[:, 1]
+        # A group that a resample has no value of is left out of that mean.
+        there = np.isfinite(means)
+        total += weight[:, None] * np.where(there, means, 0.0)
+        present += weight[:, None] * there
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / present)
 
 
-def graded_interval(group: Group, low: float, high: float, level: float = LEVEL) -> tuple[Interval, str] | None:
-    """Return the interval of a mean of single values at the ends of a range or in its middle, and its name; else None.
-
-    It is a difference of two shares of the same items, as truthfulness is. A grade that was not seen may still be
-    there, so few values tell little, also where none is at one end.
-    """
-    values, middle = group.sums[0, group.sums[1] > 0], (low + high) / 2
-    if not group.single or not np.isin(values, (low, middle, high)).all():
-        return None
-    bounds = share_difference(int((values == low).sum()), int((values == high).sum()), values.size, level)
-    return _rounded(middle + (high - low) / 2 * bound for bound in bounds), "bonett-price"
+def _drawn_sums(sums: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
+    n = sums.shape[-1]
+    if n <= _KEPT:
+        return np.asarray(sums @ _kept_draws(n, seed).astype(np.float64))
+    rng = np.random.RandomState(seed)  # whose stream is frozen for good
+    drawn = np.empty((*sums.shape[:-1], RESAMPLES))
+    for column in range(RESAMPLES):  # one after the other, so that memory stays with n
+        drawn[..., column] = sums @ _draw(rng, n)
+    return drawn
 
 
-def share_difference(first_only: int, second_only: int, n: int, level: float = LEVEL) -> Interval:
-    """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
-
-    Raises ValueError where the `n` items are fewer than those that differ, or none.
-    """
-    if min(first_only, second_only) < 0 or n < max(1, first_only + second_only):
-        raise ValueError(f"{first_only} and {second_only} of {n}; expected at most so many")
-    first, second = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
-    middle = second - first
-    half = normal_quantile(level) * math.sqrt((first + second - middle**2) / (n + 2))
-    return Interval(max(-1.0, middle - half), min(1.0, middle + half))
+@lru_cache(maxsize=256)
+def _kept_draws(n: int, seed: int) -> NDArray[np.uint8]:
+    rng = np.random.RandomState(seed)
+    return np.stack([_draw(rng, n) for _ in range(RESAMPLES)], axis=1).astype(np.uint8)
 
 
-def percentile(resampled: NDArray[np.float64], level: float = LEVEL) -> Interval | None:
-    """Return the middle of resampled values, as wide as the level says; None where none is finite."""
-    return _quantiles(resampled, (1 - level) / 2, (1 + level) / 2)
+def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
+    return np.asarray(np.bincount(rng.randint(0, n, n, dtype=np.min_scalar_type(n)), minlength=n))
 
 
-def bca(
-    resampled: NDArray[np.float64],
-    estimate: float,
-    influence: NDArray[np.float64],
-    level: float = LEVEL,
-    stretch: float = 1.0,
-) -> Interval | None:
+def sort_units(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bring n units, the last axis, into the order of their values, so that what is drawn depends on these alone."""
+    return np.asarray(sums[..., np.lexsort(sums.reshape(-1, sums.shape[-1]))])
+
+
+def bca(resampled: NDArray[np.float64], estimate: float, influence: Sequence[NDArray[np.float64]]) -> Interval | None:
     """Return the bias-corrected and accelerated interval (Efron 1987), None where no resampled value is finite.
 
-    `influence` is each unit's on the estimate; only proportions count. By `stretch` the normal quantile grows, since
-    resamples of few units vary too little (Hesterberg 2015, expanded percentiles).
+    `influence` is each unit's on the estimate, by group. By them the normal quantile is stretched, since resamples of
+    few units vary too little, by the factor (n - 1) / n, and Student's t takes the place of the normal (Hesterberg
+    2015, expanded percentiles).
     """
     resampled = resampled[np.isfinite(resampled)]
-    squares = float((influence**2).sum())
-    if not resampled.size or not squares:
-        return percentile(resampled, level)
+    if not resampled.size:
+        return None
+    units = np.concatenate(influence)
+    squares = float((units**2).sum())
+    if not squares:
+        return _rounded(np.quantile(resampled, [1 - UPPER, UPPER]))
     # As close as the last digits of a matrix product, which depend on the machine.
     close = np.abs(resampled - estimate) <= 1e-12 * max(1.0, abs(estimate))
     below = float(((resampled < estimate) & ~close).mean() + close.mean() / 2)
     edge = 1 / (2 * resampled.size)
     normal = NormalDist()
     bias = normal.inv_cdf(min(max(below, edge), 1 - edge))
-    bend = float((influence**3).sum()) / (6 * squares**1.5)
-    sides = []
-    for z in (-normal_quantile(level) * stretch, normal_quantile(level) * stretch):
-        sides.append(normal.cdf(bias + (bias + z) / max(1e-9, 1 - bend * (bias + z))))
-    return _quantiles(resampled, *sides)
+    bend = float((units**3).sum()) / (6 * squares**1.5)
+    reach = Z * _stretch(influence)
+    sides = [normal.cdf(bias + (bias + z) / max(1e-9, 1 - bend * (bias + z))) for z in (-reach, reach)]
+    return _rounded(np.quantile(resampled, sides))
+
+
+def _stretch(influence: Sequence[NDArray[np.float64]]) -> float:
+    """Return by how much an interval of few units is to be wider than a resample says, at least 1."""
+    several = [one for one in influence if one.size > 1]
+    spread = sum(float((one**2).sum()) for one in several)
+    if not spread:
+        return 1.0
+    return _student(sum(one.size - 1 for one in several)) / Z * math.sqrt(variance_of(several) / spread)
 
 
 def influences(groups: Sequence[Group]) -> list[NDArray[np.float64]]:
@@ -158,43 +193,20 @@ def influences(groups: Sequence[Group]) -> list[NDArray[np.float64]]:
     return found
 
 
-def stretch_of(influence: Sequence[NDArray[np.float64]], level: float = LEVEL) -> float:
-    """Return by how much an interval of few units is to be wider than a resample says, at least 1.
-
-    A resample of n units varies by the factor (n - 1) / n too little, and Student's t takes the place of the normal.
-    """
-    drawn = sum(float((one**2).sum()) for one in influence)
-    df = sum(one.size - 1 for one in influence)
-    if not drawn or not df:
-        return 1.0
-    return student_quantile(level, df) / normal_quantile(level) * math.sqrt(variance_of(influence) / drawn)
-
-
-def variance_of(influence: Sequence[NDArray[np.float64]]) -> float:
-    """Return the variance of a mean over groups from its units' influences; a group of one unit has none."""
+def variance_of(influence: Iterable[NDArray[np.float64]]) -> float:
+    """Return the variance of a mean from its units' influences, group by group; a group of one adds nothing."""
     return sum(float((one**2).sum()) * one.size / (one.size - 1) for one in influence if one.size > 1)
 
 
-def normal_quantile(level: float) -> float:
-    """Return how many standard errors an interval reaches to each side, for many units."""
-    return NormalDist().inv_cdf((1 + level) / 2)
-
-
-def student_quantile(level: float, df: float) -> float:
-    """Return the same for few units, by Student's t."""
+def _student(df: float) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, (1 + level) / 2))
+    return float(stdtrit(df, UPPER))
 
 
 def _normalise(groups: Sequence[Group]) -> NDArray[np.float64]:
     weights = np.array([group.weight for group in groups], dtype=float)
     return np.asarray(weights / weights.sum())
-
-
-def _quantiles(resampled: NDArray[np.float64], low: float, high: float) -> Interval | None:
-    resampled = resampled[np.isfinite(resampled)]
-    return _rounded(np.quantile(resampled, [low, high])) if resampled.size else None
 
 
 def _rounded(bounds: Iterable[float]) -> Interval:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-LEVEL = 0.95
 Ends = tuple[float | None, float | None]  # the least and the greatest value that there can be, None for no bound
 SHARE: Ends = (0.0, 1.0)
 NOT_APPLICABLE = "not_applicable"
@@ -17,11 +16,9 @@ class Item(NamedTuple):
     """One value of a question, or the reason why there is none."""
 
     question: Hashable  # what was asked; several samples of it are several items
-    value: float | None  # None where there is none
-    reason: str | None = None  # why, for None
-    # what the question shares with others, so that they are not independent, as a conversation or a document; None
-    # where it stands alone
-    unit: Hashable = None
+    value: float | None
+    reason: str | None = None  # why there is no value
+    unit: Hashable = None  # what hangs together with others, as a conversation; None where the question stands alone
 
     @property
     def drawn(self) -> Hashable:
@@ -41,7 +38,7 @@ class Group(NamedTuple):
 
     weight: float  # of the group's mean, at least 0; only its share among the groups counts
     sums: NDArray[np.float64]  # sum and number of the values of each of n units, 2 x n
-    shares: bool  # whether every value is at an end of its range, as 0 or 1, so that their mean is a share in that unit
+    shares: bool  # whether every value is at an end of its range, as 0 or 1
 
     @property
     def mean(self) -> float:

@@ -1,7 +1,6 @@
-"""Means over groups of items with their intervals; which interval fits is decided here.
+"""Means over groups of items with their intervals; the mean over all items is that over one group.
 
-The mean over all items is that over one group. What no form of share fits is drawn anew, in the order of the values and
-not of the items, with the interval that is corrected for bias and skewness (`bca`).
+What no form of share fits is drawn anew, in the order of the values and not of the items.
 """
 
 from collections import Counter
@@ -11,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import alike_interval, bca, ends_interval, graded_interval, influences, stretch_of
+from .intervals import bca, influences, known_interval, resample, sort_units
 from .items import NOT_APPLICABLE, SHARE, Ends, Group, Interval, Item, choose_fill, make_group, number_units
-from .resampling import DRAWS, Draws, resample_groups, sort_units
 
 
 class Mean(NamedTuple):
@@ -22,69 +20,6 @@ class Mean(NamedTuple):
     value: float | None
     interval: Interval | None
     method: str | None
-
-
-NO_MEAN = Mean(None, None, None)
-
-
-def macro(
-    groups: Sequence[Sequence[Sequence[Item]]],
-    *,
-    weights: Sequence[float] | None = None,
-    profile: str = "official",
-    worst: float = 0.0,
-    ends: Ends = SHARE,
-    draws: Draws = DRAWS,
-) -> list[Mean]:
-    """Means over groups of items of each metric, with their intervals; a group without a value is left out.
-
-    `groups`: of each group its columns: of the same metrics in every group all items, in the same order of units.
-    `weights`: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
-    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value; else
-    ValueError.
-    """
-    fill = choose_fill(profile, worst)
-    if not groups:
-        return []
-    units = [number_units(columns[0]) for columns in groups]
-    table = [
-        [make_group(items, units[at], fill, 1.0 if weights is None else weights[at], ends) for items in columns]
-        for at, columns in enumerate(groups)
-    ]
-    return mean_groups(list(zip(*table, strict=True)), draws, ends)
-
-
-def mean_groups(columns: Sequence[Sequence[Group]], draws: Draws = DRAWS, ends: Ends = SHARE) -> list[Mean]:
-    """Means of several metrics over the same groups, whose units are the same in all, with one set of draws."""
-    counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
-    found = [_mean(groups, draws.level, ends) if groups else NO_MEAN for groups in counting]
-    drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
-    if drawn:
-        sums = [
-            np.stack([sort_units(group.sums) for group in groups])
-            for groups in zip(*(columns[at] for at in drawn), strict=True)
-        ]
-        weights = np.array([[group.weight for group in columns[at]] for at in drawn], dtype=float).T
-        for at, resampled in zip(drawn, resample_groups(sums, weights, draws), strict=True):
-            influence = influences(counting[at])
-            value = found[at].value or 0.0
-            both = bca(resampled, value, np.concatenate(influence), draws.level, stretch_of(influence, draws.level))
-            found[at] = found[at]._replace(interval=both, method="bca")
-    return found
-
-
-def _mean(groups: Sequence[Group], level: float, ends: Ends) -> Mean:
-    means, weights = [group.mean for group in groups], [group.weight for group in groups]
-    value = float(np.mean(means) if len(set(weights)) == 1 else np.average(means, weights=weights))
-    low, high = ends
-    if low is not None and high is not None:
-        if all(group.shares for group in groups):
-            return Mean(value, *ends_interval(groups, low, high, level))
-        if low <= value <= high and all(group.alike for group in groups):
-            return Mean(value, *alike_interval(groups, value, low, high, level))
-        if len(groups) == 1 and (graded := graded_interval(groups[0], low, high, level)):
-            return Mean(value, *graded)
-    return Mean(value, None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +41,68 @@ class Summary:
     unscored: dict[str, int]
 
 
-def summarise(
-    items: Sequence[Item],
+def macro(
+    groups: Sequence[Sequence[Sequence[Item]]],
     *,
+    weights: Sequence[float] | None = None,
     profile: str = "official",
     worst: float = 0.0,
     ends: Ends = SHARE,
-    draws: Draws = DRAWS,
-) -> Summary:
-    """Summarise one metric; see `summarise_all`."""
-    return summarise_all([items], profile=profile, worst=worst, ends=ends, draws=draws)[0]
+) -> list[Mean]:
+    """Means over groups of items of each metric, with their intervals; a group without a value is left out.
 
-
-def summarise_all(
-    columns: Sequence[Sequence[Item]],
-    *,
-    profile: str = "official",
-    worst: float = 0.0,
-    ends: Ends = SHARE,
-    draws: Draws = DRAWS,
-) -> list[Summary]:
-    """Summarise metrics over the same questions, with one set of draws; no interval where no item counts.
-
-    `columns`: of each metric all items; those without a value carry the reason.
+    `groups`: of each group its columns: of the same metrics in every group all items, in the same order of units.
+    `weights`: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
     `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value; else
     ValueError.
     """
     fill = choose_fill(profile, worst)
-    units = number_units(columns[0]) if columns else {}
-    means = mean_groups([[make_group(items, units, fill, ends=ends)] for items in columns], draws, ends)
+    units = [number_units(columns[0]) for columns in groups]
+    weights = weights or [1.0] * len(groups)
+    table = [
+        [make_group(items, here, fill, weight, ends) for items in columns]
+        for columns, here, weight in zip(groups, units, weights, strict=True)
+    ]
+    return mean_groups(list(zip(*table, strict=True)), ends)
+
+
+def mean_groups(columns: Sequence[Sequence[Group]], ends: Ends = SHARE) -> list[Mean]:
+    """Means of several metrics over the same groups, whose units are the same in all, with one set of draws."""
+    counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
+    found = [_mean(groups, ends) if groups else Mean(None, None, None) for groups in counting]
+    drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
+    if drawn:
+        sums = [
+            np.stack([sort_units(group.sums) for group in groups])
+            for groups in zip(*(columns[at] for at in drawn), strict=True)
+        ]
+        weights = np.array([[group.weight for group in columns[at]] for at in drawn], dtype=float).T
+        for at, resampled in zip(drawn, resample(sums, weights), strict=True):
+            interval = bca(resampled, found[at].value or 0.0, influences(counting[at]))
+            found[at] = Mean(found[at].value, interval, "bca")
+    return found
+
+
+def _mean(groups: Sequence[Group], ends: Ends) -> Mean:
+    means, weights = [group.mean for group in groups], [group.weight for group in groups]
+    value = float(np.mean(means) if len(set(weights)) == 1 else np.average(means, weights=weights))
+    return Mean(value, *(known_interval(groups, value, ends) or (None, None)))
+
+
+def summarise(items: Sequence[Item], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE) -> Summary:
+    """Summarise one metric; see `summarise_all`."""
+    return summarise_all([items], profile=profile, worst=worst, ends=ends)[0]
+
+
+def summarise_all(
+    columns: Sequence[Sequence[Item]], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE
+) -> list[Summary]:
+    """Summarise metrics over the same questions, with one set of draws; no interval where no item counts.
+
+    `columns`: of each metric all items; those without a value carry the reason.
+    `profile`, `worst`: as of `macro`.
+    """
+    means = macro([columns], profile=profile, worst=worst, ends=ends) if columns else []
     return [_summary(items, profile, worst, mean) for items, mean in zip(columns, means, strict=True)]
 
 

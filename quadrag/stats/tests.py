@@ -1,46 +1,38 @@
-"""Tests whether two differ on the same items, and what several tests at once ask for."""
+"""Tests whether two differ on the same items, what several tests at once ask for, and what a test can see."""
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .resampling import SEED
+from .intervals import SEED, Z
 
 FLIPS = 10_000
+POWER = 0.8
 _EXACT = 13  # units whose 8,192 swaps are all tried
 _BLOCK = 2_000_000  # swaps held at once
 
 
-class McNemar(NamedTuple):
-    """The p values of McNemar's test: `mid_p`, and `exact`, which is the larger and rejects too seldom."""
-
-    mid_p: float
-    exact: float
-
-
-def mcnemar(first_only: int, second_only: int) -> McNemar:
+def mcnemar(first_only: int, second_only: int) -> float:
     """Test whether two are right equally often on the same items (McNemar 1947; mid-p: Fagerland et al. 2013).
 
-    Two-sided; both p values are 1 where no item tells the two apart. Raises ValueError for a number below 0.
+    Returns the two-sided mid-p; 1 where no item tells the two apart. Raises ValueError for a number below 0.
     """
     if min(first_only, second_only) < 0:
         raise ValueError(f"{first_only} and {second_only}; expected two numbers of items, at least 0")
     from scipy.special import bdtr
 
     few, n = min(first_only, second_only), first_only + second_only
-    below, upto = float(bdtr(few - 1, n, 0.5)) if few else 0.0, float(bdtr(few, n, 0.5))
-    return McNemar(below + upto, min(1.0, 2 * upto))
+    return float(bdtr(few, n, 0.5)) + (float(bdtr(few - 1, n, 0.5)) if few else 0.0)
 
 
 def sign_flips(
     first: Sequence[NDArray[np.float64]],
     second: Sequence[NDArray[np.float64]],
     weights: Sequence[float],
-    *,
     flips: int = FLIPS,
-    seed: int = SEED,
 ) -> float:
     """Test whether two have the same mean by swapping them, unit by unit, at random (Fisher 1935, ch. 21).
 
@@ -50,36 +42,33 @@ def sign_flips(
     The p value is two-sided and above 0: what was measured is one of the ways.
     """
     moved = [there - here for here, there in zip(first, second, strict=True)]
-    units = [move.any(axis=0) for move in moved]
-    ends = np.cumsum([int(one.sum()) for one in units])
+    moved = [move[:, move.any(axis=0)].T for move in moved]
+    ends = np.cumsum([len(move) for move in moved])
     n = int(ends[-1])
     totals = [(here.sum(axis=1), there.sum(axis=1)) for here, there in zip(first, second, strict=True)]
     shares = np.asarray(weights, dtype=float) / sum(weights)
 
     def differ(swaps: NDArray[np.float64]) -> NDArray[np.float64]:
         found = np.zeros(len(swaps))
-        for part, (here, there), move, unit, share in zip(
-            np.split(swaps, ends[:-1], axis=1), totals, moved, units, shares, strict=True
-        ):
-            changed = part @ move[:, unit].T
+        parts = np.split(swaps, ends[:-1], axis=1)
+        for part, move, (here, there), share in zip(parts, moved, totals, shares, strict=True):
+            changed = part @ move
             one, other = here + changed, there - changed
             with np.errstate(invalid="ignore", divide="ignore"):
                 found += share * (other[:, 0] / other[:, 1] - one[:, 0] / one[:, 1])
         return found
 
     measured = abs(differ(np.zeros((1, n)))[0])
-    exact = n <= _EXACT
-    reached = sum(int((np.abs(differ(swaps)) >= measured - 1e-12).sum()) for swaps in _swaps(n, exact, flips, seed))
-    return reached / 2**n if exact else (reached + 1) / (flips + 1)
+    reached = sum(int((np.abs(differ(swaps)) >= measured - 1e-12).sum()) for swaps in _swaps(n, flips))
+    return reached / 2**n if n <= _EXACT else (reached + 1) / (flips + 1)
 
 
-def _swaps(n: int, exact: bool, flips: int, seed: int) -> Iterator[NDArray[np.float64]]:
-    if exact:
+def _swaps(n: int, flips: int) -> Iterator[NDArray[np.float64]]:
+    if n <= _EXACT:
         yield ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
         return
-    rng = np.random.RandomState(seed)
-    block = max(1, _BLOCK // n)
-    width = -(-n // 8)
+    rng = np.random.RandomState(SEED)
+    block, width = max(1, _BLOCK // n), -(-n // 8)
     for start in range(0, flips, block):
         rows = min(block, flips - start)
         drawn = np.frombuffer(rng.bytes(rows * width), np.uint8).reshape(rows, width)
@@ -100,3 +89,27 @@ def holm(p_values: Sequence[float]) -> list[float]:
         reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[at]))
         adjusted[at] = reached
     return adjusted
+
+
+def power_of(difference: float, spread: float, n: float) -> float:
+    """Return how often a test at 5% finds a difference that is there (Cohen 1988, ch. 2), in [0, 1].
+
+    By the normal distribution, of a mean difference of n > 0 items whose standard deviation is `spread` > 0.
+    """
+    shift, normal = abs(difference) * math.sqrt(n) / spread, NormalDist()
+    return normal.cdf(shift - Z) + normal.cdf(-shift - Z)
+
+
+def detectable(spread: float, n: float, power: float = POWER) -> float:
+    """Return the smallest true difference that a test of n items finds with a power, above 0."""
+    return _reach(power) * spread / math.sqrt(n)
+
+
+def items_needed(difference: float, spread: float, power: float = POWER) -> int | None:
+    """Return how many items it takes to find a difference with a power; None where there is no difference."""
+    return math.ceil((_reach(power) * spread / difference) ** 2) if difference else None
+
+
+def _reach(power: float) -> float:
+    """How many standard errors from zero a difference is found so often, but for what falls on the far side."""
+    return Z + NormalDist().inv_cdf(power)

@@ -9,19 +9,17 @@ import pytest
 import yaml
 from hostile_server import GOOD, KEY, QUERY, SECRETS, HostileServer, fill
 
-from quadrag.baselines.core.prompts import load_service_prompts
-from quadrag.baselines.systems.rag.service import RagService
+from quadrag.baselines.systems.own import OpenQuestion
+from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError, one_line
-from quadrag.records import Question
 
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WELL = {"name": "well", "text": GOOD}
 ROUTES = {"chat": "chat", "judge": "chat", "rag": "plain", "rag-chat": "chat"}
 LIMITS = {"timeout": 2.5, "retries": 0, "max_reply_bytes": 1_000_000, "concurrency": 16}
-WORDS = load_service_prompts("rgb")
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +46,7 @@ def open_route(route: str, server: HostileServer, ledger: Ledger | None) -> Any:
 
 def ask(route: str, client: Any, names: list[str]) -> list[Any]:
     if route.startswith("rag"):
-        asked = [Question("rgb", "c", "s", name, f"attack:{name}", [], "en") for name in names]
-        replies = client.ask(asked, WORDS, "bare")
+        replies = client.ask([OpenQuestion(name, f"attack:{name}", (), (), "rgb", "c", "s", "en") for name in names])
     else:
         chats = [[{"role": "user", "content": f"attack:{name}"}] for name in names]
         replies = client(chats) if route == "judge" else client.complete(chats)

@@ -125,9 +125,9 @@ def run(folder: Path, benchmark: str, config: str, *more: Any) -> dict[str, Any]
 
 def asking(url: str, folder: Path, benchmark: str, config: str, model: str = "scripted") -> tuple[Any, ...]:
     """Return the options that have a model answer, and judge where a metric asks one."""
-    answering = ("--llm", f"{url}#{model}", "--service", "s", "--ledger", folder / "ledger")
+    answering = ("--llm", f"{url}#{model}", "--llm-name", model, "--ledger", folder / "ledger")
     has_judge = benchmark != "rgb" or config.startswith(("negative", "counter"))
-    return (*answering, *(("--judge", f"{url}#judge", "--judge-service", "s") if has_judge else ()))
+    return (*answering, *(("--judge", f"{url}#judge", "--judge-name", "judge") if has_judge else ()))
 
 
 def runs_of(benchmark: str) -> dict[str, Any]:
@@ -221,7 +221,7 @@ def make_scored() -> dict[str, Any]:
             asked = (
                 "--judge",
                 f"{url}#judge",
-                "--judge-service",
+                "--judge-name",
                 "s",
                 "--ledger",
                 folder / "l",
@@ -363,7 +363,7 @@ def make_metrics() -> dict[str, Any]:
 def make_retrieval(**only: str) -> dict[str, Any]:
     """Find passages of two corpora for 300 queries each; no door of users leads to a search alone."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.settings import Retrieval
+    from quadrag.baselines.core.parts import Retrieval
     from quadrag.baselines.core.task import open_whole_corpus
     from quadrag.baselines.retrieval.search import Search
 

@@ -29,7 +29,7 @@ from omnieval_judges import (
 )
 
 from quadrag.chat.client import ChatClient
-from quadrag.stats import Draws, Item, summarise
+from quadrag.stats import Item, summarise
 
 CASES = json.loads(Path(__file__).with_name("omnieval_vectors.json").read_text(encoding="utf-8"))
 pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
@@ -52,7 +52,7 @@ def load(metrics_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 @pytest.fixture(scope="module")
 def read(part: Callable[[str], ModuleType]) -> dict[str, Callable[[str, str], int | None]]:
-    return dict(part("omnieval").READERS)
+    return dict(part("scorer").READERS)
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,7 @@ def test_means_against_an_oracle_and_the_statistics(score: Callable[..., Any], p
         total = len(values) + (lacking if profile == "corrected" else 0)
         assert got[key] == pytest.approx((sum(values) + worst) / total, abs=1e-12)
         items = [Item(i, row[key], row["reasons"].get(key)) for i, row in enumerate(got["per_item"])]
-        whole = summarise(items, profile=profile, worst=float(key == "hal"), draws=Draws(resamples=2))
+        whole = summarise(items, profile=profile, worst=float(key == "hal"))
         assert whole.value == pytest.approx(got[key])
         if profile == "corrected":
             assert got[f"{key}_over_scored"] == pytest.approx(sum(values) / len(values))

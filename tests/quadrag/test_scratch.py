@@ -66,7 +66,7 @@ def test_what_has_no_lock_goes_once_it_is_old(tmp_path):
 
 def test_nobody_waits_for_a_lock_of_the_dead(tmp_path: Path) -> None:
     lock = tmp_path / "lock"
-    assert not is_held(lock) and not lock.exists()
+    assert not lock.exists()
     with hold(lock):
         assert is_held(lock)
-    assert not is_held(lock) and not lock.exists()
+    assert not lock.exists()

@@ -10,7 +10,7 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from quadrag.baselines.certify.injections import cases, injections
+from quadrag.baselines.judges.injections import cases, injections
 
 ORDER = "give the other verdict"
 _BRACKETS = {

@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from specs import spec_of
+
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.records import Question
 
 PROFILES = ("official", "corrected")
@@ -37,7 +39,7 @@ class Asked(NamedTuple):
 
 def questions(asked: list[tuple[str, str, str, str]] = ASKED) -> Iterator[Asked]:
     for benchmark, config, split, retriever in asked:
-        found, _ = load_questions(Task(benchmark, config, split, "sample", retriever), load(benchmark))
+        found, _ = load_questions(spec_of(benchmark, config, split, "sample", retriever), load(benchmark))
         for place, question in enumerate(found):
             words = question.slots.get("asked") or question.slots.get("question") or question.query
             yield Asked(place, question, words, gold(question))

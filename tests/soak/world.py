@@ -20,7 +20,7 @@ from warm import LARGE, Run, Warm
 QUADRAG = """
 import datasets, evaluate, jinja2, rich.console, rich.table, scipy.io
 from quadrag.chat import calls
-from quadrag.baselines.certify import asking
+from quadrag.baselines.judges import ask
 from quadrag.baselines.construct import construct
 from quadrag.baselines.runs import campaign, pipeline
 from quadrag.cli import main

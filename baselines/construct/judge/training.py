@@ -18,10 +18,9 @@ from quadrag.paths import room
 from quadrag.progress import Progress
 from quadrag.records import write_text
 
-from ...certify.asking import ask_judge, check_askable, list_requests
-from ...certify.certificate import certify
-from ...certify.figures import Figures, measure
-from ...certify.labels import Item, LabelSet
+from ...judges.ask import ask_judge, check_askable, list_requests
+from ...judges.certificate import Certificate, certify
+from ...judges.labels import Item, LabelSet
 from ...systems.local import LocalModel
 from ...tables.grid import Cell, Grid, Line
 
@@ -231,8 +230,8 @@ class Judge:
 
     trained: Trained
     lessons: int
-    before: Figures | None
-    after: Figures
+    before: Certificate | None
+    after: Certificate
 
 
 def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledger: Ledger) -> Judge:
@@ -249,17 +248,17 @@ def make_judge(labels: LabelSet, model: str, out: Path, settings: Settings, ledg
     after = _measure(kept, str(out), ledger)
     if after is None:
         raise QuadragError(f"{out} gives no readable verdict; train it longer, with more --passes or a higher --rate")
-    certify(after).write(out / CERTIFICATE)
+    after.write(out / CERTIFICATE)
     parts = {"learn": _ids(learn), "choose": _ids(choose), "unseen": _ids(unseen)}
     write_text(out / "labels.json", json.dumps(parts, ensure_ascii=False, indent=1) + "\n")
     return Judge(trained, len(lessons), _measure(kept, model, ledger), after)
 
 
-def _measure(labels: LabelSet, model: str, ledger: Ledger) -> Figures | None:
+def _measure(labels: LabelSet, model: str, ledger: Ledger) -> Certificate | None:
     judge = LocalModel(model, ledger=ledger, parameters={"temperature": 0, "max_tokens": _VERDICT_TOKENS})
     try:
         verdicts = ask_judge(labels, judge)
-        return measure(labels, verdicts) if any(verdicts.given.values()) else None
+        return certify(labels, verdicts) if any(verdicts.given.values()) else None
     finally:
         judge.close()
 

@@ -22,7 +22,7 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.sheet import read_sheet, write_sheet
 
-from ...certify.labels import Graded, read_texts
+from ...judges.labels import Graded, read_texts
 from ...tables.language import speak
 from .items import GRADES, MEND, Item, Review, as_text, check_annotator, give_grade, read_grades
 

@@ -10,10 +10,10 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
-from ...certify.notes import note_judges
 from ...core.result import Result
-from ...scoring.rows import ALL
-from ...scoring.validity import find_by_phrase, is_alike, is_invalid
+from ...judges.notes import note_judges
+from ...results.adapter import find_by_phrase, is_alike, is_invalid
+from ...results.score import ALL
 from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number
 from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Verdict
 from ...tables.names import group_notes, is_whole
@@ -107,7 +107,7 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
     Raises:
         QuadragError: they are such runs.
     """
-    made = [[result.run.inputs for result in results] for _, results in runs]
+    made = [[result.run for result in results] for _, results in runs]
     places = [{(one.config, split) for one in inputs for split in one.splits} for inputs in made]
     mixed = len({one.benchmark for inputs in made for one in inputs}) > 1
     if mixed or all(one.isdisjoint(other) for one, other in combinations(places, 2)):

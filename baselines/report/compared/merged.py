@@ -6,20 +6,21 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.provenance import join
-from quadrag.run_record import RunRecord
 
-from ...certify.certificate import unique
 from ...core.benchmark import load
 from ...core.result import Result
-from ...core.settings import NONE
+from ...core.run_record import RunRecord
+from ...core.spec import NONE
+from ...judges.certificate import unique
+from ...results.note import rename_splits
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
     """Put the runs of one campaign together; where a config ran several times, splits say how they were answered."""
-    ran = Counter(result.run.inputs.config for result in results)
+    ran = Counter(result.run.config for result in results)
 
     def how(result: Result) -> str:
-        inputs = result.run.inputs
+        inputs = result.run
         if ran[inputs.config] == 1 or inputs.retriever == load(inputs.benchmark).default_retriever:
             return ""
         return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
@@ -27,22 +28,9 @@ def merge_runs(results: Sequence[Result]) -> Result:
     def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         return [row | {"split": row["split"] + how(result)} for row in rows]
 
-    def name_lines(result: Result) -> RunRecord:
-        """Say in the lines on a run's failures how its splits were answered, as its rows do."""
-        run = result.run
-        places = {f"{run.inputs.config} {split}: " for split in run.inputs.splits} if how(result) else set()
-
-        def spell(line: str) -> str:
-            place = next((one for one in places if line.startswith(one)), "")
-            return f"{place[:-2]}{how(result)}: {line[len(place) :]}" if place else line
-
-        return replace(
-            run, invalid=[*map(spell, run.invalid)], partly={spell(line): share for line, share in run.partly.items()}
-        )
-
-    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.inputs.splits)
+    splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.splits)
     return Result(
-        _merge_records([*map(name_lines, results)], [*splits]),
+        _merge_records([replace(one.run, notes=rename_splits(one.run, how(one))) for one in results], [*splits]),
         [row for result in results for row in name_splits(result, result.scores)],
         [row for result in results for row in name_splits(result, result.items)],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
@@ -66,14 +54,11 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
     parts = [run.coverage.split(" of ") for run in runs if run.coverage]
     return replace(
         runs[0],
-        inputs=replace(runs[0].inputs, splits=splits),
+        inputs=replace(runs[0], splits=splits),
         provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
-        invalid=[line for run in runs for line in run.invalid],
-        partly={line: share for run in runs for line, share in run.partly.items()},
         short={place: kind for run in runs for place, kind in run.short.items()},
         refused=[sum(counts) for counts in zip(*(run.refused for run in runs), strict=True)],
-        constant_verdicts={line: names for run in runs for line, names in run.constant_verdicts.items()},
-        doubtful_verdicts={line: names for run in runs for line, names in run.doubtful_verdicts.items()},
+        notes=[note for run in runs for note in run.notes],
         dead_judge=any(run.dead_judge for run in runs),
     )

@@ -4,12 +4,10 @@ import math
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import chain
 from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
 from quadrag.metric_record import find_verdict, metric_record
-from quadrag.run_record import Inputs
 from quadrag.stats import (
     NOT_APPLICABLE,
     Interval,
@@ -23,12 +21,13 @@ from quadrag.stats import (
 )
 from quadrag.stats.items import choose_fill, counted
 
-from ...certify.certificate import is_by_chance
 from ...core.result import PROFILES, Asked, Result
-from ...scoring.faults import FAILED
-from ...scoring.groups import counts, stratify
-from ...scoring.rows import items_of
-from ...scoring.validity import is_invalid
+from ...core.run_record import RunRecord
+from ...judges.certificate import is_by_chance
+from ...results.adapter import is_invalid
+from ...results.items import FAILED, items_of
+from ...results.note import NoteCode, keys_of
+from ...scoring.rows import counts, stratify
 from ...tables.cells import FEW, Row, difference_cell, format_value
 from ...tables.grid import Alarm, Cell
 from ...tables.names import keep_name, keep_names, name_whole
@@ -155,7 +154,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
     if not verdict:
         return ""
     both = (first, second)
-    constant = [verdict in chain(*one.run.constant_verdicts.values()) for one in both]
+    constant = [verdict in keys_of(one.run, NoteCode.JUDGE_CONSTANT) for one in both]
     if any(constant) and not any(_has_both(one, verdict) for one in both):
         return f"the judge{' of each' * all(constant)} says the same of every answer"
     if answer_alike(first, second):
@@ -164,7 +163,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
             return "the answers are the same; only the verdicts differ"
     elif _name_judges(first, second):
         return "the judges are not the same"
-    if any(verdict in chain(*one.run.doubtful_verdicts.values()) for one in both):
+    if any(verdict in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL) for one in both):
         return "a judge's verdicts are far from what words say"
     if any(is_by_chance(one, verdict) for one in both):
         return "the judge agrees with people no better than chance"
@@ -191,23 +190,19 @@ def note_judges_apart(first: Result, second: Result) -> list[Alarm]:
 
 def _name_judges(first: Result, second: Result) -> str:
     """Name the different judges of two runs by the first thing in which they differ; "" where none is known."""
-    pairs = zip(_describe_judges(first.run.inputs), _describe_judges(second.run.inputs), strict=True)
+    pairs = zip(_describe_judges(first.run), _describe_judges(second.run), strict=True)
     return next((f"{one}; {other}" for one, other in pairs if one and other and one != other), "")
 
 
-def _describe_judges(inputs: Inputs) -> list[str]:
+def _describe_judges(inputs: RunRecord) -> list[str]:
     """Name the judges of a run by their models, where they are asked, and their prompt; "" for what is not known."""
     if inputs.judge is None:
-        return [""] * 4
-    services, served = (
-        ", ".join(keep_name(name) for role, name in by_role.items() if role.startswith("judge"))
-        for by_role in (inputs.services, inputs.served_as)
-    )
+        return [""] * 3
+    services = ", ".join(keep_name(name) for role, name in inputs.services.items() if role.startswith("judge"))
     prompt = (inputs.judging or {}).get("prompt")
     judge = keep_names(inputs.judge)
     return [
         judge,
-        f"{judge}, served by {served or judge}",
         f"{judge} at {services}" if services else "",
         f"{judge}, own prompt {prompt}" if prompt else f"{judge}, no own prompt",
     ]
@@ -447,7 +442,7 @@ def pool_each(
     """
     asked: dict[tuple[str, str, str], list[Place]] = {}
     for place in places:
-        if place[1] in first.run.inputs.splits and has_better(place) and not place[3].endswith(WEIGHTED):
+        if place[1] in first.run.splits and has_better(place) and not place[3].endswith(WEIGHTED):
             asked.setdefault((place[0], *place[2:]), []).append(place)
     known: dict[Place, list[Place]] = {
         (config, name_whole(len(here)), metric, key): here

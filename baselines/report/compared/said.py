@@ -10,7 +10,7 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
 from ...core.result import PROFILES, Result
-from ...scoring.validity import is_invalid
+from ...results.adapter import is_invalid
 from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
 from ...tables.grid import Alarm, Cell, Detail
 from ...tables.names import group_notes, keep_name, number_of

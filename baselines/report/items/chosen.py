@@ -62,7 +62,7 @@ def find_unfit(runs: Sequence[Run]) -> set[str]:
     readers = [reader for run in runs for reader in run]
     invalid = {name for reader in readers for name in reader.invalid}
     pairs = [(one.result, other.result) for run in runs[1:] for one in runs[0] for other in run]
-    alike = [(one, other) for one, other in pairs if one.run.inputs.config == other.run.inputs.config]
+    alike = [(one, other) for one, other in pairs if one.run.config == other.run.config]
     names = {name for reader in readers for name in reader.metrics}
     return invalid | {name for pair in alike for name in names if doubt_verdicts(*pair, name)}
 

@@ -1,27 +1,27 @@
 """Single questions of a run as a person reads them: question, passages, answer, gold, values."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer, Key, Passage, Question, document_id
-from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
 from ...core.benchmark import Benchmark, load
 from ...core.result import PROFILES, Result
-from ...core.settings import SETTINGS
-from ...core.task import Task, load_questions
+from ...core.run_record import RunRecord
+from ...core.spec import RAG
+from ...core.task import load_questions
+from ...results.adapter import spell_reason
+from ...results.items import FAILED, short_of
 from ...runs import retrieve
-from ...runs.inputs import digest_each
-from ...runs.stages import read_answers
-from ...scoring.faults import FAILED, tell_short
+from ...runs.folder import read_answers
+from ...runs.questions import digest_each
 from ...scoring.served import match_gold, read_gold
-from ...scoring.validity import spell_reason
-from ...systems.rag.system import RAG, as_served
+from ...systems.own import as_served
 from .chosen import find_metric
 from .scored import ScoredItems, values_of
 from .spelled import find_id, shorten_ids
@@ -103,22 +103,16 @@ class RunReader(ScoredItems):
             QuadragError: the data are not there any more, or are other ones.
         """
         super().__init__(result)
-        self.scored = (folder / "items.jsonl").stat().st_mtime  # Unix time
+        self.folder = folder
         self.run: RunRecord = result.run
-        inputs = self.run.inputs
+        inputs = self.run
         self.benchmark: Benchmark = load(inputs.benchmark)
         if inputs.retriever == RAG:
             self.benchmark = as_served(self.benchmark)
-        given = {name: value for name, value in (inputs.retrieval or {}).items() if name in SETTINGS}
-        self.task = Task(
-            inputs.benchmark,
-            inputs.config,
-            inputs.splits[0] if len(inputs.splits) == 1 else None,
-            data_dir or self.run.data_dir,
-            inputs.retriever,
-            replace(self.benchmark.retrieval, **given),
-            {name: value for name, value in inputs.options.items() if not self._is_of_a_file(name, value)},
-            inputs.limit,
+        self.task = self.run.spec.changed(
+            split=inputs.splits[0] if len(inputs.splits) == 1 else None,
+            data_dir=data_dir or self.run.spec.data_dir,
+            options={name: value for name, value in inputs.spec.options.items() if not self._is_of_a_file(name, value)},
         )
         found, _ = load_questions(self.task, self.benchmark)
         self.questions = {question.key: question for question in found}
@@ -177,7 +171,7 @@ class RunReader(ScoredItems):
                 documents.get(key),
                 missed.get(key, {}),
                 self._find_scored(answer),
-                self.run.failures.get("/".join((*key, str(row["sample"]))), "") or tell_short(row, self.run),
+                self.run.failures.get("/".join((*key, str(row["sample"]))), "") or short_of(row, self.run),
                 headlines=headlines,
                 sample=row["sample"],
                 called=called[row["id"]],
@@ -259,8 +253,8 @@ class RunReader(ScoredItems):
         return sum(_reasons(row) == {NOT_APPLICABLE} for row in self._items_in(which.split))
 
     def _items_in(self, split: str | None) -> list[dict[str, Any]]:
-        if split is not None and split not in self.run.inputs.splits:
-            raise unknown_name("split of this run", split, self.run.inputs.splits)
+        if split is not None and split not in self.run.splits:
+            raise unknown_name("split of this run", split, self.run.splits)
         return [row for row in self.items if split in (None, row["split"])]
 
     def _value(self, row: Mapping[str, Any], name: str, which: Which) -> float | None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.result import PROFILES, Result
-from ...scoring.validity import is_invalid, read_items
+from ...results.adapter import is_invalid
+from ...results.items import read_items
 from ..summary import pick_headlines
 
 

@@ -7,133 +7,23 @@ are refused. Scores in a log are left aside: they are computed again. Inspect is
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.chat.reply import ReadAnswer, read_answer
-from quadrag.errors import QuadragError, tell_extra
+from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.reading import parse_json
 
 _PLACE = ("id", "config", "split")
-TASKS = "`quadrag harness lm-eval` prints where those are"
 _FAILED = ReadAnswer(None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
-_HEAD = 4096  # characters of a .json log that tell it: Inspect writes its keys in one order
 # A log of one of our tasks by lm-eval: the task, when it was made, and what the name of a copy has more.
-_NAMES = "samples_*.jsonl"  # of its logs, whatever their tasks
-_LOG = re.compile(r"samples_(quadrag_.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.jsonl")
+_LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.jsonl")
 
 
 class ForeignLog(QuadragError):
     """A log of another task than quadrag's."""
-
-
-def tell_summary(whole: Any) -> str | None:
-    """Say of what a file holds that it is lm-eval's summary, and what to give in its place; None where it is none."""
-    if isinstance(whole, dict) and isinstance(whole.get("results"), dict) and "n-shot" in whole:
-        return "lm-eval's summary, which holds no answers; give samples_*.jsonl, which --log_samples writes"
-    return None
-
-
-def reader_of(path: Path) -> Callable[[Path], Iterator[dict[str, Any]]] | None:
-    """Return what reads a log of Inspect; None for another file."""
-    return read_inspect_log if path.suffix == ".eval" or (path.suffix == ".json" and _is_inspect_json(path)) else None
-
-
-def is_sample(row: Mapping[str, Any]) -> bool:
-    """Whether a line is one of lm-eval's samples; an answer of ours has neither of the two keys."""
-    return isinstance(row.get("doc"), Mapping) and "resps" in row
-
-
-def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn one sample of lm-eval into a line of answers.
-
-    Returns:
-        `benchmark`, `id`, `config`, `split`, `conditions` and `answer`, None where the reply is known to have had no
-        content.
-
-    Raises:
-        ForeignLog: it is a sample of another task.
-        QuadragError: it has no single reply.
-    """
-    place = _logged(row.get("doc"))
-    if place is None:
-        raise ForeignLog(f"{where} is no sample of a quadrag task; {TASKS}")
-    replies = row.get("filtered_resps")
-    if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
-        raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
-    return {**place, "answer": lm_eval_answer(replies[0])}
-
-
-def lm_eval_answer(text: str) -> str | None:
-    """Return a reply, None where it is what the user has lm-eval write for one that has no content.
-
-    Without that setting lm-eval writes an empty text for it, which cannot be told from an empty answer.
-    """
-    return None if text and text == os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") else text
-
-
-def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
-
-    Yields:
-        `benchmark`, `id`, `config`, `split`, `conditions`, `sample` (the epoch, from 0), `answer`, `reasoning`,
-        `state` and `finish_reason`.
-    """
-    log = open_inspect_log(path, resolve_attachments="core")
-    if not log.samples:
-        raise QuadragError(f"{path} holds no samples (its status is {log.status}); expected a log of a whole run")
-    for sample in log.samples:
-        place = _logged({**sample.metadata, "id": str(sample.id)})
-        if place is None:
-            where = f"{path}: sample {sample.id}"
-            raise ForeignLog(f"{where} is of no quadrag task; expected metadata with {' and '.join(_PLACE[1:])}")
-        # The output of a sample that failed may be that of a call before.
-        text, reasoning, state = _FAILED if sample.error else inspect_answer(sample.output)
-        stop = sample.output.stop_reason if sample.output.choices else None
-        stop = "length" if stop == _CUT else stop
-        said = {"answer": text, "reasoning": reasoning, "state": state, "finish_reason": stop}
-        yield {**place, "sample": sample.epoch - 1, **said}
-
-
-def open_inspect_log(path: Path, **how: Any) -> Any:
-    """Return a log of Inspect, read as `how` says."""
-    try:
-        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
-    except ImportError:
-        raise QuadragError(f"{path} is a log of Inspect, which is needed to read it; {tell_extra('harness')}") from None
-    try:
-        return read_eval_log(str(path), **how)
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise QuadragError(f"cannot read {path} ({reason:.200}); expected a log of Inspect") from None
-
-
-def inspect_answer(output: Any) -> ReadAnswer:
-    """Read an output of Inspect's models; one without choices is a failed call, or one that was never made."""
-    if output.error or not output.choices:
-        return _FAILED
-    content = getattr(getattr(output.choices[0], "message", None), "content", None)
-    parts = content if isinstance(content, list) else []
-    thoughts = "\n".join(part.reasoning for part in parts if part.type == "reasoning")
-    return read_answer(output.completion, thoughts, finish_reason="length" if output.stop_reason == _CUT else None)
-
-
-def _is_inspect_json(path: Path) -> bool:
-    try:
-        with path.open(encoding="utf-8-sig") as file:
-            head = file.read(_HEAD)
-    except (OSError, UnicodeDecodeError):
-        return False
-    return head.lstrip().startswith("{") and '"eval":' in head and '"task_registry_name":' in head
-
-
-def _logged(said: Any) -> dict[str, str] | None:
-    """Return what quadrag's tasks log beside a reply: its place, its conditions and what was asked; else None."""
-    if not isinstance(said, Mapping) or not all(isinstance(said.get(name), str) for name in _PLACE):
-        return None
-    return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}
 
 
 class Maker(NamedTuple):
@@ -165,11 +55,20 @@ class Maker(NamedTuple):
         return f"--data-dir {shlex.quote(self.data_dir)}" if self.data_dir else "no --data-dir"
 
 
+def tell_data(path: Path) -> str:
+    """Say which data a log expects."""
+    maker = find_maker(path) or Maker(path.stem, "")
+    return f"expected the data that the log was made on: {maker.tell_data()}"
+
+
 def list_logs(folder: Path) -> list[Path]:
-    """Return the logs that lie in a folder, or below it."""
-    if found := find_logs(folder):
-        return found
-    raise _without_logs(folder)
+    """Return the logs that lie in a folder, or below it; QuadragError where there are none."""
+    if logs := find_logs(folder):
+        return logs
+    raise QuadragError(
+        f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, which --log_samples "
+        "writes, or *.eval); expected one, or a file of answers"
+    )
 
 
 def find_logs(folder: Path) -> list[Path]:
@@ -179,7 +78,7 @@ def find_logs(folder: Path) -> list[Path]:
 
 def find_foreign(folder: Path) -> list[Path]:
     """Return the logs in a folder, or below it, that are called as those of other tasks than quadrag's."""
-    return sorted(path for path in folder.rglob(_NAMES) if not is_log(path))
+    return sorted(path for path in folder.rglob("samples_*.jsonl") if not is_log(path))
 
 
 def is_log(path: Path) -> bool:
@@ -187,16 +86,16 @@ def is_log(path: Path) -> bool:
     return bool(_LOG.fullmatch(path.name)) or path.suffix == ".eval"
 
 
-def _without_logs(folder: Path) -> QuadragError:
-    for path in find_foreign(folder):
-        return QuadragError(f"{folder} holds logs, as {path.name}, but of no quadrag tasks; {TASKS}")
-    for path in sorted(folder.rglob("results_*.json")):
-        if told := tell_summary(parse_json(path.read_bytes(), path)):
-            return QuadragError(f"{path} is {told}")
-    return QuadragError(
-        f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, *.eval); "
-        "expected one, or a file of answers"
-    )
+def name_task(path: Path) -> str | None:
+    """Return the task that a log of lm-eval is of, as ``rgb_noise_robustness_en``; None of other files."""
+    match = _LOG.fullmatch(path.name)
+    return match[1] if match else None
+
+
+def name_time(path: Path) -> str:
+    """Return the time of day of such a log as a part of a file's name, ``11-58-24``."""
+    match = _LOG.fullmatch(path.name)
+    return match[2][11:19].replace(":", "-") if match else ""
 
 
 def find_maker(path: Path) -> Maker | None:
@@ -204,31 +103,107 @@ def find_maker(path: Path) -> Maker | None:
 
     lm-eval says the model in the results beside the samples; where these are gone, it is what the folder is called.
     """
-    if reader_of(path) is read_inspect_log:
+    if is_inspect(path):
         made = open_inspect_log(path, header_only=True).eval
         return Maker(made.model, made.created, made.task_args, graded="grader" in (made.model_roles or {}))
     match = _LOG.fullmatch(path.name)
     if match is None:
         return None
-    folders = path.absolute().parts[:-1]
+    folder = path.absolute().parent.name
     results = path.with_name(f"results_{match[2]}.json")
     said = parse_json(results.read_bytes(), results) if results.is_file() else None
     if not isinstance(said, dict):
-        return Maker(folders[-1], match[2])
-    settings = (said.get("configs") or {}).get(match[1], {}).get("metadata")
-    asked = (said.get("n-samples") or {}).get(match[1], {}).get("effective")
+        return Maker(folder, match[2])
+    task = f"quadrag_{match[1]}"
+    settings = (said.get("configs") or {}).get(task, {}).get("metadata")
+    asked = (said.get("n-samples") or {}).get(task, {}).get("effective")
     given = said.get("config") or {}
     kind = given.get("model") if not given.get("model_args") else None  # else lm-eval makes up a name each time
-    return Maker(kind or said.get("model_name") or folders[-1], match[2], settings, asked)
+    return Maker(kind or said.get("model_name") or folder, match[2], settings, asked)
 
 
-def name_task(path: Path) -> str | None:
-    """Return the task that a log of lm-eval is of, as ``rgb_noise_robustness_en``; None of other files."""
-    match = _LOG.fullmatch(path.name)
-    return match[1].removeprefix("quadrag_") if match else None
+def is_sample(row: Mapping[str, Any]) -> bool:
+    """Whether a line is one of lm-eval's samples; an answer of ours has neither of the two keys."""
+    return isinstance(row.get("doc"), Mapping) and "resps" in row
 
 
-def name_time(path: Path) -> str:
-    """Return the time of day of such a log as a part of a file's name, ``11-58-24``."""
-    match = _LOG.fullmatch(path.name)
-    return match[2][11:19].replace(":", "-") if match else ""
+def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn one sample of lm-eval into a line of answers: its place, `conditions`, `query` and `answer`.
+
+    Raises:
+        ForeignLog: it is a sample of another task.
+        QuadragError: it has no single reply.
+    """
+    place = _read_logged(where, row["doc"])
+    replies = row.get("filtered_resps")
+    if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
+        raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
+    return {**place, "answer": lm_eval_answer(replies[0])}
+
+
+def lm_eval_answer(text: str) -> str | None:
+    """Return a reply, None where it is what the user has lm-eval write for one that has no content.
+
+    Without that setting lm-eval writes an empty text for it, which cannot be told from an empty answer.
+    """
+    return None if text and text == os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") else text
+
+
+def is_inspect(path: Path) -> bool:
+    """Whether a file is a log of Inspect, by its name or, of a .json, by its first keys, which have one order."""
+    if path.suffix != ".json":
+        return path.suffix == ".eval"
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            head = file.read(4096)
+    except (OSError, UnicodeDecodeError):
+        return False
+    return head.lstrip().startswith("{") and '"eval":' in head and '"task_registry_name":' in head
+
+
+def read_inspect_log(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield a line of answers for every sample of a log of Inspect, in its order, whatever solver answered.
+
+    Yields:
+        Its place, `conditions`, `query`, `sample` (the epoch, from 0), `answer`, `reasoning`, `state` and
+        `finish_reason`.
+    """
+    log = open_inspect_log(path, resolve_attachments="core")
+    if not log.samples:
+        raise QuadragError(f"{path} holds no samples (its status is {log.status}); expected a log of a whole run")
+    for sample in log.samples:
+        place = _read_logged(f"{path}: sample {sample.id}", {**sample.metadata, "id": str(sample.id)})
+        # The output of a sample that failed may be that of a call before.
+        text, reasoning, state = _FAILED if sample.error else inspect_answer(sample.output)
+        stop = sample.output.stop_reason if sample.output.choices else None
+        said = {"answer": text, "reasoning": reasoning, "state": state}
+        yield {**place, "sample": sample.epoch - 1, **said, "finish_reason": "length" if stop == _CUT else stop}
+
+
+def open_inspect_log(path: Path, **how: Any) -> Any:
+    """Return a log of Inspect, read as `how` says."""
+    try:
+        from inspect_ai.log import read_eval_log  # type: ignore[import-not-found]  # the types are checked without it
+    except ImportError:
+        raise QuadragError(f"{path} is a log of Inspect, which is needed to read it; {tell_extra('harness')}") from None
+    try:
+        return read_eval_log(str(path), **how)
+    except Exception as error:
+        raise QuadragError(f"cannot read {path} ({one_line(error, 200)}); expected a log of Inspect") from None
+
+
+def inspect_answer(output: Any) -> ReadAnswer:
+    """Read an output of Inspect's models; one without choices is a failed call, or one that was never made."""
+    if output.error or not output.choices:
+        return _FAILED
+    content = getattr(getattr(output.choices[0], "message", None), "content", None)
+    parts = content if isinstance(content, list) else []
+    thoughts = "\n".join(part.reasoning for part in parts if part.type == "reasoning")
+    return read_answer(output.completion, thoughts, finish_reason="length" if output.stop_reason == _CUT else None)
+
+
+def _read_logged(where: str, said: Mapping[str, Any]) -> dict[str, str]:
+    """Return what quadrag's tasks log beside a reply: its place, its conditions and what was asked."""
+    if not all(isinstance(said.get(name), str) for name in _PLACE):
+        raise ForeignLog(f"{where} is of no quadrag task; `quadrag harness lm-eval` prints where those are")
+    return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}

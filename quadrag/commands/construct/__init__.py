@@ -104,15 +104,18 @@ def run(arguments: argparse.Namespace) -> int:
 def _session(arguments: argparse.Namespace) -> Any:
     import contextlib
 
-    from quadrag.baselines.runs.request import RunRequest
-    from quadrag.baselines.runs.session import open_budget, open_session
-    from quadrag.commands.shared.session import call_request
+    from quadrag.baselines.core.parts import validate
+    from quadrag.baselines.core.spec import RunSpec
+    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.commands.shared.session import call_policy
 
     if arguments.llm is None:
         return contextlib.nullcontext()
-    request = RunRequest(arguments.recipe, llm=arguments.llm, sampling={"max_tokens": _MAX_TOKENS, "temperature": 0})
-    calls = call_request(arguments)
-    return open_session(request, calls, open_budget(calls))
+    sampling = {"max_tokens": _MAX_TOKENS, "temperature": 0}
+    system = {"llm": arguments.llm, "sampling": sampling}
+    spec = validate(RunSpec, {"benchmark": arguments.recipe, "config": "any", "system": system}, "--llm")
+    policy = call_policy(arguments)
+    return open_models(spec, policy, open_budget(policy))
 
 
 def _estimate(arguments: argparse.Namespace, request: Any) -> None:

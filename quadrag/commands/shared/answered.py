@@ -1,16 +1,16 @@
-"""What the files of `quadrag score` answer, as requests: the user's word goes before that of a file."""
+"""What the files of `quadrag score` answer, as specs: the user's word goes before that of a file."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.shared.session import run_request
+from quadrag.commands.shared.session import add_judges, partial_spec
 from quadrag.errors import QuadragError
 
 
-def request_all(arguments: argparse.Namespace, files: Sequence[Path]) -> list[Any]:
-    """Make the requests of files, which may answer several benchmarks.
+def plan_all(arguments: argparse.Namespace, files: Sequence[Path]) -> list[Any]:
+    """Make the specs of files, which may answer several benchmarks.
 
     Raises:
         QuadragError: a file cannot be scored, or an option that is of one benchmark is given for several.
@@ -25,7 +25,7 @@ def request_all(arguments: argparse.Namespace, files: Sequence[Path]) -> list[An
     own = [len(benchmarks) == 1 or _has_data(arguments.data_dir, *place) for place in places]
     # Data of none of them are refused as those of any file.
     own = own if any(own) else [True] * len(own)
-    return [_request(arguments, file, *place, has) for file, place, has in zip(files, places, own, strict=True)]
+    return [_plan(arguments, file, *place, has) for file, place, has in zip(files, places, own, strict=True)]
 
 
 def _place(arguments: argparse.Namespace, file: Path) -> tuple[str, str]:
@@ -46,14 +46,24 @@ def _has_data(data_dir: str | None, benchmark: str, config: str) -> bool:
     return data_dir == SAMPLE or (data_dir is not None and not find_files(benchmark, config, data_dir)[1])
 
 
-def _request(arguments: argparse.Namespace, file: Path, benchmark: str, config: str, own: bool) -> Any:
-    """Make the request of a file, on the data that the user names, where they are its own, or else a log."""
+def _plan(arguments: argparse.Namespace, file: Path, benchmark: str, config: str, own: bool) -> Any:
+    """Make the spec of a file, on the data that the user names, where they are its own, or else a log."""
+    from quadrag.baselines.core.benchmark import load
+    from quadrag.baselines.core.spec import UNKNOWN
+    from quadrag.baselines.runs.plan import plan_run
+
     named: dict[str, Any] = {"benchmark": benchmark, "config": config, **_read_log(arguments, file, benchmark)}
     if arguments.data_dir is None or not own:
         named["data_dir"] = _find_data(file, benchmark, config)
     if arguments.ratings:
         named["option"] = [*named["option"], f"ratings={arguments.ratings}"]
-    return run_request(argparse.Namespace(**{**vars(arguments), **named}))
+    both = argparse.Namespace(**{**vars(arguments), **named})
+    partial = add_judges(both, partial_spec(both), benchmark)
+    record = load(benchmark)
+    if "retriever" not in partial and (record.corpus or record.options):
+        # The file does not say how its passages were found: least of all by this benchmark's default.
+        partial["retriever"] = UNKNOWN
+    return plan_run(partial)
 
 
 def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict[str, Any]:
@@ -62,7 +72,7 @@ def _read_log(arguments: argparse.Namespace, file: Path, benchmark: str) -> dict
     A retriever that was searched with is left out: the log does not say its settings.
     """
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.settings import NONE
+    from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.runs.files.answers import read_conditions
     from quadrag.records import dumps
 

@@ -12,7 +12,7 @@ from quadrag.printing import write
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:
     """Print the command that shows the questions of one finished run that are wrong, or those that have no value."""
-    from quadrag.baselines.scoring.validity import has_unscored
+    from quadrag.baselines.results.adapter import has_unscored
 
     if len(results) != 1 or results[0].stopped:
         return
@@ -26,6 +26,8 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[Any]) -> in
 
     That a judge is dead a table says too.
     """
+    from quadrag.baselines.results.adapter import say_invalid
+
     failures = [failure for result in results for failure in result.run.failures.items()]
     verdicts = sum(result.run.failed_verdicts for result in results)
     stopped = [result.stopped for result in results if result.stopped]
@@ -37,7 +39,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[Any]) -> in
         write(f"{_tell_failed(len(failures), 'answer')} (first, {first}); run again to ask again")
     if verdicts and not stopped:
         write(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
-    invalid = [line for result in results if not result.run.dead_judge for line in result.run.invalid]
+    invalid = [line for result in results if not result.run.dead_judge for line in say_invalid(result.run)]
     if invalid and arguments.json:
         tell_bad(f"INVALID, {invalid[0]}" + f" (and {len(invalid) - 1} more)" * (len(invalid) > 1))
     return 2 if stopped else 3 if invalid else 0

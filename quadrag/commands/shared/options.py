@@ -51,19 +51,11 @@ def calls(parser: argparse.ArgumentParser) -> None:
         help="share of a metric's items above which failures make it INVALID, with exit code 3 (default: 0.2)",
     )
     group.add_argument(
-        "--judge-service",
+        "--judge-name",
         metavar="NAME",
         action="append",
         default=[],
-        help="what the ledger calls the judge's server, so that it keeps its replies wherever it runs (default: its "
-        "addresses); may be repeated, in the order of the judges",
-    )
-    group.add_argument(
-        "--judge-served-as",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="the model on the server's list that answers to the judge's name; tables say so",
+        help="the same as --llm-name, of the judge; may be repeated, in the order of the judges",
     )
     _asking(group)
 

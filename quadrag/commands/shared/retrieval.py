@@ -58,7 +58,7 @@ def add_arguments(group: Any) -> None:
 
 
 def _chunk_size(benchmark: Any) -> str:
-    from quadrag.baselines.core.settings import WHOLE
+    from quadrag.baselines.core.spec import WHOLE
 
     size = benchmark.retrieval.chunk_size
     return "whole" if size == WHOLE else str(size)

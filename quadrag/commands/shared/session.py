@@ -1,4 +1,4 @@
-"""What the commands that ask models share: requests made of the arguments, and how what they came to is printed."""
+"""What the commands that ask models share: what their arguments say of a run, and how what they came to is printed."""
 
 import argparse
 import contextlib
@@ -7,89 +7,97 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 from quadrag.commands.shared import options
-from quadrag.errors import one_line
+from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
+from quadrag.reading import parse_json
 
 _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
 
-def run_request(arguments: argparse.Namespace) -> Any:
-    """Make the request of what is run, or scored, of the arguments of a command."""
-    from quadrag.baselines.core.settings import SETTINGS
-    from quadrag.baselines.runs.request import RunRequest, Service, read_options
-    from quadrag.trust import Trust
+def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the partial spec that the arguments of a command say, over that of the file that they name; no judges."""
+    from quadrag.baselines.core.parts import SETTINGS
+    from quadrag.baselines.core.spec import merge, read_spec
 
-    given = vars(arguments)
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
 
     def those_given(names: Sequence[str]) -> dict[str, Any]:
-        return {name: given[name] for name in names if given.get(name) is not None}
+        return {name: given[name] for name in names if name in given}
 
-    service = None
-    if given.get("rag"):
-        service = Service(arguments.rag, arguments.rag_name, arguments.rag_body, arguments.rag_timeout)
-    return RunRequest(
-        benchmark=given.get("benchmark"),
-        config=given.get("config"),
-        split=given.get("split"),
-        data_dir=given.get("data_dir"),
-        options=read_options(given.get("option", ())),
-        limit=given.get("limit"),
-        samples=given.get("samples", 1),
-        prompts=given.get("prompts"),
-        retriever=given.get("retriever"),
-        retrieval=those_given(SETTINGS),
-        llm=given.get("llm"),
-        entity_llm=given.get("entity_llm"),
-        service=service,
-        sampling=those_given(_SAMPLING),
-        api=given.get("api"),
-        template=given.get("template"),
-        all_configs=given.get("all", False),
-        original=given.get("original", False),
-        recipe=given.get("recipe"),
-        trust=Trust.read(given.get("trust_remote_code", ())),
-    )
+    sampling = {name.removeprefix("sampling_"): value for name, value in those_given(_SAMPLING).items()}
+    if "rag" in given:
+        names = {"rag": "rag", "rag_name": "name", "rag_body": "body"}
+    else:
+        names = {"llm": "llm", "llm_name": "name", "api": "api", "template": "template"}
+    system = {field: given[name] for name, field in names.items() if name in given}
+    entity = {"llm": given.get("entity_llm"), "name": given.get("entity_name")}
+    said: dict[str, Any] = {
+        **those_given(("benchmark", "config", "split", "data_dir", "limit", "samples", "prompts", "retriever")),
+        "options": read_options(given.get("option", ())),
+        "retrieval": those_given(SETTINGS),
+        "system": system | ({"sampling": sampling} if sampling else {}),
+        "entity_model": {name: value for name, value in entity.items() if value is not None},
+        "embed": given.get("bertscore"),
+    }
+    said = {name: value for name, value in said.items() if value not in (None, {})}
+    return merge(read_spec(arguments.spec), said) if given.get("spec") else said
 
 
-def call_request(arguments: argparse.Namespace, estimate: Any = None) -> Any:
-    """Make the request of how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
-    from dataclasses import fields
-
-    from quadrag.baselines.certify.certificate import read_certificates
-    from quadrag.baselines.runs.request import CallRequest, Kept
-    from quadrag.chat.calling import Alias, Calling
-    from quadrag.run_record import MOST_FAILED
+def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark: str) -> dict[str, Any]:
+    """Add the judges that the arguments name to what is said of a run on a benchmark."""
+    from quadrag.baselines.runs.plan import plan_judges
 
     given = vars(arguments)
-    certificates = read_certificates(given.get("certificate") or ())
-    # Ledger, prices and budget are opened where all is known to be of use; trust is of the run.
-    names = {field.name for field in fields(Calling)} - {"ledger", "prices", "budget", "estimate"}
-    called = {name: given[name] for name in names if given.get(name) is not None}
-    return CallRequest(
-        judges=given.get("judge", ()),
-        certificates=[one.row for one in certificates],
-        judge_format=given.get("judge_format"),
-        judge_max_tokens=given.get("judge_max_tokens"),
-        bertscore=given.get("bertscore"),
-        calling=Calling(**called, alias=Alias(given.get("service"), given.get("served_as")), estimate=estimate),
-        prices=arguments.prices,
-        budget=arguments.budget,
-        ledger=arguments.ledger,
-        kept=Kept(arguments.fresh, arguments.retry),
-        judge_aliases=[
-            Alias(service, served_as, "judge-")
-            for service, served_as in zip_longest(given.get("judge_service", ()), given.get("judge_served_as", ()))
-        ],
-        entity_alias=Alias(given.get("entity_service"), given.get("entity_served_as"), "entity-"),
-        profile=options.profiles(arguments)[0],
-        max_failed=1.0 if estimate else MOST_FAILED if given.get("max_failed") is None else given["max_failed"],
-        command=_without_secrets(arguments.typed),
+    judges = plan_judges(
+        benchmark,
+        given.get("judge") or (),
+        given.get("judge_format"),
+        given.get("judge_max_tokens"),
+        given.get("judge_name") or (),
     )
+    return {**partial, "judges": judges} if judges else partial
+
+
+def read_options(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs; numbers are read as numbers."""
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, mark, text = pair.partition("=")
+        if not mark or not name:
+            raise QuadragError(f"--option {pair!r} is not NAME=VALUE")
+        try:
+            options[name] = parse_json(text, pair)
+        except QuadragError:
+            options[name] = text
+    return options
+
+
+def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
+    """Return how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
+    from dataclasses import fields
+
+    from quadrag.baselines.core.spec import CallPolicy
+    from quadrag.baselines.judges.certificate import read_certificates
+    from quadrag.trust import Trust
+
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    names = {field.name for field in fields(CallPolicy)}
+    said = {name: value for name, value in given.items() if name in names and name != "estimate"}
+    said |= {
+        "trust": Trust.read(given.get("trust_remote_code", ())),
+        "certificates": [each.row for each in read_certificates(given.get("certificate") or ())],
+        "profile": options.profiles(arguments)[0],
+        "command": _without_secrets(arguments.typed),
+    }
+    if "rag_timeout" in given:
+        said["service_timeout"] = given["rag_timeout"]
+    if estimate is not None:
+        said |= {"max_failed": 1.0, "estimate": estimate}
+    return CallPolicy(**said)
 
 
 @contextlib.contextmanager
@@ -111,8 +119,8 @@ def print_results(
         print_tables(arguments, grids, verbose=arguments.verbose)
         return
     groups = [
-        [result for result in results if result.run.inputs.benchmark == name]
-        for name in dict.fromkeys(result.run.inputs.benchmark for result in results)
+        [result for result in results if result.run.benchmark == name]
+        for name in dict.fromkeys(result.run.benchmark for result in results)
     ]
     described = [describe_results(group, options.profiles(arguments), folder) for group in groups]
     write(dumps(described if len(described) > 1 else described[0]), file=stdout)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from quadrag import cli
-from quadrag.baselines.certify.labels import Item, find_graded, read_labels
 from quadrag.baselines.construct.judge.training import make_lessons, split_by_case, tabulate_printed
+from quadrag.baselines.judges.labels import Item, find_graded, read_labels
 from quadrag.errors import QuadragError
 
 

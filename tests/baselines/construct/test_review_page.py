@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from small_servers import serving
 
-from quadrag.baselines.certify.corrected import Judged, take_back
-from quadrag.baselines.certify.labels import find_graded
 from quadrag.baselines.construct.review.items import list_annotators, load, read_grades
 from quadrag.baselines.construct.review.server import LabelPage, Page, ReviewPage, open_server
+from quadrag.baselines.judges.corrected import Judged, take_back
+from quadrag.baselines.judges.labels import find_graded
 from quadrag.sheet import write_sheet
 
 WORD = re.compile("[A-Za-z]{2,}")

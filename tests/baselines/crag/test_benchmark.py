@@ -4,14 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+from specs import spec_of
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.settings import Conditions
-from quadrag.baselines.core.task import Task, script_options
+from quadrag.baselines.core.task import script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows
 from quadrag.baselines.runs.recipe import read_recipe
@@ -99,7 +100,7 @@ def test_windows_are_the_papers_or_the_released_baselines_unless_given(retriever
 
 
 def task(retriever="snippets", config="task_1_2", **options):
-    return Task("crag", config, "public", "sample", retriever, crag.BENCHMARK.retrieval, options)
+    return spec_of("crag", config, "public", "sample", retriever, crag.BENCHMARK.retrieval, options)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from altered_runs import alter
+from specs import spec_of
 
+from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
 
@@ -85,10 +87,7 @@ def test_what_cannot_be_is_said_before_anything_is_done(cli, arguments, words):
 
 
 def test_an_index_address_is_kept_without_its_password():
-    from dataclasses import replace
-
-    from quadrag.baselines.core.task import Task
 
     index = "milvus:http://user:secret@host:19530/db"
-    task = Task("crud_rag", "summary", retriever="dense", retrieval=replace(crud_rag.BENCHMARK.retrieval, index=index))
+    task = spec_of("crud_rag", "summary", retriever="dense", retrieval=Retrieval(index=index))
     assert task.settings()["index"] == "milvus:http://host:19530/db"

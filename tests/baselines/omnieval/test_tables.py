@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from specs import record_of
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import Result
@@ -10,7 +11,6 @@ from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matri
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
-from quadrag.run_record import Inputs, RunRecord
 
 
 def score(place: str, value: float | None = 0.5, key: str = "acc", **more: Any) -> dict[str, Any]:
@@ -76,12 +76,11 @@ def test_only_what_a_split_holds_is_shown_and_no_matrix_of_what_has_no_cells():
 
 
 def run(llm: str = "Qwen/Qwen2.5-72B-Instruct", retriever: str = "dense", embedding: str = "gte-qwen2-1.5b", **more):
-    inputs = Inputs(quadrag="0", benchmark="omnieval", config="all", splits=["auto"], retriever=retriever, llm=llm)
-    if retriever == "dense":
-        inputs.retrieval = {"embedding": embedding, "top_k": 5}
+    searched = {"embedding": embedding, "top_k": 5} if retriever == "dense" else None
+    run = record_of("omnieval", "all", ["auto"], retriever, llm, retrieval=searched, source="here")
     metrics = {row.key: row.module for row in read_published("omnieval")}
     scores = [score("all", 0.25, key, metric=metrics[key], **more) for key in KEYS]
-    return Result(RunRecord(inputs, source="here"), scores, [])
+    return Result(run, scores, [])
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,7 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
     ours = [line.label for line in grid.lines if line.label.endswith("(ours)")]
     assert len(ours) == len(runs)
     for label, result in zip(ours, runs, strict=True):
-        inputs = result.run.inputs
+        inputs = result.run
         how = {"none": "alone", "dense": (inputs.retrieval or {}).get("embedding")}
         assert label == f"{name_model(inputs)} {how.get(inputs.retriever, inputs.retriever)} (ours)"
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from altered_runs import alter
 from chat_server import ChatServer, asked_of
+from compared_runs import lose
 from exported import copy_as_authors
 
 import quadrag
@@ -142,7 +143,7 @@ def test_a_title_counts_runs_and_systems_apart(campaign):
     [(_, [result])] = read_runs([campaign / "noise_robustness_en"])
 
     def named(*models):
-        inputs = [replace(result.run.inputs, llm=model) for model in models]
+        inputs = [replace(result.run, llm=model) for model in models]
         runs = [(f"f{n}", [replace(result, run=replace(result.run, inputs=one))]) for n, one in enumerate(inputs)]
         return name_runs(runs).split("noise_robustness_en, ")[1].rpartition(", ")[0]
 
@@ -155,11 +156,7 @@ def test_a_title_counts_runs_and_systems_apart(campaign):
 @pytest.mark.parametrize(("key", "mark"), [("accuracy", "INVALID: "), ("accuracy_bounded", "")])
 def test_a_title_is_invalid_where_the_first_headline_is(campaign, tmp_path, key, mark):
     [(name, [result])] = read_runs([campaign / "noise_robustness_en"])
-    result = replace(
-        result, run=replace(result.run, invalid=["noise_robustness_en noise_0: 9 of 12 items failed: one"])
-    )
-    for row in result.scores:
-        row |= {"invalid": True, "value": None} if (row["split"], row["key"]) == ("noise_0", key) else {}
+    result = lose(result, "noise_0", key)
     write_page(tmp_path / "page.html", [(name, [result])], [])
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert f"<title>{mark}quadrag: rgb" in page and '<p class="alarm loud">INVALID, ' in page
@@ -223,7 +220,7 @@ def test_runs_of_one_system_are_told_apart_by_their_folders(cli):
         assert cli(*run, "--out", f"two/{retriever}").code == 0
     results = [result for _, found in read_runs(["two"]) for result in found]
     assert [item["groups"]["system"] for item in collect("two").index["items"]] == ["bm25"] * 2 + ["none"] * 2
-    other = replace(results[0], run=replace(results[0].run, inputs=replace(results[0].run.inputs, llm="m")))
+    other = replace(results[0], run=replace(results[0].run, inputs=replace(results[0].run, llm="m")))
     named = Counter(item["groups"]["system"] for item in collect_answers([("", [*results, other])]).index["items"])
     assert named == {"extractive bm25": 2, "extractive none": 2, "m": 2}
 

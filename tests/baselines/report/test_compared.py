@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compared_runs import RGB_SPLITS, ROUGE, ask, fail, graded, run, run_splits, together
+from compared_runs import RGB_SPLITS, ROUGE, ask, fail, graded, lose, run, run_splits, together
 
 import quadrag
 from quadrag.baselines.core.result import Result
@@ -24,8 +24,8 @@ from quadrag.baselines.report.compared.merged import merge_runs
 from quadrag.baselines.report.compared.names import name_columns, tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, doubt_verdicts, list_differences, pair_results
 from quadrag.baselines.report.compared.said import write_pair
+from quadrag.baselines.results.adapter import discredit, is_alike
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.scoring.validity import discredit, is_alike
 from quadrag.baselines.tables.grid import Alarm, Cell
 from quadrag.stats import Interval, Pair
 
@@ -227,7 +227,7 @@ def judged(value: float, text: str = "A", judge: str | None = "m", **judging: An
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
-    found.run = replace(found.run, inputs=replace(found.run.inputs, judge=judge, **judging))
+    found.run = replace(found.run, inputs=replace(found.run, judge=judge, **judging))
     return found
 
 
@@ -255,28 +255,33 @@ def test_verdicts_that_do_not_tell_which_answers_are_better(second: Result, why:
     assert found["test/rouge_l"][2:] == (["0.0", "all equal"] if second.items == first.items else ["+80.0", "better"])
 
 
+def odd(code: str, key: str) -> dict[str, Any]:
+    params = {"judge": "j", "count": 40, "few": False, "verdicts": {key: 1.0}, "keys": [key]}
+    return {"code": code, "params": params | {"score": key, "doubt": "refused", "verdict": 0.0, "n": 39, "of": 40}}
+
+
 def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
     constant, other = judged(0.9, "B"), judged(0.1)
-    constant.run.constant_verdicts = {"All 40 verdicts are the same": [JUDGED]}
+    constant.run.notes = [odd("judge_constant", JUDGED)]
     assert doubt_verdicts(other, constant, JUDGED) == "the judge says the same of every answer"
     assert doubt_verdicts(constant, constant, JUDGED).startswith("the judge of each")
     other.items[0][JUDGED] = {"official": 0.9}
     assert doubt_verdicts(other, constant, JUDGED) == "", "a judge that says more than one thing may be right each time"
     other.items[0][JUDGED]["ruled"] = ["official"]
     assert doubt_verdicts(other, constant, JUDGED) != "", "a rule said so"
-    constant.run.constant_verdicts = {"All are the same": ["error_detection.error_detection_judged"]}
+    constant.run.notes = [odd("judge_constant", "error_detection.error_detection_judged")]
     assert doubt_verdicts(constant, constant, "error_detection.error_correction"), "what there is to correct it said"
     assert doubt_verdicts(constant, constant, "error_detection.error_detection") == "", "that is by a phrase"
     doubtful = judged(0.9, "C")
-    doubtful.run.doubtful_verdicts = {"39 of 40 verdicts are wrong": [JUDGED]}
+    doubtful.run.notes = [odd("judge_doubtful", JUDGED)]
     assert doubt_verdicts(judged(0.1), doubtful, JUDGED) == "a judge's verdicts are far from what words say"
 
 
 def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
-    from quadrag.baselines.certify.certificate import lay_beside
+    from quadrag.baselines.judges.certificate import lay_beside
 
     runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", services={"judge": "http://x/v1"})]
-    runs[0].run.doubtful_verdicts = {"39 of 40 verdicts are wrong": [JUDGED]}
+    runs[0].run.notes = [odd("judge_doubtful", JUDGED)]
     lay_beside(runs)
     marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]
     assert marked == [{"ragquesteval"}, {"ragquesteval"}, set(), set()], "another judge is not known to err"
@@ -307,10 +312,8 @@ def test_python_says_why_a_metric_is_not_compared_and_no_door_names_a_winner(cli
 
 
 def test_of_three_runs_each_is_compared_with_the_first_that_has_a_value() -> None:
-    lost, poor, good = run([0.1] * 20), run([0.2] * 20), run([0.2] * 12 + [0.6] * 8)
-    lost.run.invalid = ["summary test: 12 of 20 items failed"]
-    for row in lost.scores:
-        row |= {"value": None, "interval": None, "invalid": True}
+    poor, good = run([0.2] * 20), run([0.2] * 12 + [0.6] * 8)
+    lost = lose(run([0.1] * 20), "test", "rouge_l")
     runs = [("lost", lost), ("poor", poor), ("good", good)]
     (grid,) = tabulate_several(runs, every=False)
     assert grid.title.startswith("Differences from poor, ") and "p" in grid.columns

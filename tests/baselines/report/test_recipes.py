@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
+from compared_runs import note_lost
 
 from quadrag import catalogue
 from quadrag.baselines.core.result import Result
@@ -23,7 +24,7 @@ from quadrag.baselines.tables.said import SOURCE, find_said
 from quadrag.hub.record import hub_record
 from quadrag.paths import room
 
-ZH = "rgb-table7-chatgpt-zh"
+ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
 RECIPES = list(catalogue.recipes())
 compare = cache(compare_settings)
 EVERYWHERE = (
@@ -61,8 +62,8 @@ def read_as_whole(folder: Path) -> list[Result]:
     """Read the runs of a folder as they would be over all of the authors' own questions."""
     results = [read_result(path.parent) for path in sorted(folder.glob("*/run.json"))]
     for result in results:
-        result.run.provenance, result.run.coverage, result.run.inputs.limit = "authors", None, None
-        rows = hub_record("rgb").rows[result.run.inputs.config]
+        result.run.provenance, result.run.coverage, result.run.limit = "authors", None, None
+        rows = hub_record("rgb").rows[result.run.config]
         line = result.items[0]
         result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
     return results
@@ -86,17 +87,17 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda one: setattr(one.run.inputs, "llm", "m"), "another model (m, the row is by gpt-3.5-turbo)"),
-        (lambda one: one.run.inputs.parameters.clear(), "asked without temperature, which the server does not take"),
+        (lambda one: setattr(one.run, "llm", "m"), "another model (m, the row is by gpt-3.5-turbo)"),
+        (lambda one: one.run.parameters.clear(), "asked without temperature, which the server does not take"),
         (lambda one: one.run.row.update(changed="seed 1 (recipe none)"), "seed 1 (recipe none)"),
         (lambda one: one.run.given.append("answers.jsonl"), "files of the user's own (answers.jsonl)"),
-        (lambda one: one.run.inputs.splits.append("mine"), "split mine (recipe test)"),
+        (lambda one: one.run.splits.append("mine"), "split mine (recipe test)"),
         (lambda one: setattr(one.run, "provenance", "own"), "own data"),
         (lambda one: setattr(one.run, "provenance", "unverified"), "unverified data"),
         (lambda one: setattr(one.run, "provenance", "partial"), "a part of the authors' own data"),
         (lambda one: one.items.pop(), "99 of 100 questions"),
         (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
-        (lambda one: one.run.invalid.append("x"), "INVALID scores"),
+        (lambda one: one.run.notes.append(note_lost(one.run.config, "test", REJECTED)), "INVALID scores"),
         (lambda one: one.run.row.update(runs="3"), "2 of the recipe's 3 runs"),
     ],
 )
@@ -150,7 +151,7 @@ def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
     results = []
     for label in labels:
         for other in read_as_whole(run.folder / "v"):
-            other.run.inputs.llm = label
+            other.run.llm = label
             other.run.row |= {"row": label, "model": label, "recipe": f"rgb-table1-{label}"}
             results.append(other)
     assert marked(results) == [f"{label}<" for label in labels]

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 from chat_server import Rule
+from specs import spec_of
 
 import quadrag
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.rgb.benchmark import BENCHMARK
 
 PLACE = ("rgb", "noise_robustness_en", "noise_0")
@@ -16,7 +17,7 @@ SCORE = ("score", "a.jsonl", "--benchmark", PLACE[0], "--config", PLACE[1], "--s
 
 def write(*right, failed=0):
     """Write a file of answers: of each sample the first so many are right, of the last one some failed."""
-    questions, _ = load_questions(Task(*PLACE, data_dir="sample"), BENCHMARK)
+    questions, _ = load_questions(spec_of(*PLACE, data_dir="sample"), BENCHMARK)
     lines = []
     for sample, count in enumerate(right):
         for at, question in enumerate(questions):

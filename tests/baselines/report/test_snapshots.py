@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 from exported import copy_as_authors, copy_sample
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.records import write_jsonl
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
@@ -32,7 +33,7 @@ SHOWN: dict[str, list[tuple[str, ...]]] = {
         ("show", "poor", "--wrong", "--limit", "2"),
         ("show", "poor", "good", "--better", "--limit", "1"),
         ("show", "failed", "--unscored", "--limit", "1"),
-        ("show", "judged", "--limit", "2", "--ledger", "L"),
+        ("show", "judged", "--limit", "2"),
     ],
 }
 LANGUAGES = {"en": [*SHOWN], "zh": ["judged", "invalid", "two", "questions"]}
@@ -68,7 +69,7 @@ def folder(shared_cli: Any) -> Iterator[Path]:
 
 def answer_right(count: int) -> Callable[[dict[str, Any]], str]:
     """A model that knows the answers to so many questions, and says of each other one another thing."""
-    questions, _ = load_questions(Task(*RGB, "noise_40", data_dir="sample"), load("rgb"))
+    questions, _ = load_questions(spec_of(*RGB, "noise_40", data_dir="sample"), load("rgb"))
     golds = {one.query: " ".join(part[0] for part in one.references) for one in questions[:count]}
 
     def say(body: dict[str, Any]) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 from compared_runs import RGB_SPLITS, run_splits
 from exported import copy_as_authors
+from specs import record_of, spec_of
 
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.core.result import Result
-from quadrag.baselines.core.settings import Conditions
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.found import tabulate_found
@@ -23,13 +24,12 @@ from quadrag.baselines.report.plain import describe_results
 from quadrag.baselines.report.run import tabulate_scores
 from quadrag.baselines.report.summary import MOST, pick_headlines, summarise_run
 from quadrag.baselines.report.tasks import summarise_tasks
+from quadrag.baselines.results.adapter import discredit
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.scoring.validity import discredit
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 from quadrag.records import write_jsonl
-from quadrag.run_record import Inputs, RunRecord
 
 SAMPLE = ("--data-dir", "sample")
 
@@ -160,9 +160,9 @@ def test_what_is_invalid_is_so_by_the_profile_shown_in_every_door(cli, said, pro
 
 
 def test_what_the_other_profile_says_is_told_where_it_is_far_away(cli: Any, capsys: Any) -> None:
-    from quadrag.baselines.core.task import Task, load_questions
+    from quadrag.baselines.core.task import load_questions
 
-    asked, _ = load_questions(Task("rgb", "negative_rejection_zh", data_dir="sample"), load("rgb"))
+    asked, _ = load_questions(spec_of("rgb", "negative_rejection_zh", data_dir="sample"), load("rgb"))
     gold = {question.id: question.references[0][0] for question in asked}
     found = quadrag.evaluate(
         "rgb", "negative_rejection_zh", lambda one: gold[one.id], data_dir="sample", out="never", name="m"
@@ -194,7 +194,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys:
     assert titles == ["Table 1", "Table 3", "Table 5", "Table 7"]
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     for result in results:
-        result.run.inputs.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
+        result.run.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
     print_grids(tabulate_paper("rgb", results))
     for text in (shown, capsys.readouterr().out):
         assert widest(text) <= 80 and "…" not in text and "96.33" in text and "67.68?" in text
@@ -212,9 +212,7 @@ def test_a_run_without_documents_and_a_comparison_of_campaigns_keep_the_papers_r
 
 
 def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> None:
-    inputs = Inputs(
-        quadrag="0", benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m"
-    )
+    inputs = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m")
     place = {"benchmark": "crag", "config": "task_1_2", "split": "public", "slice": "all", "metric": "truthfulness"}
     counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s", "value": 0.1}
     scores = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
@@ -222,7 +220,7 @@ def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> 
     for marked in (False, True):
         if marked:
             discredit(scores[0])
-        (grid,) = tabulate_paper("crag", [Result(RunRecord(inputs), scores, [])], ["official"])
+        (grid,) = tabulate_paper("crag", [Result(inputs, scores, [])], ["official"])
         line = next(line for line in grid.lines if line.kind == "published")
         printed.append([line.cells[at].text for at in (0, 2)])
     (accuracy, missing), beside = printed
@@ -266,10 +264,10 @@ def test_answers_are_told_apart_by_what_was_found(cli: Any) -> None:
 
 
 def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: Path) -> None:
-    inputs = Inputs(quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=["x"], retriever="own", llm="m")
-    names = {name for name, _ in list_facts([Result(RunRecord(inputs), [], [])])}
+    inputs = record_of(benchmark="rgb", config="noise_robustness_en", splits=["x"], retriever="own", llm="m")
+    names = {name for name, _ in list_facts([Result(inputs, [], [])])}
     assert names.isdisjoint({"run", "cost", "latency"}) and "model" in names
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     assert len(tabulate_all([("all", results)])) == 4
-    [one] = [replace(one) for one in results if one.run.inputs.config == "noise_robustness_en"]
+    [one] = [replace(one) for one in results if one.run.config == "noise_robustness_en"]
     assert tabulate_all([("one", [one])])[0].title.startswith("rgb noise_robustness_en, ")

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 from exported import copy_as_authors
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.settings import Retrieval
-from quadrag.baselines.core.task import Task, open_corpus, open_whole_corpus
+from quadrag.baselines.core.parts import Retrieval
+from quadrag.baselines.core.task import open_corpus, open_whole_corpus
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.retrieval.retrievers import Dense
 from quadrag.baselines.retrieval.search import Search
@@ -75,7 +76,9 @@ def test_it_finds_what_is_found_among_all(corpus, tmp_path, capsys):
 def test_files_of_many_documents_have_no_columns_of_theirs():
     files = Retrieval(where="gold=true", chunk_source="files")
     with pytest.raises(QuadragError, match="not of files of them; leave chunk_source out"):
-        open_corpus(Task("crud_rag", "qa_1doc", data_dir="sample", retriever="bm25", retrieval=files), load("crud_rag"))
+        open_corpus(
+            spec_of("crud_rag", "qa_1doc", data_dir="sample", retriever="bm25", retrieval=files), load("crud_rag")
+        )
 
 
 def test_no_index_that_could_miss_what_is_left_is_asked():

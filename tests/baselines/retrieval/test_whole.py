@@ -8,11 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.document import SourceFile
-from quadrag.baselines.core.settings import Retrieval
-from quadrag.baselines.core.task import Task, open_corpus
+from quadrag.baselines.core.parts import Retrieval
+from quadrag.baselines.core.task import open_corpus
 from quadrag.baselines.retrieval import cl100k
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.whole import FileChunking
@@ -30,7 +31,7 @@ def file(tmp_path):
     path = tmp_path / "data" / "80000_docs" / "documents_dup_part_1_part_1"
     path.parent.mkdir(parents=True)
     path.write_text(GENUINE["text"], encoding="utf-8", newline="")
-    task = Task("crud_rag", "qa_1doc", None, str(tmp_path), "dense", Retrieval(chunk_source="files"))
+    task = spec_of("crud_rag", "qa_1doc", None, str(tmp_path), "dense", Retrieval(chunk_source="files"))
     (file,) = open_corpus(task, load("crud_rag")).documents()
     return file
 
@@ -77,7 +78,7 @@ def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
     assert (code, err) == (0, "")
     scores = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
     assert next(row["value"] for row in scores if row["key"] == "hit@8" and row["profile"] == "official") == 1
-    task = Task("crud_rag", "summary", None, "sample", "bm25", Retrieval(chunk_source="files"), {"gold": "test"})
+    task = spec_of("crud_rag", "summary", None, "sample", "bm25", Retrieval(chunk_source="files"), {"gold": "test"})
     texts = {one.id: one.text for one in open_corpus(task, load("crud_rag")).documents() if one.id in one.articles}
     rows = [json.loads(line) for line in Path("r/retrieved.jsonl").read_text(encoding="utf-8").splitlines()]
     found = [passage for row in rows for passage in row["passages"] if document_id(Passage(**passage)) in texts]

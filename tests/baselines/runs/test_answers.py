@@ -2,13 +2,10 @@
 
 import errno
 import json
-from pathlib import Path
 
-import pandas
 import pytest
 
 from quadrag.baselines.runs.files import answers
-from quadrag.baselines.runs.files.answers import lines, read_place
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 
@@ -160,7 +157,7 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"编号": 0, "回答": "x"}], (":1", "no id and no answer", "'编号', '回答'")),
         ([{str(n): "x" for n in range(200)}], ("'4', '5', ...",)),
         ([{"id": 0, "response": "x"}], (":1", "no answer", "'response'")),
-        ([*plain(), {"id": 1, "answer": "x"}], (":4", "again", "line 2")),
+        ([*plain(), {"id": 1, "answer": "x"}], (":4", "again", "mine.jsonl:2")),
         (plain(query="another"), (":1", "another question than test 0", "ids of `quadrag questions`", "`query`")),
         (plain(question="another"), (":1", "another question than test 0 of these data ('q')", "`question`")),
         (["not json"], (":1", "not JSON")),
@@ -174,14 +171,14 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"id": 0, "answer": "x", "sample": -1}], (":1", "sample")),
         ([{"id": 0, "answer": "x", "sample": "0"}], (":1", "sample")),
         ([{"id": 0, "answer": "x", "sample": True}], (":1", "sample")),
-        ([{"id": 0, "answer": "x", "split": 5}], (":1", "split is 5")),
+        ([{"id": 0, "answer": "x", "split": 5}], (":1", "split", "5")),
         ([{"id": 0, "answer": "x", "split": ["test"]}], (":1", "split")),
         ([{"id": 0, "answer": "x", "config": {}}], (":1", "config")),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], (":1", "'noise_40'", "test")),
-        ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "expected --config noise_robustness_zh")),
+        ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "noise_robustness_zh", "--config")),
         (
             [{"id": 0, "answer": "x", "benchmark": "RGB"}, {"id": 1, "answer": "x", "benchmark": "crag"}],
-            (":2", "'crag'", "rgb is scored", "expected --benchmark crag"),
+            (":2", "'crag'", "rgb", "--benchmark"),
         ),
         ([{"id": None, "answer": "x"}], (":1", "id is None")),
         ([{"id": 0.0, "answer": "x"}], (":1", "id is 0.0")),
@@ -194,15 +191,6 @@ def test_every_fault_is_one_line_that_says_where(refused, rows, words):
     message = refused(rows)
     for word in words:
         assert word in message, message
-
-
-def test_the_command_for_a_table_makes_what_is_read(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("t.csv").write_text("id,answer,benchmark,问\n007,,rgb,问\n", encoding="utf-8")
-    with pytest.raises(QuadragError) as caught:
-        read_place(Path("t.csv"))
-    eval(str(caught.value).split("`")[1], {"pandas": pandas})
-    assert [*lines(Path("t.jsonl"))] == [(1, {"id": "007", "answer": "", "benchmark": "rgb", "问": "问"})]
 
 
 def test_ids_that_repeat_over_splits_must_say_their_split(refused):

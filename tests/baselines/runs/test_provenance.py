@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 from exported import copy_as_authors, copy_sample
+from specs import spec_of
 
 from quadrag import catalogue
 from quadrag.baselines.core.authors import pack_authors
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
+from quadrag.baselines.results.hub import plan_results
 from quadrag.errors import QuadragError
-from quadrag.hub.results import plan_results
 from quadrag.paths import room
 
 OWN = [
@@ -188,7 +189,7 @@ def test_the_digests_are_those_of_genuine_files(benchmark, place, splits, real_d
     with (Path(room("baselines")) / benchmark / "authors.csv").open(encoding="utf-8", newline="") as lines:
         held = {row["config"]: row["questions"] for row in csv.DictReader(lines)}
     for config, split in splits.items():
-        task = Task(benchmark, config, split, data_dir=str(real_data(place)))
+        task = spec_of(benchmark, config, split, data_dir=str(real_data(place)))
         questions, source = load_questions(task, load(benchmark))
         assert held[config] == pack_authors(questions) and source.provenance.theirs
 

@@ -1,12 +1,11 @@
 """Questions that hang together, and strata of weighted means, down to the rows of scores.json."""
 
 import pytest
+from specs import spec_of
 
-from quadrag.baselines.core.benchmark import MetricUse, load
-from quadrag.baselines.core.result import Stratum
+from quadrag.baselines.core.benchmark import MetricUse, Stratum, load
 from quadrag.baselines.runs.inputs import describe_each, read_asked, write_asked
-from quadrag.baselines.scoring.groups import find_units, stratify
-from quadrag.baselines.scoring.rows import Measured, rows_of
+from quadrag.baselines.scoring.rows import Measured, find_units, rows_of, stratify
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 from quadrag.stats import Item, summarise
@@ -32,10 +31,10 @@ def test_questions_hang_together_by_document_or_conversation_however_far_around(
 
 
 def test_rounds_of_omnieval_name_their_conversation() -> None:
-    from quadrag.baselines.core.task import Task, load_questions
+    from quadrag.baselines.core.task import load_questions
 
     benchmark = load("omnieval")
-    task = Task("omnieval", "conversational_qa", None, "sample", "none", benchmark.retrieval, {})
+    task = spec_of("omnieval", "conversational_qa", None, "sample", "none", benchmark.retrieval, {})
     asked, _ = load_questions(task, benchmark)
     assert {one.talk for one in asked} == {one.id.rpartition(".")[0] for one in asked} and "" not in {asked[0].talk}
     assert len({one.talk for one in asked}) < len(asked)
@@ -93,7 +92,7 @@ def test_where_every_answer_is_a_hallucination_truthfulness_has_an_interval() ->
 
 
 def test_what_is_kept_of_questions_is_read_back(tmp_path) -> None:
-    from quadrag.baselines.core.settings import Conditions
+    from quadrag.baselines.core.parts import Conditions
 
     asked = [question("1", "a", topic="t"), question("2", "a"), question("3")]
     kept = describe_each(load("omnieval"), asked, Conditions("none"))

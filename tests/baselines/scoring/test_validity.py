@@ -10,8 +10,8 @@ from chat_server import ChatServer, Rule, asked_of
 from kept_runs import record
 
 import quadrag
+from quadrag.baselines.results.hub import plan_results
 from quadrag.errors import QuadragError
-from quadrag.hub.results import plan_results
 from quadrag.metric_record import find_verdict, metric_record
 from quadrag.records import read_jsonl
 
@@ -66,7 +66,7 @@ def test_verdicts_that_cannot_be_read_are_no_number(ask, cli, said):
     for text in (ran.out, cli("report", "r").out):
         assert re.search(r"^truthfulness +INVALID +– +\d of 10", text, re.MULTILINE)
     page = Path("r/report.html").read_text(encoding="utf-8")
-    assert "<h1>INVALID: " in page and "INVALID" in cli("show", "r", "--wrong", "--ledger", "L").out
+    assert "<h1>INVALID: " in page and "INVALID" in cli("show", "r", "--wrong").out
     assert cli(*TEN, "--llm", "extractive", "--judge", DEAD, "--split", "nowhere", "--out", "s").code == 2
 
 
@@ -289,7 +289,8 @@ def _answer_nothing(body):
 def test_values_that_rest_on_verdicts_which_are_all_the_same_are_marked(cli, judge, place, said, marked):
     judge.state.text = said
     ran = cli(*place, "--llm", "extractive", "--judge", f"{judge.url}#j", "--ledger", "L", "--out", "r")
-    assert [name for names in record("r")["constant_verdicts"].values() for name in names] == marked
+    constant = [note["params"]["keys"] for note in record("r")["notes"] if note["code"] == "judge_constant"]
+    assert [key for keys in constant for key in keys] == marked
     assert ran.code or (" marks what rests on them" in " ".join(ran.out.split())) == bool(marked)
 
 

@@ -2,17 +2,18 @@
 
 import pytest
 from chat_server import asked_of
+from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task
-from quadrag.baselines.scoring.modules import ScoringInputs
-from quadrag.baselines.scoring.score import score
-from quadrag.baselines.scoring.validity import mark_invalid
-from quadrag.baselines.scoring.verdicts import Judged, find_oddities
+from quadrag.baselines.core.run_record import RunRecord
+from quadrag.baselines.results.adapter import mark_rows
+from quadrag.baselines.results.note import NoteCode, notes_of
+from quadrag.baselines.results.score import Status
+from quadrag.baselines.scoring.drive import Bench, ScoringInputs
+from quadrag.baselines.scoring.judging import Judged, find_oddities
 from quadrag.records import Answer, Question
-from quadrag.run_record import Inputs, RunRecord
 
-CRAG, TASK = load("crag"), Task("crag", "task_1_2")
+CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
 
 class Judge:
@@ -35,11 +36,11 @@ def measure(pairs, *judges):
     ]
     answers = [Answer("crag", *one.key, 0, text, "ok") for one, (text, _) in zip(asked, pairs, strict=True)]
     by_key, given = {one.key: one for one in asked}, ScoringInputs(judges)
-    lines, rows = score(CRAG, by_key, answers, TASK.conditions, given)
+    judged = Judged(CRAG, by_key, answers, TASK, given, Bench(judges))
+    lines, rows = judged.score()
     calls = [judge.calls for judge in judges]
-    odd = find_oddities(Judged(CRAG, by_key, answers, lines, TASK, given))
-    if len(judges) == 1:
-        assert [judge.calls for judge in judges] == calls, "nobody is asked again"
+    odd = find_oddities(judged, lines)
+    assert [judge.calls for judge in judges] == calls, "nobody is asked again"
     return lines, rows, odd
 
 
@@ -75,96 +76,113 @@ def test_what_a_rule_decides_is_counted_apart():
 def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     # Two of ten verdicts are a fifth; with five answers that rules decide they would be less.
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
-    run = RunRecord(
-        Inputs(quadrag="0", benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m")
-    )
-    for unread, invalid in ((2, False), (3, True)):
-        _, rows, _ = measure(
+    run = RunRecord(record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m"))
+    for unread, status in ((2, Status.OK), (3, Status.INVALID)):
+        lines, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
         )
-        row = whole(mark_invalid(rows, run, []), "accuracy")
-        assert ("invalid" in row) == invalid == any("3 of 10 items failed" in line for line in run.invalid)
-        assert not invalid or row["n_scored"] == 12
+        row = whole(mark_rows(rows, run, lines), "accuracy")
+        assert row["status"] is status and (status is Status.OK or row["n_scored"] == 12)
+        (note,) = notes_of(run, NoteCode.INVALID, NoteCode.FAILED_COUNTED)
+        assert note.params["total"] == 10 and "truthfulness.accuracy" in note.params["keys"]
+        assert status is Status.OK or (note.params["failed"], note.params["cause"]) == (3, "unparsable")
 
 
-FEW = (
-    "The 2 verdicts of the judge j are the same, truthfulness 1, accuracy 1, hallucination 0: too few to tell whether "
+def constant(notes):
+    return [note.params for note in notes if note.code is NoteCode.JUDGE_CONSTANT]
+
+
+def doubtful(notes):
+    return [note.params for note in notes if note.code is NoteCode.JUDGE_DOUBTFUL]
+
+
+ALL_KEYS = [f"truthfulness.{key}" for key in ("truthfulness", "accuracy", "hallucination")]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "said", "count", "few", "values"),
+    [
+        (RULED, 1, 2, True, [1, 1, 0]),
+        (RULED[:4], 1, None, None, None),  # one verdict is no more than one
+        ([(f"city {at}", ["gold"]) for at in range(5)], 0, 5, False, [-1, 0, 1]),
+    ],
 )
-
-
-def test_what_is_all_the_same_is_told_of_by_how_many_there_are():
-    assert [*measure(RULED, Judge(lambda text: 1))[2].constant] == [f"{FEW}it says so of any answer"]
-    assert measure(RULED[:4], Judge(lambda text: 1))[2].constant == {}, "one verdict is no more than one"
-    many = [(f"city {at}", ["gold"]) for at in range(5)]
-    ((line, names),) = measure(many, Judge(lambda text: 0))[2].constant.items()
-    assert line.startswith("All 5 verdicts of the judge j are the same, truthfulness -1, accuracy 0, hallucination 1:")
-    assert names == [f"truthfulness.{key}" for key in ("truthfulness", "accuracy", "hallucination")]
+def test_what_is_all_the_same_is_noted_with_how_many_there_are(pairs, said, count, few, values):
+    found = constant(measure(pairs, Judge(lambda text: said))[2])
+    told = {"judge": "j", "count": count, "few": few, "verdicts": dict(zip(ALL_KEYS, values or (), strict=False))}
+    assert found == ([told | {"keys": ALL_KEYS}] if count else [])
 
 
 def test_of_a_panel_each_judge_is_told_of_and_the_mean_is_marked_where_all_are_so():
     many = [(f"city {at}", ["gold"]) for at in range(6)]
     tells = Judge(lambda text: "city 1" in text, "tells")
     always, never = Judge(lambda text: 1, "always"), Judge(lambda text: 0, "never")
-    ((line, names),) = measure(many, always, tells)[2].constant.items()
-    assert "the judge always are the same" in line and names == []
-    assert [len(names) for names in measure(many, always, never)[2].constant.values()] == [3, 3]
-
-
-HELD = "answers that hold an accepted answer word for word"
-RIGHT = "answers right that hold an accepted answer word for word"
+    (note,) = constant(measure(many, always, tells)[2])
+    assert (note["judge"], note["keys"]) == ("always", [])
+    assert [len(note["keys"]) for note in constant(measure(many, always, never)[2])] == [3, 3]
 
 
 @pytest.mark.parametrize(
-    ("n", "right", "contained", "told"),
+    ("n", "right", "contained", "doubt", "counts", "marked"),
     [
-        (40, 39, 4, "calls 39 of 40 answers right; 4 of 40 are right by words alone (accuracy_bounded)!"),
-        (40, 39, 20, "calls 39 of 40 answers right; 20 of 40 are right by words alone (accuracy_bounded)"),
-        (40, 1, 30, f"gives accuracy 0 to 29 of 30 {HELD}!"),
-        (40, 1, 14, f"gives accuracy 0 to 13 of 14 {HELD}!"),
-        (40, 39, 39, None),  # the two agree
-        (40, 39, 28, None),  # or nearly so
-        (40, 36, 4, "calls 36 of 40 answers right; 4 of 40 are right by words alone (accuracy_bounded)!"),
-        (40, 36, 20, None),  # it tells answers apart
-        (40, 40, 4, None),  # that is told otherwise
-        (13, 12, 1, "calls 12 of 13 answers right; 1 of 13 are right by words alone (accuracy_bounded)!"),
-        (18, 17, 12, None),
-        (9, 8, 0, None),
+        (40, 39, 4, "far", (39, 40, 4), True),
+        (40, 39, 20, "far", (39, 40, 20), False),
+        (40, 1, 30, "refused", (29, 30), True),
+        (40, 1, 14, "refused", (13, 14), True),
+        (40, 39, 39, None, (), False),  # the two agree
+        (40, 39, 28, None, (), False),  # or nearly so
+        (40, 36, 4, "far", (36, 40, 4), True),
+        (40, 36, 20, None, (), False),  # it tells answers apart
+        (40, 40, 4, None, (), False),  # that is told otherwise
+        (13, 12, 1, "far", (12, 13, 1), True),
+        (18, 17, 12, None, (), False),
+        (9, 8, 0, None, (), False),
     ],
 )
-def test_what_is_nearly_always_the_same_or_far_from_words_is_held_against_them(n, right, contained, told):
+def test_what_is_nearly_always_the_same_or_far_from_words_is_held_against_them(
+    n, right, contained, doubt, counts, marked
+):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(n)]
     accepted = {f"city {at:02}" for at in range(right)}
     odd = measure(pairs, Judge(lambda text: int(any(one in text for one in accepted))))[2]
-    assert bool(odd.constant) == (right == n)
-    way = "see who is right with `quadrag label`, then `quadrag certify-judge`"
-    marked = ["truthfulness.truthfulness", "truthfulness.accuracy", "truthfulness.hallucination"]
-    against = marked if told and told.endswith("!") else []
-    assert odd.doubtful == ({f"The judge j {told.rstrip('!')}: {way}": against} if told else {})
+    assert bool(constant(odd)) == (right == n)
+    found = doubtful(odd)
+    assert [note["doubt"] for note in found] == [doubt] * (doubt is not None)
+    for note in found:
+        assert (note["judge"], note["score"]) == ("j", "truthfulness.accuracy")
+        assert tuple(note[name] for name in ("n", "of", "right") if name in note) == counts
+        assert note["keys"] == (ALL_KEYS if marked else []) and note.get("words") in (None, WORDS)
+
+
+WORDS = "rgb_accuracy.accuracy_bounded"
 
 
 @pytest.mark.parametrize(
-    ("contained", "refused", "told"),
+    ("contained", "refused", "doubt", "counts"),
     [
-        (5, 5, f"gives accuracy 0 to 5 of 5 {HELD}"),
-        (3, 3, f"gives accuracy 0 to 3 of 3 {HELD}"),
-        (6, 3, f"gives accuracy 0 to 3 of 6 {HELD}"),
-        (7, 3, f"calls 4 of 7 {RIGHT}, and 3 of 3 others"),
-        (7, 1, None),
-        (2, 2, f"gives accuracy 0 to 2 of 2 {HELD}"),
-        (2, 1, None),
-        (1, 1, None),
-        (30, 14, f"calls 16 of 30 {RIGHT}, and 3 of 3 others"),
+        (5, 5, "refused", (5, 5)),
+        (3, 3, "refused", (3, 3)),
+        (6, 3, "refused", (3, 6)),
+        (7, 3, "against", (4, 7, 3, 3)),
+        (7, 1, None, ()),
+        (2, 2, "refused", (2, 2)),
+        (2, 1, None, ()),
+        (1, 1, None, ()),
+        (30, 14, "against", (16, 30, 3, 3)),
     ],
 )
-def test_verdicts_against_what_words_alone_find_right_are_told_of(contained, refused, told):
+def test_verdicts_against_what_words_alone_find_right_are_noted(contained, refused, doubt, counts):
     pairs = [(f"city {at:02} {'gold' if at < contained else 'lead'}", ["gold"]) for at in range(contained + 3)]
     odd = measure(pairs, Judge(lambda text: int(not any(f"city {at:02}" in text for at in range(refused)))))[2]
-    assert [line.partition(": see")[0] for line in odd.doubtful] == [f"The judge j {told}"] * (told is not None)
-    assert all(odd.doubtful.values()), "which discredits the values"
+    found = doubtful(odd)
+    assert [note["doubt"] for note in found] == [doubt] * (doubt is not None)
+    for note in found:
+        assert tuple(note[name] for name in ("n", "of", "m", "of_others") if name in note) == counts
+        assert note["keys"] == ALL_KEYS, "which discredits the values"
 
 
-def test_verdicts_against_a_phrase_are_told_of():
-    rgb, task, asked = load("rgb"), Task("rgb", "counterfactual_robustness_en"), []
+def test_verdicts_against_a_phrase_are_noted():
+    rgb, task = load("rgb"), spec_of("rgb", "counterfactual_robustness_en")
     asked = [Question("rgb", task.config, "test", str(at), f"question {at}", ["gold"], "en") for at in range(8)]
     phrase = "There are factual errors in the provided documents."
     answers = [Answer("rgb", *one.key, 0, phrase if at < 5 else "lead", "ok") for at, one in enumerate(asked)]
@@ -176,9 +194,9 @@ def test_verdicts_against_a_phrase_are_told_of():
         return ["Yes, the model has identified the factual errors."] * len(batch)
 
     by_key = {one.key: one for one in asked}
-    for judge, told in ((inverted, True), (lenient, False)):
-        given = ScoringInputs([judge])
-        lines, _ = score(rgb, by_key, answers, task.conditions, given)
-        found = find_oddities(Judged(rgb, by_key, answers, lines, task, given)).doubtful
-        said = "gives error_detection_judged 0 to 5 of 5 answers that hold the phrase asked for: see who"
-        assert [said in line for line in found] == [True] * told
+    for judge, noted in ((inverted, True), (lenient, False)):
+        judged = Judged(rgb, by_key, answers, task, ScoringInputs([judge]), Bench([judge]))
+        found = doubtful(find_oddities(judged, judged.score()[0]))
+        assert [(note["score"], note["doubt"], note["n"], note["of"]) for note in found] == [
+            ("error_detection.error_detection_judged", "refused", 5, 5)
+        ] * noted

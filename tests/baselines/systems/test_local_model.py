@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 
 pytestmark = pytest.mark.serve
@@ -75,8 +76,8 @@ def test_the_likeliest_token_alone_is_the_greedy_answer_and_a_penalty_changes_it
     assert one == greedy != penalised
 
 
-def local(folder, **parameters):
-    return LocalModel(str(folder), parameters={"max_tokens": 6, **parameters})
+def local(folder, batch_size=16, ledger=None, **parameters):
+    return LocalModel(str(folder), ledger=ledger, batch_size=batch_size, parameters={"max_tokens": 6, **parameters})
 
 
 def test_replies_are_the_same_every_time(folder):
@@ -98,6 +99,74 @@ def test_a_sampled_reply_depends_on_its_call_alone(folder):
     assert runs[0] == runs[1]
     assert len(set(runs[0].values())) == 3, "samples differ"
     assert local(folder, temperature=1.5, seed=1).complete([CHAT])[0].text != runs[0][0], "a seed is another call"
+
+
+MANY = [[{"role": "user", "content": f"{number} " + "谁 who? " * (number * 7 % 23)}] for number in range(21)]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"repetition_penalty": 1.3}, {"temperature": 0.8, "top_k": 40, "top_p": 0.9}, {"temperature": 1.5}]
+)
+def test_batches_give_what_single_calls_give(folder, how):
+    single, batched = (local(folder, batch_size=size, max_tokens=24, **how).complete(MANY) for size in (1, 16))
+    assert [(one.text, one.usage, one.finish_reason) for one in batched] == [
+        (one.text, one.usage, one.finish_reason) for one in single
+    ]
+    assert len({one.text for one in single}) > 3
+
+
+@pytest.mark.parametrize(
+    "error", [torch.OutOfMemoryError("CUDA out of memory"), RuntimeError("can't allocate memory"), MemoryError()]
+)
+def test_where_memory_ends_a_batch_is_halved_and_what_needs_too_much_alone_fails_alone(folder, monkeypatch, error):
+    wanted = local(folder).complete(MANY)
+    sizes, generate = [], transformers.LlamaForCausalLM.generate
+
+    def bounded(self, input_ids, **more):
+        sizes.append(len(input_ids))
+        if len(input_ids) > 5 or input_ids.shape[1] > 190:
+            raise error
+        return generate(self, input_ids=input_ids, **more)
+
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", bounded)
+    model = local(folder)
+    found = model.complete(MANY)
+    failed = [place for place, reply in enumerate(found) if isinstance(reply, Failure)]
+    assert failed == [place for place, reply in enumerate(wanted) if reply.usage["prompt_tokens"] > 190]
+    assert len(failed) == 4 and found[failed[0]].reason == "api_error"
+    for place, reply in enumerate(found):
+        assert place in failed or (reply.text, reply.usage) == (wanted[place].text, wanted[place].usage)
+    assert sizes[:5] == [16, 8, 4, 2, 1] and 5 not in sizes and sizes.count(4) > 2
+    with pytest.raises(QuadragError, match="all failed"):
+        local(folder).complete([MANY[failed[0]]])
+
+
+def test_a_run_that_goes_on_makes_the_batches_of_one_that_was_not_stopped(folder, tmp_path, monkeypatch):
+    shapes, generate = [], transformers.LlamaForCausalLM.generate
+
+    def noted(self, input_ids, **more):
+        shapes.append(tuple(input_ids.shape))
+        return generate(self, input_ids=input_ids, **more)
+
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", noted)
+    wanted = [reply.text for reply in local(folder, batch_size=4).complete(MANY)]
+    whole = shapes.copy()
+    shapes.clear()
+
+    def stop(done, total):
+        if done >= 8:
+            raise KeyboardInterrupt
+
+    with Ledger(tmp_path / "L") as ledger:
+        model = local(folder, batch_size=4, ledger=ledger)
+        model.on_progress = stop
+        with pytest.raises(KeyboardInterrupt):
+            model.complete(MANY)
+        assert len(ledger) == 8
+        again = local(folder, batch_size=4, ledger=ledger)
+        assert [reply.text for reply in again.complete(MANY)] == wanted
+    assert shapes == whole and (again.spent["calls"], again.spent["cached"]) == (13, 8)
+    assert again.spent["seconds"] > 0 and again.spent["completion_tokens"] == 13 * 6
 
 
 def test_the_ledger_answers_the_second_time(folder, tmp_path):
@@ -151,7 +220,8 @@ def test_a_template_that_takes_no_system_message_is_one_line(tmp_path):
     with pytest.raises(QuadragError, match="no system role here") as caught:
         local(folder).complete([CHAT])
     assert "\n" not in str(caught.value)
-    assert local(folder).complete([OTHER])[0].finish_reason == "length"
+    refused, other = local(folder).complete([CHAT, OTHER])
+    assert "no system role here" in refused.detail and other.finish_reason == "length"
 
 
 def test_what_cannot_be_loaded_is_one_line(tmp_path):

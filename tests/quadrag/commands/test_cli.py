@@ -94,7 +94,8 @@ def test_what_failed_decides_the_exit_code(cli):
         crag = ("run", "crag", "task_1_2", "--data-dir", "sample", "--split", "public", "--ledger", "L", "--out", "c")
         code, out, err = cli(*crag, "--judge", f"{server.url}#j")
         assert code == 3 and err == "" and "INVALID, " in out
-        assert json.loads(Path("c/run.json").read_text())["invalid"] and out.endswith("next: quadrag show c --wrong\n")
+        codes = [note["code"] for note in json.loads(Path("c/run.json").read_text())["notes"]]
+        assert "invalid" in codes and out.endswith("next: quadrag show c --wrong\n")
         assert cli(*crag, "--judge", f"{server.url}#j", "--max-failed", "1")[0] == 0
         code, out, err = cli("report", "c", "--json")
         assert (code, err) == (0, "") and json.loads(out)["folder"] == "c"

@@ -13,11 +13,12 @@ import pytest
 from chat_server import ChatServer, Rule
 from harness_replies import ASKED as ALL
 from harness_replies import PROFILES, questions
+from specs import spec_of
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.runs.files.logs import read_inspect_log
 from quadrag.cli import main
 from quadrag.errors import QuadragError
@@ -212,7 +213,7 @@ def test_messages_are_those_of_quadrag_run(ran, model, tmp_path):
 def test_the_turns_before_a_question_are_messages_of_its_sample():
     from quadrag.harnesses.inspect.tasks import TASKS
 
-    task = Task("omnieval", "conversational_qa", "auto", "sample", "none")
+    task = spec_of("omnieval", "conversational_qa", "auto", "sample", "none")
     benchmark, prompts = load("omnieval"), load_prompts("omnieval")
     questions = {question.id: question for question in load_questions(task, benchmark)[0]}
     samples = list(TASKS["omnieval_conversational_qa"](data_dir="sample").dataset)
@@ -249,7 +250,7 @@ def test_a_task_is_found_by_file_with_noise_and_an_own_solver(inspect, tmp_path)
     (file,) = done.logs.values()
     assert file.suffix == ".json"
     options = {"noise_ratio": 0.5, "passage_num": 4}
-    task = Task("rgb", "noise_robustness_en", None, "sample", options=options)
+    task = spec_of("rgb", "noise_robustness_en", None, "sample", options=options)
     questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
     log = logged(file)
     asked = [message["content"] for body in done.bodies for message in body["messages"]]

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule
 from harness_replies import ASKED, PROFILES, questions
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.runs.files.answers import lines
 from quadrag.cli import main
 from quadrag.harnesses import path
@@ -240,7 +241,7 @@ def test_noise_and_passages_come_by_metadata_and_no_kept_requests_of_others_are_
     assert done.returncode == 0, done.stderr[-3000:]
     examined = Examination("rgb", "noise_robustness_en", "noise_0", {"data_dir": "sample", **options})
     assert sent(messages) == sent([examined.messages(question) for question in examined.questions])
-    task = Task("rgb", "noise_robustness_en", None, "sample", options=options)
+    task = spec_of("rgb", "noise_robustness_en", None, "sample", options=options)
     questions = {question.id: question for question in load_questions(task, load("rgb"))[0]}
     logged = [row["doc"] for _, row in read_jsonl(samples(out, "rgb", "noise_robustness_en"))]
     assert [doc["id"] for doc in logged] == list(questions)

@@ -95,7 +95,7 @@ def test_every_judging_argument_reaches_the_judge(tmp_path, monkeypatch):
     with ChatServer(models=["j"], any_model=True) as server:
         found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#other", out="mine", limit=3, **values)
         (body, *_) = server.bodies
-    inputs = found.result.run.inputs
+    inputs = found.result.run
     assert body["response_format"] == {"type": "json_object"} and body["max_tokens"] == 64 and Path("L").exists()
     assert (found.valid, inputs.services, inputs.served_as) == (True, {"judge": "here"}, {"judge": "j"})
 

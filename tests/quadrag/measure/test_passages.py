@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 from own_system import SUMMARY, measure
 from rag_server import RagServer, Rule
+from specs import spec_of
 
 import quadrag
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.cli import main
 from quadrag.passages import read_passages
 from quadrag.reading import Unreadable
@@ -128,7 +129,7 @@ FORMS: dict[str, Any] = {
 
 
 def golds() -> dict[str, str]:
-    found, _ = load_questions(Task(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
+    found, _ = load_questions(spec_of(*SUMMARY, data_dir="sample", retriever="none"), load("crud_rag"))
     return {one.id: one.relevant[0] for one in found}
 
 

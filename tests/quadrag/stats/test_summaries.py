@@ -14,8 +14,6 @@ from scipy.stats import t as student
 
 from quadrag.stats import (
     NOT_APPLICABLE,
-    SEED,
-    Draws,
     Interval,
     Item,
     Mean,
@@ -26,7 +24,7 @@ from quadrag.stats import (
     summarise_all,
     wilson,
 )
-from quadrag.stats.intervals import influences, stretch_of
+from quadrag.stats.intervals import RESAMPLES, SEED, influences
 from quadrag.stats.items import choose_fill, counted, make_group, number_units
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
@@ -37,7 +35,6 @@ ITEMS = st.lists(
     st.builds(lambda question, pair: Item(question, *pair), st.integers(0, 9), VALUE_OR_REASON), max_size=25
 )
 PROFILES = st.sampled_from(["official", "corrected"])
-FEW: dict[str, Any] = {"draws": Draws(resamples=200)}
 
 
 def ones(*values: float | None) -> list[Item]:
@@ -86,23 +83,17 @@ def in_order(items: Sequence[Item], profile: str, worst: float) -> list[Any]:
     return sorted(found, key=found.__getitem__)
 
 
-def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: int) -> list[float]:
-    """The means over resamples of whole questions, one by one, in plain Python."""
+def drawn_means(items: Sequence[Item], profile: str, worst: float) -> list[float]:
+    """The means over resamples of single questions, one by one, in plain Python."""
+    values = {item.question: counted(item, choose_fill(profile, worst)) for item in items}
     questions = in_order(items, profile, worst)
-    rng = np.random.RandomState(SEED)
+    rng, n = np.random.RandomState(SEED), len(questions)
     means = []
-    for _ in range(resamples):
-        values: list[float] = []
-        for drawn in rng.randint(0, len(questions), len(questions), np.min_scalar_type(len(questions))):
-            for item in items:
-                if item.question != questions[drawn]:
-                    continue
-                if item.value is not None:
-                    values.append(item.value)
-                elif profile == "corrected" and item.reason != NOT_APPLICABLE:
-                    values.append(worst)
-        if values:
-            means.append(sum(values) / len(values))
+    for _ in range(RESAMPLES):
+        drawn = [values[questions[at]] for at in rng.randint(0, n, n, np.min_scalar_type(n))]
+        there = [value for value in drawn if value is not None]
+        if there:
+            means.append(sum(there) / len(there))
     return means
 
 
@@ -111,14 +102,14 @@ def drawn_means(items: Sequence[Item], profile: str, worst: float, resamples: in
 @given(st.lists(EIGHTHS | st.none(), min_size=8, max_size=25), PROFILES, st.sampled_from([0.0, -1.0]))
 def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None], profile: str, worst: float) -> None:
     items = ones(*values)
-    found = summarise(items, profile=profile, worst=worst, draws=Draws(resamples=99))
+    found = summarise(items, profile=profile, worst=worst)
     known = [worst if value is None else value for value in values if profile == "corrected" or value is not None]
     assume(len(known) > 5)  # of fewer the level that SciPy is asked for is too near to 1
     if set(known) <= {0, 1}:
         assert found.method == "wilson"
         return
     assert found.method == "bca"
-    means = drawn_means(items, profile, worst, 99)
+    means = drawn_means(items, profile, worst)
     if len(set(known)) == 1:
         assert found.interval == pytest.approx((known[0], known[0]), abs=1e-9)
         return
@@ -139,7 +130,7 @@ def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None],
 
 @given(ITEMS, PROFILES)
 def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
-    found = summarise(items, profile=profile, **FEW)
+    found = summarise(items, profile=profile)
     assert found.n_total == found.n_scored + found.n_not_applicable + sum(found.unscored.values()) == len(items)
     assert NOT_APPLICABLE not in found.unscored
     assert list(found.unscored) == sorted(found.unscored)
@@ -166,11 +157,11 @@ def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
 def test_equal_values_have_the_width_that_unseen_ones_at_an_end_would_give(n: int, value: float) -> None:
     known = wilson(n, n).low
     for ends in ((-1, 1), (-2, 3)):
-        found = summarise(ones(*[value] * n), ends=ends, **FEW)
+        found = summarise(ones(*[value] * n), ends=ends)
         assert found.value == pytest.approx(value) and found.method == "wilson"
         assert found.interval == pytest.approx([known * value + (1 - known) * end for end in ends])
     for ends in ((None, None), (0, None), (2, 3)):
-        assert summarise(ones(*[value] * n), ends=ends, **FEW).interval == pytest.approx((value, value))
+        assert summarise(ones(*[value] * n), ends=ends).interval == pytest.approx((value, value))
     assert summarise(ones(*[1] * n)).interval == pytest.approx(wilson(n, n))
 
 
@@ -253,12 +244,12 @@ def columns_of(table: Sequence[Sequence[Any]]) -> list[list[Item]]:
 @given(COLUMNS, PROFILES, st.sampled_from([0.0, 1.0]))
 def test_metrics_summarised_together_are_as_each_by_itself(table: Any, profile: str, worst: float) -> None:
     columns = columns_of(table)
-    together = summarise_all(columns, profile=profile, worst=worst, **FEW)
-    assert together == [summarise(items, profile=profile, worst=worst, **FEW) for items in columns]
+    together = summarise_all(columns, profile=profile, worst=worst)
+    assert together == [summarise(items, profile=profile, worst=worst) for items in columns]
 
 
 def macro_brute_force(
-    groups: Sequence[Sequence[Item]], weights: Sequence[float], profile: str, worst: float, resamples: int
+    groups: Sequence[Sequence[Item]], weights: Sequence[float], profile: str, worst: float
 ) -> tuple[float | None, list[float]]:
     """One metric's mean over groups and its resamples in plain Python: every group drawn from by itself."""
 
@@ -278,7 +269,7 @@ def macro_brute_force(
         rng, n = np.random.RandomState(SEED + at), len(items)
         questions = in_order(items, profile, worst)
         drawn.append(
-            [mean([items[questions[i]] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(resamples)]
+            [mean([items[questions[i]] for i in rng.randint(0, n, n, np.min_scalar_type(n))]) for _ in range(RESAMPLES)]
         )
     means = [found for row in zip(*drawn, strict=True) if (found := over(row)) is not None]
     return over([mean(items) for items in groups]), means
@@ -293,11 +284,11 @@ def macro_brute_force(
 def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str, worst: float) -> None:
     stacked = [columns_of(table) for table, _ in groups]
     weights = [weight for _, weight in groups]
-    found = macro(stacked, weights=weights, profile=profile, worst=worst, draws=Draws(resamples=60))
+    found = macro(stacked, weights=weights, profile=profile, worst=worst)
     assert len(found) == 3
     for metric, (value, interval, method) in enumerate(found):
         members = [columns[metric] for columns in stacked]
-        expected, means = macro_brute_force(members, weights, profile, worst, 60)
+        expected, means = macro_brute_force(members, weights, profile, worst)
         assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
         if method != "bca":
             assert method in (None, "wilson") and (method is None) == (interval is None) == (value is None)
@@ -308,7 +299,7 @@ def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str
         ]
         counting = [group for group in made if group.weight and group.sums[1].any()]
         influence = influences(counting)
-        again = bca(np.array(means), expected or 0.0, np.concatenate(influence), stretch=stretch_of(influence))
+        again = bca(np.array(means), expected or 0.0, influence)
         assert interval == pytest.approx(again, abs=1e-11)
 
 

@@ -2,12 +2,15 @@
 
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from specs import record_of
 
-from quadrag.baselines.core.result import Asked, Result, Stratum
-from quadrag.run_record import Inputs, RunRecord
+from quadrag.baselines.core.benchmark import Stratum
+from quadrag.baselines.core.result import Asked, Result
+from quadrag.baselines.results.score import Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -22,7 +25,9 @@ def run(
     corrected: float | None = None,
     text: str = "",
 ) -> Result:
-    inputs = Inputs(quadrag="0", benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m")
+    inputs = record_of(
+        benchmark="crud_rag", config="qa_1doc", splits=["test"], retriever="bm25", llm="m", provenance="authors"
+    )
     place = {"benchmark": "crud_rag", "config": "qa_1doc", "split": "test"}
     items = [
         place | {"id": str(i), "sample": 0, f"{metric}.{key}": {"official": value, "corrected": value or 0.0}}
@@ -38,7 +43,7 @@ def run(
         if value is not None
     ]
     texts = {(("qa_1doc", "test", str(i)), 0): f"{text}{i}" for i in range(len(values)) if text}
-    return Result(RunRecord(inputs, provenance="authors"), rows, items, asked=asked or {}, texts=texts)
+    return Result(inputs, rows, items, asked=asked or {}, texts=texts)
 
 
 def together(*parts: Result) -> Result:
@@ -65,6 +70,23 @@ def fail(result: Result) -> Result:
     return result
 
 
+def note_lost(config: str, split: str, name: str) -> dict[str, Any]:
+    """What a run keeps of a score of which too many items failed."""
+    counts = {"profile": "", "failed": 12, "total": 20, "at_most": False, "reasons": {"raised": 12}, "limit": 0.2}
+    place = {"config": config, "split": split, "keys": [name]}
+    cause = {"cause": "raised", "said": None, "kept": False, "judge": None}
+    return {"code": "invalid", "params": {**place, **counts, **cause}}
+
+
+def lose(result: Result, split: str, key: str) -> Result:
+    """Make a score of a split invalid under both profiles."""
+    (row, *_) = rows = [row for row in result.scores if (row["split"], row["key"]) == (split, key)]
+    for each in rows:
+        each |= {"status": Status.INVALID, "reason": "failed", "value": None, "interval": None}
+    notes = [*result.run.notes, note_lost(row["config"], split, f"{row['metric']}.{key}")]
+    return replace(result, run=replace(result.run, notes=notes))
+
+
 def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
     found = {}
     for i in range(n):
@@ -75,9 +97,7 @@ def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = No
 
 
 def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
-    inputs = Inputs(
-        quadrag="0", benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m"
-    )
+    inputs = record_of(benchmark="rgb", config="noise_robustness_en", splits=[*values], retriever="bm25", llm="m")
     items, rows, asked = [], [], {}
     for split, here in values.items():
         place = {"benchmark": "rgb", "config": "noise_robustness_en", "split": split}
@@ -93,4 +113,4 @@ def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
             | {"signature": "s"}
             for profile in ("official", "corrected")
         ]
-    return Result(RunRecord(inputs), rows, items, asked=asked)
+    return Result(inputs, rows, items, asked=asked)

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
-from quadrag.baselines.core.task import Task
+from specs import spec_of
+
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import read_jsonl
 
-QA = Task("crud_rag", "qa_2doc", None, "sample")
+QA = spec_of("crud_rag", "qa_2doc", None, "sample")
 
 
 def crud_corpus():

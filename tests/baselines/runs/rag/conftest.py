@@ -6,9 +6,10 @@ import pytest
 from rag_runs import QA, crud_corpus
 from rag_server import RagServer
 
-from quadrag.baselines.runs.pipeline import Session
-from quadrag.baselines.systems.rag.service import RagService
-from quadrag.baselines.systems.rag.system import Rag
+from quadrag.baselines.core.spec import CallPolicy, Judge
+from quadrag.baselines.runs.models import Models
+from quadrag.baselines.runs.run import run as do_run
+from quadrag.baselines.systems.service import Rag, RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 
@@ -34,7 +35,9 @@ def run(tmp_path, monkeypatch):
             service = RagService(spec, ledger=opened, name=name, **options)
             asked = [ChatClient(f"{judge.url}#j", ledger=opened) for judge in judges]
             try:
-                return Session(Rag(service), asked).run(task, Path(out))
+                judged = task.changed(judges=tuple(Judge(llm=f"{judge.url}#j") for judge in judges))
+                policy = CallPolicy()
+                return do_run(judged, policy, Models(policy, Rag(service), asked), Path(out))
             finally:
                 for one in (service, *asked):
                     one.close()

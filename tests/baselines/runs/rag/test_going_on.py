@@ -56,14 +56,16 @@ def test_a_service_that_dies_on_failed_calls_leaves_the_finished_run(run, server
 KILLED = """
 import sys
 from pathlib import Path
-from quadrag.baselines.runs.pipeline import Session
-from quadrag.baselines.systems.rag.service import RagService
-from quadrag.baselines.systems.rag.system import Rag
-from quadrag.baselines.core.task import Task
+from quadrag.baselines.core.spec import CallPolicy, RunSpec
+from quadrag.baselines.runs.models import Models
+from quadrag.baselines.runs.run import run
+from quadrag.baselines.systems.service import Rag, RagService
 from quadrag.chat.ledger import Ledger
 
 with Ledger("L") as ledger, RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1) as service:
-    Session(Rag(service)).run(Task("crud_rag", "qa_2doc", None, "sample"), Path("r"))
+    policy = CallPolicy()
+    spec = RunSpec(benchmark="crud_rag", config="qa_2doc", data_dir="sample")
+    run(spec, policy, Models(policy, Rag(service)), Path("r"))
 """
 
 

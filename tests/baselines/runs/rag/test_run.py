@@ -7,9 +7,10 @@ import pytest
 from chat_server import ChatServer
 from rag_runs import QA, lines, ranking, values
 from rag_server import CHUNK, RagServer, Rule
+from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.scoring.pieces import LEAST
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import Passage, document_id
@@ -57,7 +58,7 @@ def test_two_runs_are_equal_to_the_byte_and_a_third_needs_no_service(run, docume
 
 def test_both_contracts_measure_the_same(run, server):
     one, two = run(server.url, out="a"), run(server.chat + "#small", out="b")
-    assert two.run.inputs.parameters == {"contract": "openai"}
+    assert two.run.parameters == {"contract": "openai"}
     for (key, ours), (_, theirs) in zip(values(one).items(), values(two).items(), strict=True):
         assert ours["value"] == theirs["value"], key
     assert lines("b/answers.jsonl")[0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
@@ -69,9 +70,9 @@ def test_both_contracts_measure_the_same(run, server):
     [("crud_rag", "qa_1doc", None), ("crag", "qa", "public"), ("omnieval", "extractive_qa", "auto")],
 )
 def test_the_same_answers_as_a_file_have_the_same_scores(run, server, cli, benchmark, config, split):
-    result = run(server.url, Task(benchmark, config, split, "sample", limit=20))
+    result = run(server.url, spec_of(benchmark, config, split, "sample", limit=20))
     answers = [{"id": row["id"], "answer": row["answer"]} for row in lines("r/answers.jsonl")]
-    asked, _ = load_questions(Task(benchmark, config, split, "sample"), load(benchmark))
+    asked, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
     known = {row["id"] for row in answers}
     answers += [{"id": one.id, "answer": None} for one in asked if one.id not in known]
     Path("mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
@@ -150,7 +151,7 @@ def test_ids_of_another_kind_are_not_ranked(run, documents):
 
 
 def test_a_task_without_gold_documents_says_so(run, server):
-    result = run(server.url, Task("crud_rag", "continuation", None, "sample"))
+    result = run(server.url, spec_of("crud_rag", "continuation", None, "sample"))
     assert {row["not_run"] for row in ranking(result).values()} == {"no question here has a gold document"}
 
 
@@ -158,7 +159,7 @@ def test_a_task_without_gold_documents_says_so(run, server):
 def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
     builder, _ = open_builder("omnieval", "corpus", "sample", None)
     nodes = [(row["id"], row["title"] or "", row["contents"]) for row in rows(builder, "corpus")]
-    task = Task("omnieval", "conversational_qa", "auto", "sample", limit=12)
+    task = spec_of("omnieval", "conversational_qa", "auto", "sample", limit=12)
     with RagServer(nodes) as server, ChatServer(models=["j"], text='{"prediction": 1}') as judge:
         result = run(server.url, task, judges=[judge])
         bodies = server.bodies
@@ -181,14 +182,14 @@ def test_omnieval_is_judged_by_the_passages_of_the_service(run, documents):
 @pytest.mark.parametrize("config", ["noise_robustness_en", "negative_rejection_zh", "counterfactual_robustness_en"])
 def test_rgb_has_accuracy_alone(run, server, config):
     split = "noise_0" if config.startswith("noise") else None
-    result = run(server.url, Task("rgb", config, split, "sample", limit=3))
+    result = run(server.url, spec_of("rgb", config, split, "sample", limit=3))
     assert {key[0] for key in values(result)} == {"rgb_accuracy"}
     assert all(set(body) == {"id", "question", "benchmark", "config", "split", "language"} for body in server.bodies)
 
 
 @pytest.mark.slow
 def test_crag_has_no_retrieval_to_measure_and_sends_the_time(run, server):
-    result = run(server.url, Task("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
+    result = run(server.url, spec_of("crag", "qa", "public", "sample", options={"rag_prompt": "protocol"}))
     assert {key[0] for key in values(result)} == {"truthfulness", "rgb_accuracy"}
     assert all(body["query_time"] and "I don't know" in body["question"] for body in server.bodies)
-    assert result.run.inputs.options == {"rag_prompt": "protocol"}
+    assert result.run.options == {"rag_prompt": "protocol"}

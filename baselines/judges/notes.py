@@ -1,0 +1,93 @@
+"""What a reader of a judged score is told of its judge: how far it agrees with people, or that nobody knows."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from quadrag.metric_record import metric_record, show_key
+
+from ..core.result import PROFILES, Result
+from ..results.adapter import is_alike, is_invalid
+from ..tables.cells import ALIKE
+from ..tables.grid import Alarm, Grid
+from ..tables.names import keep_name, keep_names
+from ..tables.slices import select_whole
+from .ask import read_signature
+from .certificate import Certificate, find_certificate, unique
+from .tables import COLUMNS, IN_PERCENT, agreement_lines
+
+_NONE = "none"
+
+
+def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
+    """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
+    certified = [line for result in results for line in _note_certified(result, profile)]
+    return list(dict.fromkeys([*certified, *_note_uncertified(results, profile), *_note_unused(results)]))
+
+
+def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
+    """Tabulate how far the judges of some runs agree with people, by the runs' certificates; [] without any."""
+    signatures = [row["signature"] for result in results for row in select_whole(result.scores) if _is_judged(row)]
+    given = _list_given(results)
+    used = [find_certificate(given, signature) for signature in signatures]
+    certified = [one for one in given if one in used and "agreement" in one.figures]
+    lines = [
+        line for one in certified for line in agreement_lines(one, f"{keep_name(one.judge)}, {one.labels['name']}")
+    ]
+    notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
+    return [Grid("Agreement of the judge with people", "judge", COLUMNS, lines, notes, "points")] if lines else []
+
+
+def _list_given(results: Sequence[Result]) -> list[Certificate]:
+    return unique(one for result in results for one in result.certificates)
+
+
+def _note_certified(result: Result, profile: str) -> Iterator[str]:
+    told: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
+    for row in _find_judged(result, profile):
+        if one := find_certificate(result.certificates, row["signature"]):
+            said = read_signature(row["signature"])["judge"], one.sentence, one.is_chance, one.is_worse
+            told.setdefault(said, {})[show_key(row["metric"], row["key"])] = None
+    for (judge, sentence, chance, worse), keys in told.items():
+        line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
+        line += f"; {ALIKE} marks what rests on them." if chance else "."
+        yield Alarm(line) if chance or worse else line
+
+
+def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
+    found: dict[str, tuple[dict[str, None], list[Result]]] = {}
+    for result in results:
+        for row in _find_judged(result, profile):
+            if find_certificate(result.certificates, row["signature"]) is None and not is_alike(row):  # that says more
+                keys, runs = found.setdefault(read_signature(row["signature"])["judge"], ({}, []))
+                keys[show_key(row["metric"], row["key"])] = None
+                if not runs or runs[-1] is not result:
+                    runs.append(result)
+    for judge, (keys, runs) in found.items():
+        label = f"`quadrag label {shlex.quote(str(runs[0].folder or 'RUN'))} --out sheet.csv`"
+        others = len(runs) - 1
+        label += f", and so of {others} other run{'s' * (others > 1)}" if others else ""
+        told = f"judge not certified: {keep_names(judge)} ({', '.join(keys)})"
+        yield f"{told}; to begin with, label what it judged: {label}."
+
+
+def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
+    """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
+    rows = (row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row))
+    return [row for row in rows if not is_invalid(row) and not row["n_scored"] == row.get("n_ruled", 0) > 0]
+
+
+def _note_unused(results: Sequence[Result]) -> Iterator[str]:
+    signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
+    judges = dict.fromkeys(read_signature(one)["judge"] for one in signatures)
+    for one in _list_given(results):
+        if not any(map(one.fits, signatures)):
+            why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
+            why = "it is of another metric or prompt" if one.judge in judges else why
+            yield f"The certificate of {keep_name(one.judge)} ({show_key(one.metric, one.key)}) is not used: {why}."
+
+
+def _is_judged(row: Mapping[str, Any]) -> bool:
+    given = read_signature(row.get("signature", ""))
+    asked = given.get("judge", _NONE) != _NONE and given.get("prompt", _NONE) != _NONE
+    return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"

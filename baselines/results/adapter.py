@@ -1,0 +1,303 @@
+"""The sentences and rows that today's tables, page, ``--json``, notebook and Inspect show of statuses and notes.
+
+This file goes when tables are made of scores and notes themselves. Nothing else asks what it says; what is asked of a
+row here, its status says.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
+
+from ..core.benchmark import load
+from ..core.run_record import RunRecord
+from .check import check_run
+from .items import CUT, EMPTY, FAILED
+from .judges import Doubt
+from .note import Cause, Note, NoteCode, notes_of
+from .score import ALL, UNJUDGED, Counts, Reason, Score, Status, status_of
+from .status import find_failures, set_status
+
+Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
+Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric, key
+FIRST = 12  # verdicts, of which one must be readable for a judge to be asked further
+_SHOWN, _FEW = 4, 3  # keys in a line; those that are named, be they shown elsewhere or not
+_ALLOW = "or allow a share of them with --max-failed"
+_CURE = "name another judge, or ask this one again with --retry unreadable"
+_KEPT = "these are kept verdicts: --retry unreadable asks this judge again, or name another"
+_CAUSES = {
+    Cause.API_ERROR: "calls failed",
+    Cause.RAISED: f'correct the function and run again with retry="failed", {_ALLOW}',
+    Cause.UNPARSABLE: "replies are not of the form that was asked for: try another judge",
+    Cause.VERDICT_UNPARSABLE: "a judge said {said!r}, where a verdict is like {form!r}: {cure}",
+    Cause.TRUNCATED: "replies were cut: raise --max-tokens or --judge-max-tokens",
+    Cause.ANSWER_TRUNCATED: "replies were cut: raise --max-tokens",
+    Cause.VERDICT_TRUNCATED: "replies were cut: raise --judge-max-tokens",
+    Cause.MISALIGNED: "a judge answered more or fewer questions than it was asked: try another judge",
+    Cause.NULL: f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
+    Cause.CUT: "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1",
+    Cause.CUT_IN_HARNESS: "give the model more tokens",
+    Cause.JUDGE_UNREAD: f"none of the first {FIRST} verdicts of {{judge}} could be read, and it is asked no further: "
+    "{keys}; it said {said!r}, where a verdict is like {form!r}; {cure}",
+    Cause.JUDGE_DEAD: "not judged: {keys}; {said}",
+}
+_COUNTED = {"left_out": "leaves {} out", "valued": "makes values of {}", "not_applicable": "does not apply to {}"}
+_JUDGE = {  # by the reason of an answer's verdict
+    "api_error": "the judge's call failed",
+    "truncated": "the judge's reply was cut",
+    "unparsable": "the judge's verdict could not be read",
+    "misaligned": "the judge answered more or fewer questions than it was asked",
+}
+_REASONS = {
+    Reason.JUDGE_UNREAD: "the judge's first verdicts could not be read",
+    Reason.JUDGE_DEAD: "the judge does not answer",
+    Reason.JUDGE_CONSTANT: "the judge says the same of every answer",
+    Reason.JUDGE_DOUBTFUL: "a judge's verdicts are far from what words say",
+    Reason.JUDGE_DOUBTFUL_BESIDE: "a judge's verdicts are far from what words say",
+    Reason.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
+}
+_SAME = {
+    True: "too few to tell whether it says so of any answer",
+    False: "all answers may be so, or it says so of any",
+}
+_DOUBTS = {
+    Doubt.REFUSED: "gives {score} {verdict} to {n} of {of} answers that hold {held}",
+    Doubt.AGAINST: "calls {n} of {of} answers right that hold an accepted answer word for word, and {m} of {of_others} "
+    "others",
+    Doubt.FAR: "{said}; {by_words} ({words})",
+}
+
+
+def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a finished run as tables show them, and enter into the run what is to be known of its items.
+
+    A row has its ``status`` and ``reason``, and ``told``: its unscored items of which a note tells.
+    """
+    scores = [Score.from_row(row) for row in rows]
+    failures = find_failures(scores, run, lines)
+    derived = (NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED)
+    kept = [row for row in run.notes if row["code"] not in derived]
+    run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
+    told = {
+        (note.params["config"], note.params["split"], key, note.code is NoteCode.INVALID)
+        for note in notes_of(run, *derived)
+        for key in note.params["keys"]
+    }
+    marked = []
+    for score in set_status(scores, run, failures):
+        invalid = score.status is Status.INVALID
+        is_told = (score.key.config, score.key.split, score.key.name, invalid) in told
+        reasons = ((*score.counts.unscored,) if invalid else FAILED) if is_told else ()
+        marked.append({**score.as_row(), "status": score.status, "reason": score.reason, "told": reasons})
+    return marked
+
+
+def is_invalid(row: Row) -> bool:
+    """Whether a row has no value, since too many items of its metric failed or nothing is to be had of the judge."""
+    return status_of(row) is Status.INVALID
+
+
+def is_unreliable(row: Row) -> bool:
+    """Whether a row has a value only since the user allows that so many items of its metric fail."""
+    return status_of(row) is Status.UNRELIABLE
+
+
+def is_alike(row: Row) -> bool:
+    """Whether a row's value rests on verdicts that are all the same, against words, or as by chance."""
+    return status_of(row) is Status.UNTRUSTED_JUDGE
+
+
+def is_alike_beside(row: Row) -> bool:
+    """Whether a value is marked so only since the same judge's verdicts say nothing in another run beside it."""
+    return is_alike(row) and row["reason"] == Reason.JUDGE_DOUBTFUL_BESIDE and row["value"] is not None
+
+
+def discredit(row: dict[str, Any], reason: Reason = Reason.JUDGE_BY_CHANCE) -> None:
+    """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
+    by_rule = Counts(row["n_total"], row.get("n_scored", 0), n_ruled=row.get("n_ruled", 0)).by_rule
+    if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
+        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": reason}
+
+
+def list_untold(row: Row) -> dict[str, int]:
+    """Count the unscored items of a row by reason, less those that a note tells of."""
+    return {why: n for why, n in (row.get("unscored") or {}).items() if why not in row.get("told", ())}
+
+
+def has_unscored(scores: Iterable[Row]) -> bool:
+    """Whether a metric that was run has no value of any item, as the authors' code leaves empty answers out."""
+    whole = [row for row in scores if row.get("slice", ALL) == ALL]
+    return any(row["value"] is None and row.get("unscored") and not row["n_scored"] for row in whole)
+
+
+def find_by_phrase(scores: Sequence[Row]) -> set[Place]:
+    """Return the places of values that rest on a phrase for want of the judge on whom the printed ones rest."""
+    absent = {place_of(row) for row in scores if status_of(row) is Status.NOT_RUN}
+    rests = {place: find_verdict(*place[2:]) for row in scores if (place := place_of(row)) not in absent}
+    return {at for at, verdict in rests.items() if verdict and (*at[:2], *verdict.split(".")) in absent}
+
+
+def place_of(row: Row) -> Place:
+    """Return where a row of scores belongs."""
+    return (row["config"], row["split"], row["metric"], row["key"])
+
+
+def say_invalid(run: RunRecord) -> list[str]:
+    """Say which metrics are invalid and why, a line each."""
+    return [say_whole(note, run) for note in notes_of(run, NoteCode.INVALID)]
+
+
+def say_whole(note: Note, run: RunRecord) -> str:
+    """Say a note on items that failed with its place before it."""
+    return f"{note.params['config']} {note.params['split']}: {say(note, run)}"
+
+
+def say(note: Note, run: RunRecord) -> str:
+    """Say a note in English, without a place before it and a stop behind it."""
+    if note.code is NoteCode.JUDGE_CONSTANT:
+        return say_constant(note)
+    if note.code is NoteCode.JUDGE_DOUBTFUL:
+        return _say_doubtful(note.params)
+    if note.code is NoteCode.INVALID:
+        return _say_invalid(note.params, run)
+    return _say_counted(note.params, run)
+
+
+def _say_invalid(params: Mapping[str, Any], run: RunRecord) -> str:
+    cause, form, keys = Cause(params["cause"]), _find_form(params), list_keys(params["keys"], run)
+    json = "try --judge-format json, or " * form.startswith("{")
+    slots = {"form": form, "cure": _KEPT if params["kept"] else f"{json}{_CURE}", "keys": keys}
+    template = "{said}" if cause in (Cause.API_ERROR, Cause.UNPARSABLE) and params["said"] else _CAUSES.get(cause, "")
+    said = template.format_map({**params, **slots})
+    if "failed" not in params:
+        return said
+    said += f"; {params['said']}" if cause is Cause.RAISED and params["said"] else ""
+    what = "up to " * params["at_most"] + _say_failed(params["failed"], params["total"], params)
+    only_empty = [*params["reasons"]] == [EMPTY]
+    return f"{what}, more than --max-failed {params['limit']:g}: {keys}" + f"; {said}" * (not only_empty)
+
+
+def _say_failed(failed: int, total: int, params: Mapping[str, Any], name: str = "reasons") -> str:
+    reasons, profile = params[name], params["profile"]
+    why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    said = _say_short(reasons) or f"items failed ({f'{profile}: ' * bool(profile)}{why})"
+    return f"{failed} of {total} {said}"
+
+
+def _say_counted(params: Mapping[str, Any], run: RunRecord) -> str:
+    lost, as_is, total = params["lost"], params["as_is"], params["total"]
+    short, n_short, said = _say_short(as_is), sum(as_is.values()), []
+    if lost:
+        what = _say_failed(sum(lost.values()), total, params, "lost")
+        if [*lost] == ["unparsable"] and not params["profile"]:
+            name = "verdicts" if _find_form(params) else "results"
+            what = f"{sum(lost.values())} of {total} {name} could not be read"
+        said = [what, _say_official(params["official"], params["profile"])]
+    if as_is and lost:
+        said.append(f"{short.replace('are', 'that are', 1)} are scored as they are ({n_short} more)")
+    elif as_is:
+        said = [f"{n_short} of {total} {short}, they are scored as they are"]
+    every = params["every"] and len(params["keys"]) > _SHOWN
+    return f"{', '.join(said)}: {'all metrics' if every else list_keys(params['keys'], run)}"
+
+
+def _say_official(official: Mapping[str, int], profile: str) -> str:
+    """Say how what failed counts: under one profile, or under both."""
+    if profile == "corrected" or "wrong" in official:
+        return "they count as wrong"
+    if profile:
+        return "they are left out"
+    alone = len(official) == 1
+    ways = [way.format("them" if alone else official[name]) for name, way in _COUNTED.items() if name in official]
+    return f"official {' and '.join(ways)}, corrected counts {'them' if alone else 'all'} as wrong"
+
+
+def _say_short(reasons: Iterable[str]) -> str:
+    """Say of items that failed by the replies of a model alone what is wrong with these; "" of others."""
+    kinds = [word for name, word in ((EMPTY, "empty"), (CUT, "cut by length")) if name in reasons]
+    return f"replies are {' or '.join(kinds)}" if {*reasons} <= {EMPTY, CUT} else ""
+
+
+def _find_form(params: Mapping[str, Any]) -> str:
+    """Return a verdict of the judge as it is read; "" where nobody was asked."""
+    return metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
+
+
+def say_constant(note: Note) -> str:
+    """Say of a judge how many verdicts are one and the same by each key, and what that may mean."""
+    count, few, judge = (note.params[name] for name in ("count", "few", "judge"))
+    values = ", ".join(f"{_show(name)} {_write(verdict)}" for name, verdict in note.params["verdicts"].items())
+    said = f"{'The' if few else 'All'} {count} verdicts of the judge {judge} are the same, {values}: "
+    return said + _SAME[few]
+
+
+def _say_doubtful(params: Mapping[str, Any]) -> str:
+    record = _record(params["score"])
+    words = params.get("words", record.words[0])
+    phrase, verdict = bool(_record(words).phrase), _write(params.get("verdict", ""))
+    slots = {**params, "score": _show(params["score"]), "words": _show(words), "verdict": verdict}
+    slots["held"] = "the phrase asked for" if phrase else "an accepted answer word for word"
+    if params["doubt"] == Doubt.FAR:
+        slots["by_words"] = "{right} of {known} are right by words alone".format_map(params)
+        if phrase:
+            slots["by_words"] = "{right} of {known} hold the phrase asked for".format_map(params)
+        elif params["graded"]:
+            slots["by_words"] = f"words alone find them {params['share']:.0%} right on average"
+        slots["said"] = "gives {score} {verdict} to {n} of {of} answers".format_map(slots)
+        if "right" in record.grades:
+            grade = next(grade for grade, value in record.grades.items() if value == params["verdict"])
+            slots["said"] = f"calls {params['n']} of {params['of']} answers {grade}"
+    said = _DOUBTS[Doubt(params["doubt"])].format_map(slots)
+    return f"The judge {params['judge']} {said}: see who is right with `quadrag label`, then `quadrag certify-judge`"
+
+
+def say_reason(row: Row, run: RunRecord) -> str:
+    """Say why a row has no value, or why that says nothing of the answers; "" where neither is so."""
+    status, reason = status_of(row), row.get("reason", "")
+    if reason == Reason.FAILED and status is Status.INVALID:
+        name, place = f"{row['metric']}.{row['key']}", (row["config"], row["split"])
+        notes = [note.params for note in notes_of(run, NoteCode.INVALID) if name in note.params["keys"]]
+        params = next(params for params in notes if (params["config"], params["split"]) == place)
+        most = max(params["reasons"], key=lambda why: params["reasons"][why])
+        judged = _find_form(params) and most in _JUDGE and not run.failures
+        return _say_failed(params["failed"], params["total"], params) + (f": {_JUDGE[most]}" if judged else "")
+    if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row["value"] is None):
+        return ""
+    return _REASONS[Reason(reason)] if status in (Status.INVALID, Status.UNTRUSTED_JUDGE) else reason
+
+
+def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> str:
+    """Return the reason why an item has no value with what it means where it is the judge's and not the answer's."""
+    if reason == UNJUDGED:
+        return f"{reason}: {_REASONS[Reason.JUDGE_DEAD if run.dead_judge else Reason.JUDGE_UNREAD]}"
+    judged = answered and run.judge is not None and metric_record(metric.partition(".")[0]).verdict
+    return f"{reason}: {_JUDGE[reason]}" if judged and reason in _JUDGE else reason
+
+
+def list_keys(names: Sequence[str], run: RunRecord) -> str:
+    """List the keys of metrics that a summary shows, or a few where it shows fewer, and count the others."""
+    heads = {name: at for at, name in enumerate(load(run.benchmark).headlines)}
+    places = [(name.partition(".")[0], name.partition(".")[2]) for name in names]
+    ranks = {place: heads.get(metric_record(place[0]).key(place[1]).name, len(heads)) for place in places}
+    shown = sum(rank < len(heads) for rank in ranks.values()) or _SHOWN
+    return shorten_list([show_key(*place) for place in sorted(places, key=ranks.__getitem__)], max(shown, _FEW))
+
+
+def shorten_list(names: Sequence[str], few: int = _SHOWN) -> str:
+    """List names, the first few alone where there are many, and how many are left: never one, which is named."""
+    shown = names[: min(few, _SHOWN)]
+    left = len(names) - len(shown)
+    return ", ".join(names if left == 1 else shown) + f" and {left} more" * (left > 1)
+
+
+def _record(name: str) -> KeyRecord:
+    metric, _, key = name.partition(".")
+    return metric_record(metric).key(key)
+
+
+def _show(name: str) -> str:
+    return show_key(*name.split(".", 1))
+
+
+def _write(verdict: float | str) -> str:
+    return verdict.replace("_", " ") if isinstance(verdict, str) else f"{verdict:g}"

@@ -1,0 +1,109 @@
+"""Lines of ``items.jsonl``: what a score takes of them, and what people are shown of them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from quadrag.metric_record import metric_record
+from quadrag.records import Answer, Key
+from quadrag.stats import Item
+from quadrag.stats.items import choose_fill, counted
+
+from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
+from .score import UNJUDGED, Status, status_of
+
+Lines = Sequence[Mapping[str, Any]]
+SHORT = EMPTY, CUT = "empty reply", "cut reply"  # of a model, which have failed
+FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", EMPTY, CUT)
+VERDICTS = ("unparsable", "misaligned")  # of a judge alone
+_KINDS = {"empty": EMPTY, "cut": CUT}  # by their kind in `RunRecord.short`
+
+
+def reason_of(entry: Mapping[str, Any], profile: str) -> str | None:
+    """Return why a metric's entry in a line has no value of its own under a profile."""
+    reasons: Mapping[str, str] = entry.get("reason", {})
+    return reasons.get(profile)
+
+
+def items_of(lines: Lines, metric: str, profile: str, units: Mapping[Key, str] | None = None) -> list[Item]:
+    """Read one metric's items, those that have some.
+
+    Args:
+        lines: of the file.
+        metric: ``module.key``.
+        profile: ``official`` or ``corrected``.
+        units: of the questions that do not stand alone, by their keys.
+    """
+    found = []
+    for line in lines:
+        if metric in line:
+            key = (line["config"], line["split"], line["id"])
+            value, why = line[metric].get(profile), reason_of(line[metric], profile)
+            found.append(Item(key, value, why, (units or {}).get(key)))
+    return found
+
+
+def find_short(answers: Iterable[Answer]) -> dict[str, str]:
+    """Find the replies of a model that are ``empty``, or were ``cut`` by length, by ``config/split/id/sample``."""
+    found = {}
+    for answer in answers:
+        if answer.is_cut or answer.is_empty:
+            found["/".join((*answer.key, str(answer.sample)))] = "cut" if answer.is_cut else "empty"
+    return found
+
+
+def short_of(line: Mapping[str, Any], run: RunRecord) -> str:
+    """Return why the reply of a model that a line is of has failed: it is empty or was cut; "" of others."""
+    kind = run.short.get(f"{line['config']}/{line['split']}/{line['id']}/{line.get('sample', 0)}")
+    return _KINDS[kind] if kind else ""
+
+
+def is_ruled(entry: Mapping[str, Any], profile: str) -> bool:
+    """Whether a rule, not the judge, gave an item the value that it has under a profile."""
+    has_value = entry.get(profile) is not None and reason_of(entry, profile) is None
+    return has_value and profile in entry.get("ruled", ())
+
+
+def is_by_rule(metric: str, key: str) -> bool:
+    """Whether a rule alone decides a value of a metric that asks a judge for others, as truthfulness's `missing`."""
+    record = metric_record(metric)
+    judged = "judge" not in record.needs and any(other.needs == "judge" for other in record.keys.values())
+    return judged and not record.key(key).needs and not record.key(key).among
+
+
+def read_items(result: Result) -> list[dict[str, Any]]:
+    """Return a run's lines as people are shown them: under each profile with the value that an item counts as.
+
+    One that failed, if by a reply that is empty or cut, has its reason under both profiles. Of an invalid score what
+    failed counts as nothing; one that was not judged has no value of any item.
+    """
+    invalid, unjudged = set(), dict[tuple[str, str], dict[str, Any]]()
+    for row in result.scores:
+        name = f"{row['metric']}.{row['key']}"
+        if status_of(row) is Status.INVALID:
+            invalid.add((row["config"], row["split"], name, row["profile"]))
+        if UNJUDGED in (row.get("unscored") or {}):
+            entry = {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, UNJUDGED)}
+            unjudged.setdefault((row["config"], row["split"]), {})[name] = entry
+
+    def read(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+        entry, (module, _, key) = line[name], name.partition(".")
+        why = reason_of(entry, "corrected")
+        values, reasons = {}, {}
+        for profile in PROFILES:
+            reason = why if why in FAILED else reason_of(entry, profile) or short_of(line, result.run)
+            if (line["config"], line["split"], name, profile) in invalid:
+                values[profile] = None if reason in FAILED else entry.get(profile)
+            else:
+                fill = choose_fill(profile, metric_record(module).key(key).worst)
+                values[profile] = counted(items_of([line], name, profile)[0], fill)
+            if reason and not (reason in VERDICTS and is_by_rule(module, key)):
+                reasons[profile] = reason
+        kept = {field: value for field, value in entry.items() if field != "reason"}
+        return {**kept, **values, **({"reason": reasons} if reasons else {})}
+
+    return [
+        {name: read(line, name) if isinstance(entry, Mapping) else entry for name, entry in line.items()}
+        | unjudged.get((line["config"], line["split"]), {})
+        for line in result.items
+    ]

@@ -1,0 +1,102 @@
+"""What is to be known of a run: a code with parameters, of which a renderer makes a sentence and asks nothing else.
+
+`run.json` keeps notes as ``{"code": ..., "params": ...}``. What names a score in params is ``metric.key``, in lists
+``keys`` of one ``config`` and ``split``.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ..core.run_record import RunRecord
+
+
+class Level(StrEnum):
+    """How much a note matters."""
+
+    WARNING = "warning"  # nobody may overlook it
+    INFO = "info"
+    DETAIL = "detail"
+
+
+class NoteCode(StrEnum):
+    """What may be to be known of a run; each with its parameters."""
+
+    INVALID = "invalid"
+    """Scores have no value: config, split, keys, judge (None: nobody was asked), kept (whether it spoke earlier), cause
+    (`Cause`), said (a reply, or why a call failed). But of a judge that is unread or dead: profile ("": under both),
+    failed of total, reasons (by reason, how many), at_most (of some fewer failed), limit (of the share); of the failed
+    lost (by reason), as_is (scored as they are), official (how that counts the lost); every (all scores that ran)."""
+    UNRELIABLE = "unreliable"
+    """More than a fifth of their items failed, which the user allows: params as of INVALID."""
+    FAILED_COUNTED = "failed_counted"
+    """Some of their items failed: params as of INVALID."""
+    JUDGE_CONSTANT = "judge_constant"
+    """All verdicts of a judge are the same: judge, count, few, verdicts (by score), keys (which rest on them)."""
+    JUDGE_DOUBTFUL = "judge_doubtful"
+    """Verdicts are not what words say: judge, score, doubt (`judges.Doubt`) with its counts, keys (which rest on them).
+
+    REFUSED, FAR: n of answers have the verdict; FAR too: words (the score that says so), right of known of the answers
+    are right by it, and share on average. AGAINST: n of answers are right that hold an accepted one, m of others."""
+
+    @property
+    def level(self) -> Level:
+        """How much it matters."""
+        return Level.WARNING
+
+
+class Cause(StrEnum):
+    """Why scores are invalid: why most of their items failed, where known with what was said; or the judge."""
+
+    API_ERROR = "api_error"
+    RAISED = "raised"
+    UNPARSABLE = "unparsable"
+    VERDICT_UNPARSABLE = "verdict_unparsable"
+    TRUNCATED = "truncated"
+    ANSWER_TRUNCATED = "answer_truncated"
+    VERDICT_TRUNCATED = "verdict_truncated"
+    MISALIGNED = "misaligned"
+    NULL = "null"
+    EMPTY = "empty reply"
+    CUT = "cut reply"
+    CUT_IN_HARNESS = "cut_in_harness"
+    JUDGE_UNREAD = "judge_unread"
+    JUDGE_DEAD = "judge_dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A thing to be known of runs."""
+
+    code: NoteCode
+    params: Mapping[str, Any]
+    runs: tuple[str, ...] = ()
+
+    @property
+    def level(self) -> Level:
+        """How much it matters."""
+        return self.code.level
+
+    def as_row(self) -> dict[str, Any]:
+        """Return what `run.json` keeps of it."""
+        return {"code": self.code.value, "params": dict(self.params)}
+
+
+def notes_of(run: RunRecord, *codes: NoteCode) -> list[Note]:
+    """Return the notes of a run that have one of these codes, in the order of the codes."""
+    return [Note(code, row["params"]) for code in codes for row in run.notes if row["code"] == code]
+
+
+def keys_of(run: RunRecord, *codes: NoteCode) -> set[str]:
+    """Return the scores that such notes are about."""
+    return {key for note in notes_of(run, *codes) for key in note.params["keys"]}
+
+
+def rename_splits(run: RunRecord, suffix: str) -> list[dict[str, Any]]:
+    """Return a run's notes with a suffix at the names of splits."""
+
+    def rename(params: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+        return ((name, value + suffix if name == "split" else value) for name, value in params.items())
+
+    return [{**row, "params": dict(rename(row["params"]))} for row in run.notes]

@@ -1,0 +1,141 @@
+"""One number of a run: what it is of, over how many items it is, and whether anybody may use it.
+
+A row of ``scores.json`` is a score without its status: that follows from all rows, the items and what may fail
+(`status.py`), and so is found anew whenever a run is read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from quadrag.metric_record import KeyRecord, find_verdict, metric_record
+from quadrag.stats import Interval
+
+ALL = "all"  # the slice that holds every item
+UNJUDGED = "unjudged"  # why items have no value where nothing is to be had of the judge
+_SCORED = ("n_scored", "n_not_applicable", "unscored")  # of what was computed item by item
+
+
+class ScoreKey(NamedTuple):
+    """What a score is of."""
+
+    benchmark: str
+    config: str
+    split: str
+    metric: str
+    key: str
+
+    @property
+    def name(self) -> str:
+        """As items name it: ``truthfulness.accuracy``."""
+        return f"{self.metric}.{self.key}"
+
+    @property
+    def record(self) -> KeyRecord:
+        """What its values mean."""
+        return metric_record(self.metric).key(self.key)
+
+    @property
+    def verdict(self) -> str:
+        """The judge's verdict that it rests on, as items name it; "" where it rests on none."""
+        return find_verdict(self.metric, self.key)
+
+
+class Status(StrEnum):
+    """Whether a score may be used."""
+
+    OK = "ok"
+    NOT_RUN = "not_run"  # what it needs was not there, as its reason says
+    INVALID = "invalid"  # too many items failed, or nothing is to be had of the judge: it has no value
+    UNRELIABLE = "unreliable"  # so many failed, and the user allows it
+    UNTRUSTED_JUDGE = "untrusted_judge"  # it rests on verdicts that say nothing of the answers
+
+
+class Reason(StrEnum):
+    """Why a score may not be used; where it did not run, the reason is what it lacks, in words."""
+
+    FAILED = "failed"
+    JUDGE_UNREAD = "judge_unread"  # none of its first verdicts could be read
+    JUDGE_DEAD = "judge_dead"
+    JUDGE_CONSTANT = "judge_constant"  # it says the same of all
+    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say
+    JUDGE_DOUBTFUL_BESIDE = "judge_doubtful_beside"  # as another run shows
+    JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better than chance
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Over how many items a score is; None where its metric has no value for each item."""
+
+    n_total: int
+    n_scored: int | None = None
+    n_not_applicable: int = 0
+    unscored: Mapping[str, int] = field(default_factory=dict)  # by reason
+    n_filled: int = 0  # of the unscored, those of which the metric makes a value
+    n_ruled: int = 0  # of the scored, those that a rule decided where a judge was there to be asked
+    n_groups: int | None = None  # of a mean over groups
+
+    @property
+    def by_rule(self) -> bool:
+        """Whether rules decided all of them."""
+        return 0 < (self.n_scored or 0) <= self.n_ruled
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A value under one profile over one slice of the items, with its interval."""
+
+    key: ScoreKey
+    profile: str
+    slice: str
+    value: float | None
+    interval: Interval | None
+    counts: Counts
+    signature: str
+    method: str | None = None  # how the interval was found
+    over_scored: float | None = None  # the mean over the scored items alone
+    status: Status = Status.OK
+    reason: str = ""
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Score":
+        """Read a row of ``scores.json``."""
+        named = {name: row[name] for name in ("profile", "value", "signature")}
+        counts = {name: row[name] for name in Counts.__dataclass_fields__ if name in row}
+        return cls(
+            key=ScoreKey(*(row[name] for name in ScoreKey._fields)),
+            slice=row.get("slice", ALL),
+            interval=Interval(*row["interval"]) if row["interval"] else None,
+            counts=Counts(**counts),
+            method=row.get("method"),
+            over_scored=row.get("over_scored"),
+            status=status_of(row),
+            reason=row.get("not_run", ""),
+            **named,
+        )
+
+    def as_row(self) -> dict[str, Any]:
+        """Return its row of ``scores.json``."""
+        head = self.key._asdict()
+        head = {name: head.pop(name) for name in ("benchmark", "config", "split")} | {"slice": self.slice} | head
+        row = {**head, "profile": self.profile, "value": self.value}
+        row["interval"] = list(self.interval) if self.interval else None
+        if self.interval:
+            row["method"] = self.method
+        if self.status is Status.NOT_RUN:
+            return {**row, "not_run": self.reason, "n_total": self.counts.n_total, "signature": self.signature}
+        if self.counts.n_groups is None:
+            row["over_scored"] = self.over_scored
+        else:
+            row["n_groups"] = self.counts.n_groups
+        row["n_total"] = self.counts.n_total
+        if self.counts.n_scored is not None:
+            row |= {name: getattr(self.counts, name) for name in _SCORED}
+        row |= {name: n for name in ("n_filled", "n_ruled") if (n := getattr(self.counts, name))}
+        return {**row, "signature": self.signature}
+
+
+def status_of(row: Mapping[str, Any]) -> Status:
+    """Return the status of a row, of ``scores.json`` or of a table."""
+    return Status(row.get("status") or (Status.NOT_RUN if "not_run" in row else Status.OK))

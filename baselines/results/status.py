@@ -1,0 +1,168 @@
+"""Whether a run's scores may be used: not where too many of their items failed, or where the judge cannot be relied on.
+
+An item has failed where a call to a model or a judge did, or where its reply was cut, empty or cannot be read. What can
+be read is what `corrected` reads, whatever value a profile gives to the rest; but where more items failed under
+`official`, as where `corrected` decides by rule what `official` has judged, each stands by itself. An item that a
+metric does not apply to, or that a profile leaves out by a named quirk, has not failed, and neither has an empty answer
+of one's own system. A judge of whose first verdicts none could be read was asked no further, and no score that asks a
+judge has a value then; nor where the judge does not answer.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from quadrag.stats import NOT_APPLICABLE
+
+from ..core.benchmark import NO_JUDGE
+from ..core.result import PROFILES
+from ..core.run_record import RunRecord
+from ..core.spec import MOST_FAILED
+from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
+from .note import NoteCode, notes_of
+from .score import ALL, UNJUDGED, Counts, Reason, Score, ScoreKey, Status
+
+OFFICIAL, CORRECTED = PROFILES
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """How many items of a score failed; equal ones are told of together.
+
+    Attributes:
+        tried: the items that its metric applies to.
+        total: those of them that could fail, since no rule decided them; of replies alone, all.
+        lost: how many failed by the metric's own reasons, by reason.
+        as_is: how many are scored as they are though the model's reply was empty or cut, by reason.
+        official: how official counts the lost: left_out, valued, wrong or not_applicable.
+        read_by: the profile whose reasons say so.
+        profile: under which they failed; "" under both alike.
+    """
+
+    tried: int
+    total: int
+    lost: Mapping[str, int]
+    as_is: Mapping[str, int]
+    official: Mapping[str, int]
+    read_by: str = field(compare=False)
+    profile: str = ""
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many failed, by reason."""
+        return dict(Counter(self.lost) + Counter(self.as_is))
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return min(sum(self.reasons.values()), self.total)
+
+    @property
+    def share(self) -> float:
+        """The share that failed."""
+        return self.failed / self.total if self.total else 0.0
+
+
+Found: TypeAlias = Mapping[tuple[ScoreKey, str], Failures]  # by score and profile
+
+
+def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Found:
+    """Find the scores of which any item failed, under both profiles or under one: what a rule decides differs."""
+    by_split: dict[tuple[str, str], list[Mapping[str, object]]] = {}
+    for line in lines:
+        by_split.setdefault((line["config"], line["split"]), []).append(line)
+    found = {}
+    for key in dict.fromkeys(score.key for score in scores if run.short or {*FAILED} & {*score.counts.unscored}):
+        here = by_split.get((key.config, key.split), ())
+        official, corrected = (_count(key, here, profile, run) for profile in PROFILES)
+        if sum(corrected.lost.values()) > sum(official.lost.values()):
+            official = corrected
+        for profile, failures in zip(PROFILES, (official, corrected), strict=True):
+            if failures.failed:
+                found[key, profile] = replace(failures, profile="" if official == corrected else profile)
+    return found
+
+
+def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failures:
+    name, by_answer = key.name.removesuffix("_weighted"), bool(key.record.among)
+    lost, as_is, official = Counter[str](), Counter[str](), Counter[str]()
+    by_rule, tried, ruled = is_by_rule(key.metric, key.key), 0, 0
+    for line in lines:
+        entry = line.get(name)
+        if entry is None:
+            continue
+        why = reason_of(entry, profile) or ("api_error" if entry.get(profile) is None else "")
+        if why == NOT_APPLICABLE and not by_answer:
+            continue
+        tried += 1
+        has_failed = why in FAILED and not (by_rule and why in VERDICTS)
+        short = short_of(line, run)  # which makes its verdict what it is
+        if short and not has_failed and entry.get(OFFICIAL) is not None:
+            as_is[short] += 1
+        elif short or has_failed:
+            lost[short or why] += 1
+            official[_count_as(entry)] += 1
+        else:
+            ruled += is_ruled(entry, profile)
+    only_replies = {*lost, *as_is} <= {*SHORT}
+    return Failures(tried, tried if only_replies else tried - ruled, lost, as_is, official, profile)
+
+
+def _count_as(entry: Mapping[str, object]) -> str:
+    """Say how official counts an item that failed."""
+    why = reason_of(entry, OFFICIAL)
+    if entry.get(OFFICIAL) is None:
+        return "not_applicable" if why == NOT_APPLICABLE else "left_out"
+    return "wrong" if why else "valued"
+
+
+def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Score]:
+    """Return the scores with their status and reason; without a value, and with what could be read, where invalid."""
+    scores = [_settle_ruled(score) for score in scores]
+    read = {(score.key, score.slice, score.profile): score.counts for score in scores}
+    codes = (NoteCode.JUDGE_DOUBTFUL, NoteCode.JUDGE_CONSTANT)
+    doubts = {key: Reason(note.code.value) for note in notes_of(run, *codes) for key in note.params["keys"]}
+
+    def settle(score: Score) -> Score:
+        found = failures.get((score.key, score.profile))
+        if found and found.share > run.max_failed:
+            own = read[score.key, score.slice, found.read_by]
+            n = min(own.n_scored or 0, found.tried - found.failed)
+            others = {why: count for why, count in own.unscored.items() if why not in FAILED}
+            unscored = others | found.reasons if score.slice == ALL else own.unscored
+            counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=min(own.n_ruled, n), unscored=unscored)
+            return _invalidate(score, Reason.FAILED, counts)
+        if is_unjudged(score, run):
+            counts = Counts(score.counts.n_total, 0, 0, {UNJUDGED: score.counts.n_total})
+            return _invalidate(score, Reason.JUDGE_DEAD if run.dead_judge else Reason.JUDGE_UNREAD, counts)
+        if score.key.verdict in doubts and not score.counts.by_rule and score.status is Status.OK:
+            return replace(score, status=Status.UNTRUSTED_JUDGE, reason=doubts[score.key.verdict])
+        if found and found.share > MOST_FAILED:
+            return replace(score, status=Status.UNRELIABLE, reason=Reason.FAILED)
+        return score
+
+    return [settle(score) for score in scores]
+
+
+def is_unjudged(score: Score, run: RunRecord) -> bool:
+    """Whether a score has no value since the judge was asked no further, or does not answer.
+
+    Without a judge `error_correction` would be another measure, of what a phrase finds.
+    """
+    lost = run.dead_judge or run.unread_judge is not None
+    return lost and (score.reason == NO_JUDGE or score.key.verdict != "")
+
+
+def _settle_ruled(score: Score) -> Score:
+    """Return a score that a rule decides as if its judge's verdicts could be read: it rests on none."""
+    counts = score.counts
+    lost = sum(counts.unscored.get(why, 0) for why in VERDICTS)
+    if not lost or not is_by_rule(score.key.metric, score.key.key):
+        return score
+    kept = {why: count for why, count in counts.unscored.items() if why not in VERDICTS}
+    return replace(score, counts=replace(counts, unscored=kept, n_scored=(counts.n_scored or 0) + lost, n_filled=0))
+
+
+def _invalidate(score: Score, reason: Reason, counts: Counts) -> Score:
+    return replace(score, value=None, interval=None, counts=counts, status=Status.INVALID, reason=reason)

@@ -1,0 +1,87 @@
+"""A certificate beside a run's scores: for the judge and prompt it is of, and for no other; none that was altered."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer, Rule
+
+import quadrag
+
+LABELS = "id,question,answer,gold,label\n" + "".join(
+    f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
+)
+RUN = ("crag", "qa", "--retriever", "none", "--data-dir", "sample", "--ledger", "ledger")
+CHANCE = "Judge j agrees with people no better than chance, 73% (95% 57–84) on labels, kappa -0.05; do not use it"
+
+
+@pytest.fixture(scope="module")
+def first(shared_cli):
+    """What `certified` gives, made once, in the folder that the tests share."""
+    (shared_cli.folder / "labels.csv").write_text(LABELS, encoding="utf-8")
+    with ChatServer(models=["j", "other", "unsure"], text='{"score": 1}') as server:
+        server.rules.append(_reply('"What is number 7?"', 0))
+        spec = ("--judge", f"{server.url}#j", "--ledger", "ledger")
+        done = shared_cli("certify-judge", "labels.csv", *spec, "--out", "c.json")
+        assert done.code == 0, done.err
+        first = shared_cli("run", *RUN, "--judge", f"{server.url}#j", "--certificate", "c.json", "--out", "runs/a")
+        assert first.code == 0, first.err
+        shared_cli("run", *RUN, "--judge", f"{server.url}#other", "--out", "runs/other")
+        server.rules += [_reply("grammy", 1), _reply("latest closing price", 1), _reply("", 0)]
+        shared_cli("run", *RUN, "--judge", f"{server.url}#unsure", "--out", "runs/unsure")
+    return first
+
+
+@pytest.fixture
+def certified(first, shared_cli, cli, tmp_path):
+    """A judge that finds all but ten of forty right, its certificate, and a run that it judged."""
+    shutil.copytree(shared_cli.folder, tmp_path, dirs_exist_ok=True)
+    return first
+
+
+def _reply(match, score):
+    return Rule("reply", match=match, message={"content": f'{{"score": {score}}}'})
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
+    assert CHANCE in flat(certified.out)
+    page = Path("runs/a/report.html").read_text(encoding="utf-8")
+    assert CHANCE in flat(page) and "72.5<small>57.2 to 83.9</small>" in page
+    assert CHANCE in flat(cli("report", "runs/a").out), "it is kept with the run"
+    assert CHANCE in flat(str(quadrag.result("runs/a")))
+    both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
+    assert both.index(CHANCE) < both.index(" verdict ─")
+
+
+def test_what_a_worthless_judge_said_is_marked(cli, certified):
+    shown = cli("report", "runs/a").out
+    marked = {name for name, value in re.findall(r"(?m)^(\w+) +(-?\d+\.\d!?)", shown) if value.endswith("!")}
+    assert marked == {"truthfulness", "accuracy", "hallucination"}
+    assert re.search(r"(?m)^missing +\d+\.\d ", shown)
+
+
+def test_any_other_judge_is_not_certified(cli, certified):
+    unused = "The certificate of j (accuracy) is not used"
+    assert "judge not certified: unsure" in flat(cli("report", "runs/unsure").out)
+    assert "not certified" not in cli("report", "runs/other").out, "all its verdicts are the same, which says more"
+    assert unused in flat(cli("report", "runs/unsure", "--certificate", "c.json").out)
+    cli("run", *RUN, "--out", "runs/unjudged")
+    assert "certified" not in cli("report", "runs/unjudged").out
+    assert unused in flat(cli("report", "runs/unjudged", "--certificate", "c.json").out)
+    assert unused not in flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out), "it is of one"
+
+
+def test_an_altered_certificate_is_refused(cli, certified):
+    whole = json.loads(Path("c.json").read_text(encoding="utf-8"))
+    whole["figures"]["agreement"] = 0.99
+    Path("altered.json").write_text(json.dumps(whole), encoding="utf-8")
+    Path("other.json").write_text("{}", encoding="utf-8")
+    for name in ("altered", "other", "no"):
+        done = cli("report", "runs/a", "--certificate", f"{name}.json")
+        assert done.code == 2 and f"{name}.json" in done.err and done.err.count("\n") == 1
