@@ -126,7 +126,7 @@ class ChatClient:
         name = alias.served_as or self.model
         if listed and name not in listed:
             only = f"{option} NAME is for a server that answers to any name"
-            raise NotServed(f"{serves}, not {name}; type {place}#{listed[0]}, or another of them; {only}")
+            raise NotServed(f"{serves}, not {name}; type {place}#{listed[0]}; {only}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies, and return as many replies or failures in order.

@@ -140,7 +140,7 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     reason = f" (finish_reason {finish_reason!r})" if isinstance(finish_reason, str) else ""
     if not content and find_reasoning(message):
         raise NoText(f"the model thought and gave no answer{reason}; raise --max-tokens, or turn its thinking off")
-    kinds = [str(part.get("type")) for part in parts]
-    shown = f"a list of parts without text ({', '.join(kinds)})" if isinstance(content, list) else name_kind(content)
-    shown = "null" if content is None else shown
-    raise NoText(f"the content is {shown}{reason}; expected a text")
+    if not isinstance(content, list | None):
+        raise ValueError(f"the content is a {type(content).__name__}")
+    kinds = ", ".join(str(part.get("type")) for part in parts)
+    raise NoText(f"the content is {'null' if content is None else f'a list of parts without text ({kinds})'}{reason}")
