@@ -104,7 +104,13 @@ def evaluate(
     shown = (record.find_supplied(config) or NONE) if record.supplied else None  # without, the function searches
     called = name or _name_function(system)
     own = called or getattr(system, "__name__", type(system).__name__)
-    said = {"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit}
+    said: dict[str, Any] = {
+        "benchmark": benchmark,
+        "config": config,
+        "split": split,
+        "data_dir": data_dir,
+        "limit": limit,
+    }
     said |= {"options": options, "system": {"function": own}, **judged}
     spec = plan_run(said | ({"retriever": shown} if shown else {}), what="evaluate")
     function = Function(system, called, batch_size, concurrency, asks_failed=FAILED in policy.retry)
