@@ -1,6 +1,6 @@
 """What the judge of a run said of single items, from the ledger alone."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,18 +34,19 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
 
     The metrics are asked about each item by itself, so that it is known which words are about it.
     """
-    inputs = reader.run
-    judging = inputs.judging or {}
-    if inputs.judge is None or not isinstance(judging.get("parameters"), Mapping) or "(" in inputs.judge:
+    judges, specs = reader.run.judging.get("judges", ()), reader.run.spec.judges
+    if len(judges) != 1:
         return  # several judges: which said what is not told apart here
+    (judge,) = judges
+    model = specs[0].model if specs and specs[0].model else judge["model"]
     client = ChatClient(
-        f"http://ledger.invalid/v1#{inputs.judge}",
+        f"http://ledger.invalid/v1#{model}",
         ledger=ledger,
         replay=True,
-        parameters=judging["parameters"],
-        alias=Alias(inputs.services.get("judge")),
+        parameters=judge["parameters"],
+        alias=Alias(judge["service"]),
     )
-    judge = CachedJudge(_forgiving(client, reader.scored + _TICK))
+    asked = CachedJudge(_forgiving(client, reader.scored + _TICK))
     conditions = reader.task.conditions
     uses = [use for use in reader.benchmark.metrics(reader.task.config, conditions) if use.judged and not use.ranks]
     answered = [(item, item.answer) for item in items if item.answer is not None]
@@ -55,17 +56,17 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
     questions = {item.question.key: item.question for item in items}
     for use in uses:
         # The ledger is read in one pass; then each item is asked about by itself, to know which words are its own.
-        whole = ScoringInputs([judge], passages=passages)
+        whole = ScoringInputs([asked], passages=passages)
         answers = [answer for _, answer in answered]
         compute(reader.benchmark, use, questions, answers, "corrected", conditions, whole, here=True)
         for item, answer in answered:
 
             def ask(judge: Any, question: Question, use: MetricUse = use, answer: Answer = answer) -> None:
-                given, asked = ScoringInputs([judge], passages=passages), {question.key: question}
-                compute(reader.benchmark, use, asked, [answer], "corrected", conditions, given, here=True)
+                given, about = ScoringInputs([judge], passages=passages), {question.key: question}
+                compute(reader.benchmark, use, about, [answer], "corrected", conditions, given, here=True)
 
             said: dict[str, str] = {}
-            ask(_recording(judge, said), item.question)
+            ask(_recording(asked, said), item.question)
             golds = _tell_golds(item.question, said, ask)
             for chat, reply in said.items():
                 gold = f" ({golds[chat]})" if chat in golds else ""
