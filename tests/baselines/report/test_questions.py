@@ -228,7 +228,7 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     unscored = judged("--unscored").out
     assert odd.split("\n")[0] in unscored and "unparsable" in unscored
     with ChatServer(models=["j"], text='{"score": 1} it is right') as judge:
-        more = ("--judge", f"{judge.url}#j", "--judge-service", read_run(Path("run")).inputs.services["judge"])
+        more = ("--judge", f"{judge.url}#j", "--judge-name", "j2")
         assert cli(*CRAG, *more, "--fresh", "--ledger", "L", "--out", "later").code == 0
     before = Path("run/items.jsonl").stat().st_mtime - 60
     os.utime("run/items.jsonl", (before, before))  # as if it had ended long before
@@ -263,7 +263,7 @@ def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged
     first, *others = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([json.dumps(json.loads(first) | {"sha256": "0"}), *others]), encoding="utf-8")
     run = read_run(path.parent)
-    run.asked = sha256(path)
+    run.files[path.name] = sha256(path)
     run.write(path.parent)
     ran = judged()
     assert ran.code == 2 and ran.err.count("\n") == 1
