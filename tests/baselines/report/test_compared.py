@@ -223,7 +223,9 @@ def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths,
     assert len(found) == bool(times) and all(times in note for note in found)
 
 
-def judged(value: float, text: str = "A", judge: str | None = "m", at: str = "a", llm_at: str = "x", **more: Any) -> Result:
+def judged(
+    value: float, text: str = "A", judge: str | None = "m", at: str = "a", llm_at: str = "x", **more: Any
+) -> Result:
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     asked = {"judges": [{"model": judge, "service": at, "parameters": {}}]} if judge else {}
     system = {"model": "m", "service": llm_at, "parameters": {}}

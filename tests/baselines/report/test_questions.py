@@ -209,7 +209,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged")
     with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
         judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        more = ("--judge", f"{judge.url}#j", "--concurrency", "1", "--ledger", str(folder / "L"))
+        more = ("--judge", f"{judge.url}#j", "--judge-name", "j", "--concurrency", "1", "--ledger", str(folder / "L"))
         assert main([*CRAG, *more, "--out", str(folder / "run")]) == 0
     return folder
 
@@ -228,7 +228,7 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     unscored = judged("--unscored").out
     assert odd.split("\n")[0] in unscored and "unparsable" in unscored
     with ChatServer(models=["j"], text='{"score": 1} it is right') as judge:
-        more = ("--judge", f"{judge.url}#j", "--judge-name", "j2")
+        more = ("--judge", f"{judge.url}#j", "--judge-name", "j")
         assert cli(*CRAG, *more, "--fresh", "--ledger", "L", "--out", "later").code == 0
     before = Path("run/items.jsonl").stat().st_mtime - 60
     os.utime("run/items.jsonl", (before, before))  # as if it had ended long before
