@@ -102,11 +102,12 @@ def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
         if fault["type"] == "extra_forbidden":
             known = _fields(kind, place[:-1])
             raise unknown_name(f"key of {what}", str(place[-1]), known) from None
-        shown = f"{'.'.join(map(str, place))} " if place else ""
+        own = fault["type"] == "value_error"  # whose message names the place
+        shown = f"{'.'.join(map(str, place))} " if place and not own else ""
         if fault["type"] == "missing":
             raise QuadragError(f"{what} has no {shown.strip()}; expected it") from None
         reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-        value = "" if fault["type"] == "value_error" else f"is {fault['input']!r:.80}; "
+        value = "" if own else f"is {fault['input']!r:.80}; "
         raise QuadragError(f"{what}: {shown}{value}{reason}") from None
 
 

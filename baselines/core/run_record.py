@@ -150,6 +150,14 @@ class RunRecord:
         return str(self.digests.get("system", {}).get("model", ""))
 
     @property
+    def served_as(self) -> dict[str, str]:
+        """What servers call the models that the user calls otherwise, by role."""
+        asked = {"llm": self.spec.system, "entity": self.spec.entity_model if self.entity else None}
+        asked |= {name_judge(place): judge for place, judge in enumerate(self.spec.judges)}
+        named = {role: (getattr(chat, "name", None), getattr(chat, "model", None)) for role, chat in asked.items()}
+        return {role: model for role, (name, model) in named.items() if name and model and name != model}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What else decides its answers."""
         return dict(self.digests.get("system", {}).get("parameters", {}))

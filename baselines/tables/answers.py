@@ -11,7 +11,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..results.adapter import shorten_list
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
-from ..systems.rag.system import NOT_GIVEN
+from ..systems.own import NOT_GIVEN
 from .grid import Alarm
 from .names import group_notes, name_apart
 from .paper import load_tables

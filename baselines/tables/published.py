@@ -18,9 +18,8 @@ from quadrag.provenance import Provenance
 
 from ..core.benchmark import Benchmark, load
 from ..core.run_record import RunRecord
-from ..core.spec import UNKNOWN
+from ..core.spec import RAG, UNKNOWN
 from ..retrieval.registry import RETRIEVERS
-from ..systems.rag.system import RAG
 from .cells import RATE
 
 

@@ -14,11 +14,10 @@ from quadrag.baselines.core.task import known_options
 from quadrag.baselines.judges.certificate import lay_beside, read_certificates
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
-from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.models import open_models
 from quadrag.baselines.runs.plan import plan_run
 from quadrag.baselines.runs.run import run
-from quadrag.baselines.systems.function import Function, KeptAnswers
+from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
@@ -128,7 +127,6 @@ def evaluate(
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
             f"this one{tell_retries(made)}"
         )
-    function.kept = KeptAnswers(folder / ANSWERING)
     with open_models(spec, policy, system=function) as models:
         found = run(spec, policy, models, folder)
     if made and made.state == "finished" and not (FAILED in policy.retry and made.failures):
@@ -137,7 +135,7 @@ def evaluate(
         say(f"{none}the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found])
     measured = Evaluation(found, folder, profile, shown_in)
-    measured.report(folder / PAGE, ledger=None if policy.ledger is None else str(policy.ledger))
+    measured.report(folder / PAGE)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured

@@ -13,7 +13,7 @@ from kept_runs import answers, record
 from rag_server import RagServer
 from rgb_runs import ONE, llm, rows
 
-from quadrag.baselines.systems.chat_model import ChatModel
+from quadrag.baselines.systems.models import ChatModel
 from quadrag.chat.ledger import Ledger
 
 DEAD = "http://127.0.0.1:9/v1"
