@@ -22,7 +22,7 @@ from ...core.result import Result
 from ...core.spec import UNKNOWN, CallPolicy, RunSpec
 from ...systems.rag.system import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
-from ..folder import QUESTIONS
+from ..folder import QUESTIONS, is_empty
 from ..models import Models
 from ..questions import digest_each, read_asked
 from ..run import run
@@ -199,7 +199,7 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
         unjudged = made.judge is None or made.judged_in_vain
         if made.state == "stopped" or _same(made.command, command, _JUDGED if unjudged else _ASKED_AGAIN):
             return
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+    if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 

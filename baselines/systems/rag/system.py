@@ -112,7 +112,7 @@ def take_served(
     for name in benchmark.corpus.options if benchmark.corpus else ():
         if task.options.get(name) is not None:
             raise QuadragError(f"option {name} is of the corpus, and {instead}")
-    served, task = as_served(benchmark), replace(task, retriever=RAG)
+    served, task = as_served(benchmark), task.changed(retriever=RAG)
     check_retriever(served, task)
     return Assignment(served, task, load_service_prompts(task.benchmark))
 
