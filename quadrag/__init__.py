@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quadrag.baselines.systems.function import OpenQuestion
+    from quadrag.baselines.systems.own import OpenQuestion
     from quadrag.errors import QuadragError
     from quadrag.measure.comparison import Comparison, Comparisons, compare
     from quadrag.measure.evaluation import Evaluation, result
@@ -39,7 +39,7 @@ _PLACES = {
     "Comparison": "measure.comparison",
     "Comparisons": "measure.comparison",
     "Evaluation": "measure.evaluation",
-    "OpenQuestion": "baselines.systems.function",
+    "OpenQuestion": "baselines.systems.own",
     "Passage": "records",
     "QuadragError": "errors",
     "Score": "measure.score",

@@ -7,7 +7,7 @@ import sys
 from typing import IO, Any, TypeVar, cast
 
 _Value = TypeVar("_Value")
-_ALIKE = {"─": "-", "–": "-", "−": "-", "×": "x", "…": "."}
+_ALIKE = str.maketrans("─–−×…", "---x.")  # where an encoding lacks signs, lines stay lines, and ranges ranges
 
 
 def write(*lines: object, file: IO[str] | None = None, end: str = "\n") -> None:
@@ -40,17 +40,11 @@ def fit_encoding(text: str, stream: Any) -> str:
         encoding = codecs.lookup(getattr(stream, "encoding", None) or "ascii").name
     except (LookupError, TypeError):
         encoding = "ascii"
-    return text.encode(encoding, "quadrag").decode(encoding)
+    with contextlib.suppress(UnicodeEncodeError):
+        return text.encode(encoding).decode(encoding)
+    return text.translate(_ALIKE).encode(encoding, "replace").decode(encoding)
 
 
-def _replace(error: UnicodeError) -> tuple[str, int]:
-    """Return what stands in place of signs that an encoding lacks: lines stay lines, and ranges ranges."""
-    assert isinstance(error, UnicodeEncodeError)
-    signs = error.object[error.start : error.end]
-    return "".join(_ALIKE.get(sign, "?") for sign in signs), error.end
-
-
-codecs.register_error("quadrag", _replace)
 codecs.lookup("utf-16-le")  # loaded while there are descriptors: that there are none is printed too
 
 

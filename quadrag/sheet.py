@@ -21,9 +21,8 @@ from quadrag.records import read_jsonl, write_text
 ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 # What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.
 _COMPUTED = re.compile(r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]")
-_NAMES = "id label verdict question answer gold passages group system split sample rating classes grade"
-_CALLED = {
-    **{name: name for name in (*_NAMES.split(), ANNOTATOR)},
+_ENGLISH = "id label verdict question answer gold passages group system split sample rating classes grade annotator"
+_CHINESE = {
     "编号": "id",
     "标签": "label",
     "标注": "label",
@@ -36,7 +35,7 @@ _CALLED = {
     "系统": "system",
     "标注人": ANNOTATOR,
 }
-_SIGNS = ",;\t"  # that may part cells
+_CALLED = {**{name: name for name in _ENGLISH.split()}, **_CHINESE}
 
 
 class Line(NamedTuple):
@@ -83,7 +82,7 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
     Raises:
         QuadragError: it cannot be read, lacks a column, or holds no row.
     """
-    named, blank = " and ".join(wanted) or "columns", dict.fromkeys(wanted, "")
+    named = " and ".join(wanted) or "columns"
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -100,22 +99,64 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
         raise QuadragError(f"{path} holds no row; expected a line of names ({named}) and a row for each item")
     if lacking := " and ".join(name for name in wanted if name not in columns):
         raise QuadragError(f"{path} has no column {lacking}; expected {named}, found {', '.join(columns[:8])}")
+    blank = dict.fromkeys(wanted, "")
     return Sheet([Line(place, {**blank, **row}) for place, row in lines], columns, hashlib.sha256(content).hexdigest())
 
 
-def read_marks(path: Path, column: str) -> dict[Place, Mark]:
-    """Read what people say in one column; `id` is needed too, `split` and `sample` are where ids repeat.
+def _read_cells(path: Path, text: str, wanted: Sequence[str]) -> Iterator[Line]:
+    csv.field_size_limit(1 << 27)
 
-    Raises:
-        QuadragError: the file cannot be read, lacks a column, or names an answer twice.
-    """
-    found: dict[Place, Mark] = {}
-    for where, row in read_sheet(path, "id", column).lines:
-        place = _place(where, row)
-        if place in found:
-            raise QuadragError(f"{where} names {place.id!r} again, after {found[place].where}; expected once")
-        found[place] = Mark(row[column], where)
-    return found
+    def count_names(sign: str) -> tuple[int, int]:
+        head = next(csv.reader(io.StringIO(text.lstrip(), newline=""), delimiter=sign), [])
+        return len({*_call([name.strip() for name in head])} & {*wanted}), len(head)
+
+    named = re.match(r"sep=(.)[\r\n]", text)  # as Excel says what parts the cells
+    sign = named[1] if named else max(",;\t", key=count_names)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
+    try:
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)][bool(named) :]
+    except csv.Error as error:
+        raise QuadragError(f"{path}:{reader.line_num} is not CSV ({error}); expected a CSV file") from None
+    head = [_bare(name).strip() for name in rows[0][1]] if rows else []
+    if twice := next((name for name in head if name and head.count(name) > 1), None):
+        raise QuadragError(f"{path} names the column {twice} twice; expected each once")
+    shortest = min((len(row) for _, row in rows[1:]), default=0)
+    for number, row in rows[1:]:
+        # Blank cells at the end of all rows are no fault; in some rows a sign in a text may have shifted the others.
+        if len(row) > len(head) and (len(row) > shortest or any(cell.strip() for cell in row[len(head) :])):
+            raise QuadragError(
+                f"{path}:{number} has {len(row)} cells under {len(head)} names; "
+                "put a text with commas into quotation marks"
+            )
+        cells = [*row, *[""] * len(head)]
+        yield Line(f"{path}:{number}", {name: _bare(cell) for name, cell in zip(head, cells, strict=False) if name})
+
+
+def _read_objects(path: Path, text: str) -> Iterator[Line]:
+    if text.lstrip().startswith("{") and path.suffix.lower() != ".json":
+        rows = [(f"{path}:{number}", row) for number, row in read_jsonl(path)]
+    else:
+        given = parse_json(text, path, "a list of objects")
+        if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
+            raise QuadragError(f"{path} is no list of objects; expected one, or CSV")
+        rows = [(f"{path}, item {number}", row) for number, row in enumerate(given, 1)]
+    for place, row in rows:
+        yield Line(place, {name: _text(value) for name, value in row.items()})
+
+
+def _text(value: Any) -> str:
+    return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _bare(cell: str) -> str:
+    """Return a cell without the apostrophe that keeps a spreadsheet from carrying it out."""
+    return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
+
+
+def _call(names: Sequence[str]) -> list[str]:
+    """Call columns by their English names, but where another has that name."""
+    known = [_CALLED.get(name.casefold(), name) for name in names]
+    return [name if english in names else english for name, english in zip(names, known, strict=True)]
 
 
 def join_people(sheet: Sheet) -> Sheet:
@@ -143,6 +184,24 @@ def join_people(sheet: Sheet) -> Sheet:
     return Sheet(lines, [*sheet.columns, *columns.values()], sheet.sha256)
 
 
+def read_marks(path: Path, column: str) -> dict[Place, Mark]:
+    """Read what people say in one column; `id` is needed too, `split` and `sample` are where ids repeat.
+
+    Raises:
+        QuadragError: the file cannot be read, lacks a column, or names an answer twice.
+    """
+    marks: dict[Place, Mark] = {}
+    for where, row in read_sheet(path, "id", column).lines:
+        sample = row.get("sample") or "0"
+        if not (ident := row["id"].strip()) or not re.fullmatch(r"\s*\d{1,9}\s*", sample):
+            raise QuadragError(f"{where}: id is {ident!r:.60}, sample {sample!r:.60}; expected an id, a whole number")
+        place = Place(row.get("split", "").strip(), ident, int(sample))
+        if place in marks:
+            raise QuadragError(f"{where} names {ident!r} again, after {marks[place].where}; expected once")
+        marks[place] = Mark(row[column], where)
+    return marks
+
+
 def find_mark(marks: Mapping[Place, _Said], place: Place) -> _Said | None:
     """Find what is said of an answer, by its split or by a line that names none."""
     return marks.get(place) or marks.get(place._replace(split=""))
@@ -165,79 +224,6 @@ def write_sheet(path: Path, rows: Iterable[Sequence[str]], *, again: bool = Fals
 
 
 def refuse_filled(path: Path) -> None:
-    """Refuse to write to a file in which somebody may have filled something in.
-
-    Raises:
-        QuadragError: there is one.
-    """
+    """Refuse to write to a file in which somebody may have filled something in; QuadragError where there is one."""
     if path.exists():
         raise QuadragError(f"{path} is there, and may be filled in; name another file")
-
-
-def _read_cells(path: Path, text: str, wanted: Sequence[str]) -> Iterator[Line]:
-    csv.field_size_limit(1 << 27)
-    if re.match(r"[^\r\n]*\r(?!\n)", text):  # as spreadsheets of old Macs end lines
-        text = re.sub(r"\r(?!\n)", "\n", text)
-    named = re.match(r"sep=(.)[\r\n]", text)  # as Excel says what parts the cells
-    sign = named[1] if named else max(_SIGNS, key=lambda sign: _count_names(text, sign, wanted))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sign, strict=True)
-    try:
-        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)][bool(named) :]
-    except csv.Error as error:
-        raise QuadragError(f"{path}:{reader.line_num} is not CSV ({error}); expected a CSV file") from None
-    head = [_bare(name).strip() for name in rows[0][1]] if rows else []
-    shortest = min((len(row) for _, row in rows[1:]), default=0)
-    if twice := next((name for name in head if name and head.count(name) > 1), None):
-        raise QuadragError(f"{path} names the column {twice} twice; expected each once")
-    for number, row in rows[1:]:
-        cells, more = row[: len(head)], row[len(head) :]
-        # Blank cells at the end of all rows are no fault; in some rows a sign in a text may have shifted the others.
-        if more and (len(row) > shortest or any(cell.strip() for cell in more)):
-            raise QuadragError(
-                f"{path}:{number} has {len(row)} cells under {len(head)} names; "
-                "put a text with commas into quotation marks"
-            )
-        cells += [""] * (len(head) - len(cells))
-        yield Line(f"{path}:{number}", {name: _bare(cell) for name, cell in zip(head, cells, strict=True) if name})
-
-
-def _count_names(text: str, sign: str, wanted: Sequence[str]) -> tuple[int, int]:
-    """Count the columns that a sign parts, first those that are wanted."""
-    head = next(csv.reader(io.StringIO(text.lstrip(), newline=""), delimiter=sign), [])
-    return len({*_call([name.strip() for name in head])} & {*wanted}), len(head)
-
-
-def _bare(cell: str) -> str:
-    """Return a cell without the apostrophe that keeps a spreadsheet from carrying it out."""
-    return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
-
-
-def _call(names: Sequence[str]) -> list[str]:
-    """Call columns by their English names, but where another has that name."""
-    known = [_CALLED.get(name.casefold(), name) for name in names]
-    return [name if english in names else english for name, english in zip(names, known, strict=True)]
-
-
-def _place(where: str, row: Mapping[str, str]) -> Place:
-    if not (ident := row["id"].strip()):
-        raise QuadragError(f"{where} has no id; expected one for every label")
-    try:
-        return Place(row.get("split", "").strip(), ident, int(row.get("sample") or 0))
-    except ValueError:
-        raise QuadragError(f"{where}: sample is {row['sample']!r:.60}; expected a whole number from 0") from None
-
-
-def _read_objects(path: Path, text: str) -> Iterator[Line]:
-    if text.lstrip().startswith("{") and path.suffix.lower() != ".json":
-        rows = [(f"{path}:{number}", row) for number, row in read_jsonl(path)]
-    else:
-        given = parse_json(text, path, "a list of objects")
-        if not isinstance(given, list) or not all(isinstance(row, dict) for row in given):
-            raise QuadragError(f"{path} is no list of objects; expected one, or CSV")
-        rows = [(f"{path}, item {number}", row) for number, row in enumerate(given, 1)]
-    for place, row in rows:
-        yield Line(place, {name: _text(value) for name, value in row.items()})
-
-
-def _text(value: Any) -> str:
-    return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

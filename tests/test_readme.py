@@ -93,6 +93,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 REFUSED = (
     (r"--results ", r"own data"),
     (DOWNLOADS, r"(bytes, expected \d+; removed it|answered 404)"),
+    (r"--metric errors --people ", r"wrong.csv holds no label"),
 )
 COMMAND = "import sys; from quadrag.cli import main; sys.exit(main())"
 FOR_A_SHELL = re.compile(r"^(?!quadrag )|[|&;<>$*?`\\~]")

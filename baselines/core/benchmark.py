@@ -18,15 +18,22 @@ from quadrag.records import Key, Passage, Question
 
 from .document import CorpusSpec
 from .options import OptionSpec
+from .parts import Conditions, Retrieval, RetrieverSpec
 from .prompts import Message, Prompts
-from .result import Stratum
-from .spec import Conditions, Retrieval, RetrieverSpec
 
 NO_JUDGE = "no judge"  # why a key is not computed
 
 
 def _as_they_are(references: Any) -> Any:
     return references
+
+
+class Stratum(NamedTuple):
+    """A question's part of a weighted mean: a type of questions within a domain, and the type's weight there."""
+
+    domain: str
+    kind: str
+    weight: float
 
 
 class MetricUse(NamedTuple):

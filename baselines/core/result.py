@@ -7,17 +7,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from quadrag.records import Key
-from quadrag.run_record import RunRecord
+
+from .benchmark import Stratum
+from .run_record import RunRecord
 
 PROFILES = ("official", "corrected")
-
-
-class Stratum(NamedTuple):
-    """A question's part of a weighted mean: a type of questions within a domain, and the type's weight there."""
-
-    domain: str
-    kind: str
-    weight: float
 
 
 class Asked(NamedTuple):

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 import re
 import time
-import types
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Discriminator,
-    Field,
-    NonNegativeInt,
-    PositiveInt,
-    Tag,
-    ValidationError,
-    model_validator,
-)
+from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag, model_validator
 
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError
 from quadrag.reading import parse_yaml
-from quadrag.run_record import MOST_FAILED
 from quadrag.trust import Trust
+
+from .benchmark import load
+from .parts import KINDS, SETTINGS, Conditions, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
 CHALLENGE = "challenge:"
@@ -40,19 +30,9 @@ WHOLE = 1_000_000  # characters of a chunk that is a whole passage, since none i
 FILES = "files"  # as a source of chunks
 NONE = "none"  # the retriever of a model that is shown nothing
 UNKNOWN = "unknown"  # the retriever behind a file of answers that does not say it
+MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 _USER = re.compile(r"(\w+://)[^/\s]*@")
 _QUERY = re.compile(r"\?[^#\s]*")
-_KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
-Text = Annotated[str, Field(min_length=1)]
-
-
-class Part(BaseModel):
-    """A part of a spec: it cannot be changed, and holds no key that is not its own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-_Part = TypeVar("_Part", bound=Part)
 
 
 class Sampling(Part):
@@ -170,7 +150,7 @@ def is_address(text: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    for kind in _KINDS[1:]:
+    for kind in KINDS[1:]:
         if kind in value if isinstance(value, Mapping) else hasattr(value, kind):
             return kind
     return "llm"
@@ -183,71 +163,6 @@ System = Annotated[
     | Annotated[Answers, Tag("answers")],
     Discriminator(_kind),
 ]
-
-
-class Retrieval(Part):
-    """How passages are found in a corpus; a run's spec has those settings that its retriever uses.
-
-    Attributes:
-        tokenizer: terms of BM25: ``unigram``, ``jieba`` or ``rjieba``.
-        chunk_size: characters, or tokens of `chunk_tokenizer`.
-        chunk_overlap: percent of the chunk.
-        chunk_tokenizer: a tokenizer's file, folder or name, or ``cl100k_base``; None counts characters.
-        chunk_source: what is cut: ``documents``, or whole ``files``, as CRUD-RAG's authors have it.
-        embedding: preset, name or folder of a sentence-transformers model.
-        instruction: where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
-        reranker: the same of a cross-encoder.
-        index: None for exact search, or ``faiss``, ``milvus:URI``.
-        top_k: passages shown.
-        where: ``FIELD=VALUE`` of the documents that are searched; None searches all.
-        trust: the models whose own code may run. No setting: the user alone says it, of this run.
-    """
-
-    tokenizer: Text = "unigram"
-    chunk_size: PositiveInt = 128
-    chunk_overlap: Annotated[int, Field(ge=0, le=90)] = 0
-    chunk_tokenizer: Text | None = None
-    chunk_source: Literal["documents", "files"] = "documents"
-    embedding: Text = "bge-base"
-    instruction: Literal["queries", "both"] = "queries"
-    reranker: Text = "bge-rank"
-    index: Text | None = None
-    top_k: PositiveInt = 8
-    where: Text | None = None
-    trust: Annotated[Trust, Field(exclude=True)] = Trust()
-
-    def changed(self, **settings: Any) -> Retrieval:
-        """Return the same with other settings."""
-        return validate(Retrieval, {**dict(self), **settings}, "retrieval")
-
-
-SETTINGS = tuple(name for name in Retrieval.model_fields if name != "trust")
-
-
-@dataclass(frozen=True, slots=True)
-class RetrieverSpec:
-    """What a benchmark says of one of its retrievers.
-
-    Attributes:
-        settings: the fields of `Retrieval` that it uses.
-        searches: whether it searches the benchmark's corpus.
-        help: a word on it for the command line; "" where the name says enough.
-    """
-
-    settings: tuple[str, ...] = ()
-    searches: bool = False
-    help: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Conditions:
-    """Under which conditions answers were made and are scored, as far as the metrics depend on them."""
-
-    retriever: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    top_k: int = 0
-    data_dir: str | None = None
-    prompts: str | None = None
 
 
 class Replica(Part):
@@ -270,8 +185,8 @@ class Replica(Part):
     entity_model: str | None = None
     sent: tuple[str, ...] = ()
     runs: int = 1
-    changed: dict[str, tuple[Any, Any]] = {}
-    replaced: dict[str, str] = {}
+    changed: dict[str, tuple[Any, Any]] = Field(default={})
+    replaced: dict[str, str] = Field(default={})
 
 
 class RunSpec(Part):
@@ -301,7 +216,7 @@ class RunSpec(Part):
     data_dir: Text | None = None
     limit: PositiveInt | None = None
     samples: PositiveInt = 1
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = Field(default={})
     prompts: Text | None = None
     retriever: Text | None = None
     retrieval: Retrieval = Retrieval()
@@ -318,8 +233,6 @@ class RunSpec(Part):
     @property
     def retrieves(self) -> RetrieverSpec:
         """What its benchmark says of its retriever; of one that is none of the benchmark's, nothing."""
-        from .benchmark import load
-
         return load(self.benchmark).retrievers.get(self.retriever or "", RetrieverSpec())
 
     @property
@@ -426,38 +339,3 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
         under = merged.get(name)
         merged[name] = merge(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
     return merged
-
-
-def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
-    """Make a part of a spec, or say in one line what is wrong first and what was expected."""
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        *above, last = fault["loc"] or ("",)
-        place = [name for name in above if name not in _KINDS] + [last]
-        if fault["type"] == "extra_forbidden":
-            known = _fields(kind, place[:-1])
-            raise unknown_name(f"key of {what}", str(place[-1]), known) from None
-        shown = f"{'.'.join(map(str, place))} " if place else ""
-        if fault["type"] == "missing":
-            raise QuadragError(f"{what} has no {shown.strip()}; expected it") from None
-        reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
-        value = "" if fault["type"] == "value_error" else f"is {fault['input']!r:.80}; "
-        raise QuadragError(f"{what}: {shown}{value}{reason}") from None
-
-
-def _fields(kind: type[BaseModel], place: Sequence[Any]) -> list[str]:
-    """Return the names of the fields at a place of a model; of a union, those of all that it may be."""
-    kinds: list[Any] = [kind]
-    for name in place:
-        if isinstance(name, str):
-            inner = [one.model_fields[name].annotation for one in kinds if name in one.model_fields]
-            kinds = [part for annotation in inner for part in _parts(annotation)] or kinds
-    return list(dict.fromkeys(name for one in kinds for name in one.model_fields))
-
-
-def _parts(annotation: Any) -> list[type[Part]]:
-    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
-        return [annotation] if issubclass(annotation, Part) else []
-    return [part for inner in typing.get_args(annotation) for part in _parts(inner)]

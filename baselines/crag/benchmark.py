@@ -14,11 +14,11 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Key, Passage, Question
 
-from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse
+from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse, Stratum
 from ..core.options import OptionSpec
+from ..core.parts import Conditions, Retrieval, RetrieverSpec
 from ..core.prompts import JUDGE, Message, Prompts, load_prompts
-from ..core.result import Stratum
-from ..core.spec import NONE, Conditions, Retrieval, RetrieverSpec
+from ..core.spec import NONE
 from .given import RATED, rate_questions, read_ratings, read_weights
 
 NAME = "crag"

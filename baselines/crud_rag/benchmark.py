@@ -16,8 +16,8 @@ from quadrag.records import Passage, Question
 from ..core.benchmark import Benchmark, Gold, MetricUse
 from ..core.document import CorpusSpec, Document, SourceFile
 from ..core.options import OptionSpec
+from ..core.parts import Conditions
 from ..core.prompts import Message, Prompts
-from ..core.spec import Conditions
 from ..retrieval.registry import corpus_retrievers
 
 NAME = "crud_rag"

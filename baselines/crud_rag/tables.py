@@ -6,10 +6,10 @@ Runs that differ are shown in that table of the paper which varies what they var
 from collections.abc import Sequence
 
 from quadrag.metric_record import show_key
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..tables.cells import NOTHING, Row, break_heading
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines

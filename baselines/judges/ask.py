@@ -9,7 +9,7 @@ from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
-from quadrag.chat.reply import Failure, as_verdict
+from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.progress import Progress
@@ -17,8 +17,8 @@ from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import known, load
+from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..core.spec import Conditions
 from ..scoring.modules import Judge, load_module
 from ..scoring.probe import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
@@ -43,7 +43,6 @@ class Verdicts:
     # stands here of what a rule decides
     given: Mapping[str, str | None]
     reasons: Mapping[str, str] = field(default_factory=dict)  # why not, by id
-    repeats: Sequence[Mapping[str, str | None]] = ()  # further verdicts of the same judge on the same items
     # the digests under which a run's signatures name the prompt; none of what no prompt was sent to
     prompts: Sequence[str] = ()
     service: str = ""  # where it was asked, as the ledger calls it
@@ -87,48 +86,33 @@ def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
     return Verdicts(name, given, {one: "unreadable" for one, verdict in given.items() if verdict is None})
 
 
-def read_verdicts(labels: LabelSet, paths: Sequence[Path]) -> Verdicts:
-    """Read a judge's verdicts: sheets with `id` and `verdict`. One that names an id again is a repeat.
+def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
+    """Read a judge's verdicts: a sheet with `id` and `verdict`.
 
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
-    rounds: list[dict[str, str | None]] = [{}]
-    reasons: dict[str, str] = {}
-    for path in paths:
-        for name, (verdict, reason) in _read_file(labels, path).items():
-            place = next((one for one in rounds if name not in one), None)
-            if place is None:
-                rounds.append(place := {})
-            place[name] = verdict
-            if place is rounds[0] and reason:
-                reasons[name] = reason
-    first, *repeats = rounds
-    names = [item.id for item in labels.items]
-    reasons |= {name: "no verdict" for name in names if name not in first}
-    return Verdicts(paths[0].stem, {name: first.get(name) for name in names}, reasons, repeats)
-
-
-def _read_file(labels: LabelSet, path: Path) -> dict[str, tuple[str | None, str]]:
     items = {item.id: item for item in labels.items}
     sheet = read_sheet(path, "id", "verdict")
     verdicts = _read_texts(labels, {line.row["verdict"].strip() for line in sheet.lines})
-    found: dict[str, tuple[str | None, str]] = {}
+    given: dict[str, str | None] = {}
+    reasons = dict.fromkeys(items, "no verdict")
     for line in sheet.lines:
         name, text = line.row["id"].strip(), line.row["verdict"].strip()
-        if name in found:
-            raise QuadragError(f"{line.place}: item {name!r} has two verdicts; expected one in a file")
+        if name in given:
+            raise QuadragError(f"{line.place}: item {name!r} has two verdicts; expected one")
         if name in labels.left:
             continue
         if name not in items:
             first = next(iter(items))
             raise QuadragError(f"{line.place}: item {name!r} has no label in {labels.name}; expected ids as {first!r}")
-        check_shown(line, name, question=items[name].question, answer=items[name].answer)
+        shown = {"question": items[name].question, "answer": items[name].answer}
+        check_shown(line, name, **{column: text for column, text in shown.items() if text.strip()})
         verdict = verdicts[text]
         if verdict is None and text not in _REASONS:
             wanted = "a number" if labels.ranked else " or ".join(PAIRS) if labels.pairs else labels.graded.spelled
             raise QuadragError(f"{line.place}: verdict {text!r:.80} on {name!r}; expected {wanted}, or nothing")
-        found[name] = verdict, "" if verdict is not None else text or "unreadable"
-    return found
+        given[name], reasons[name] = verdict, text or "unreadable"
+    return Verdicts(path.stem, {name: given.get(name) for name in items}, reasons)
 
 
 def _read_texts(labels: LabelSet, texts: set[str]) -> dict[str, str | None]:
@@ -173,43 +157,33 @@ def find_benchmark(graded: Graded) -> tuple[str, str]:
     raise QuadragError(f"no benchmark asks a judge for {graded.name}; give its verdicts with --verdicts")
 
 
-def ask_judge(labels: LabelSet, judge: Completer, repeats: int = 1) -> Verdicts:
-    """Ask a judge for a verdict on every item that no rule of the metric decides.
-
-    `repeats`: how often each is asked; the first is the verdict, the others show whether it says the same again.
-    """
+def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
+    """Ask a judge for a verdict on every item that no rule of the metric decides."""
     started = time.perf_counter()
-    rounds: list[dict[str, str | None]] = []
+    asked = _Asked(judge)
+    with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
+        judge.on_progress = progress.update
+        rows, signature = _judge_items(labels, asked)
+    given: dict[str, str | None] = {}
     by_rule: dict[str, str] = {}
     reasons: dict[str, str] = {}
-    unread = signature = ""
-    for sample in range(repeats):
-        asked = _Sample(judge, sample)
-        with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
-            judge.on_progress = progress.update
-            rows, signature = _judge_items(labels, asked)
-        given: dict[str, str | None] = {}
-        for item, row in zip(labels.items, rows, strict=True):
-            grade = _grade_of(labels.grades, labels.graded.key, row)
-            if grade is not None and row.get("ruled"):
-                by_rule[item.id] = grade
-                continue
-            given[item.id] = grade
-            if grade is None and not sample:
-                reasons[item.id] = next(iter(row["reasons"].values()), "unparsable")
-        if "unparsable" in reasons.values() and not sample:
-            unread = _explain_unread(labels.graded, asked.said)
-        rounds.append(given)
+    for item, row in zip(labels.items, rows, strict=True):
+        grade = _grade_of(labels.grades, labels.graded.key, row)
+        if grade is not None and row.get("ruled"):
+            by_rule[item.id] = grade
+            continue
+        given[item.id] = grade
+        if grade is None:
+            reasons[item.id] = next(iter(row["reasons"].values()), "unparsable")
     return Verdicts(
         judge.model,
-        rounds[0],
+        given,
         reasons,
-        repeats=rounds[1:],
         prompts=[read_signature(signature)["prompt"]],
         service=str(getattr(judge, "service", "")),
         usage={name: value for name, value in judge.spent.items() if name != "oldest"},
         seconds=time.perf_counter() - started,
-        unread=unread,
+        unread=_explain_unread(labels.graded, asked.said) if "unparsable" in reasons.values() else "",
         by_rule=by_rule,
     )
 
@@ -244,21 +218,21 @@ def read_signature(signature: str) -> dict[str, str]:
     return {name: value for name, _, value in fields}
 
 
-class _Sample:
-    """A judge asked for its k-th reply to each chat; what it said is kept."""
+class _Asked:
+    """A judge that keeps what it said, and makes no certificate where its budget ends."""
 
-    def __init__(self, judge: Completer, sample: int) -> None:
-        self._judge, self._sample = judge, sample
+    def __init__(self, judge: Completer) -> None:
+        self._judge = judge
         self.said: list[str] = []
         self.model = judge.model
 
     def __call__(self, batch: list[list[dict[str, str]]]) -> list[Any]:
         try:
-            verdicts = [as_verdict(reply) for reply in self._judge.complete(batch, samples=[self._sample] * len(batch))]
+            verdicts = self._judge(batch)
         except BudgetReached as stop:
             raise QuadragError(f"{stop}; no certificate was made") from None
         self.said += [verdict for verdict in verdicts if isinstance(verdict, str)]
-        return verdicts
+        return list(verdicts)
 
 
 def _judge_items(labels: LabelSet, judge: Judge) -> tuple[list[Mapping[str, Any]], str]:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from itertools import chain, combinations
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,8 +124,7 @@ class Certificate:
             return f"agrees with people no better than chance, {said}; do not use it"
         said = f"agrees with people {said}{self._beside_free}"
         if self._may_be_chance and not self.is_worse:  # than a rule it is proven worse, whatever more labels say
-            more = "label more items" if n == whole else f"ask it about all {whole} labels, without --limit"
-            return f"{said}; its kappa may be chance alone, so {more}"
+            return f"{said}; its kappa may be chance alone, so label more items"
         return said
 
     @property
@@ -174,13 +173,11 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
             both = [*said, *(verdicts.by_rule[item.id] for item in ruled)]
             figures["pipeline"] = {**_agree(labels, [*judged, *ruled], both), "by_rule": len(ruled)}
         figures |= {"classes": labels.classes, "values": list(labels.grades.values()), "confusion": table.tolist()}
-        by_class = zip(labels.classes, class_figures(table), strict=True)
-        figures["by_class"] = {name: one._asdict() for name, one in by_class}
+        figures["by_class"] = dict(zip(labels.classes, class_figures(table), strict=True))
         figures["bias"] = list(_biases(labels, judged, said))
         figures["free"] = _find_free(labels, judged, verdicts)
     ceiling = measure_ceiling(labels)
     figures["ceiling"] = ceiling._asdict() if ceiling else None
-    figures["consistency"] = _consistency(verdicts)
     figures |= {"usage": dict(verdicts.usage), "seconds": round(verdicts.seconds, 3)}
     n = len(labels.items)
     about = {"name": labels.name, "source": labels.source, "sha256": labels.files, "n": n, "of": n + len(labels.left)}
@@ -224,15 +221,6 @@ def measure_ceiling(labels: LabelSet) -> Agreement | None:
         return None
     first, second = zip(*pairs, strict=True)
     return agreement(count_pairs(first, second, labels.classes))
-
-
-def _consistency(verdicts: Verdicts) -> tuple[float, int] | None:
-    """Return the share of items on which all repeats say the same, and of how many; None without repeats."""
-    again: dict[str, set[str]] = {}
-    for name, verdict in chain.from_iterable(repeat.items() for repeat in verdicts.repeats):
-        if verdict is not None and (first := verdicts.given.get(name)) is not None:
-            again.setdefault(name, {first}).add(verdict)
-    return (sum(len(said) == 1 for said in again.values()) / len(again), len(again)) if again else None
 
 
 def _biases(labels: LabelSet, judged: Sequence[Item], said: Sequence[str]) -> Iterator[dict[str, Any]]:

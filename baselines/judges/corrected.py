@@ -36,8 +36,10 @@ class Judged(NamedTuple):
     gold: str
     answer: str
     value: float | None = None
-    passages: str = ""
+    passages: Sequence[str] = ()
     ruled: bool = False
+    split: str = ""
+    asked: str = ""  # the id of its question, which several samples share
 
     @property
     def stratum(self) -> str:
@@ -79,7 +81,9 @@ def draw_sheet(
     draw.shuffle(drawn)
     rows = [[*_COLUMNS, f"{speak(graded.asks, labels)} {' / '.join(speak(one, labels) for one in graded.grades)}"]]
     for item, share in drawn:
-        rows.append([item.id, item.question, item.passages, item.gold, item.answer, "", f"{share:.6g}", ""])
+        rows.append(
+            [item.id, item.question, "\n\n".join(item.passages), item.gold, item.answer, "", f"{share:.6g}", ""]
+        )
     return rows, given
 
 

@@ -257,7 +257,7 @@ def check_shown(line: Line, name: str, **shown: str) -> None:
     """Refuse a line whose `question` or `answer` is another than was shown, but for white space."""
     for column, text in shown.items():
         given = line.row.get(column, "")
-        if given.strip() and text.strip() and given.split() != text.split():
+        if given.strip() and given.split() != text.split():
             raise QuadragError(
                 f"{line.place}: the {column} of {name!r} is {_cut(given)!r}, people saw {_cut(text)!r}; "
                 "expected files of the same data in the same language"

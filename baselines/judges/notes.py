@@ -8,7 +8,6 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
 from ..results.adapter import is_alike, is_invalid
-from ..results.judges import TO_CHECK, count_held
 from ..tables.cells import ALIKE
 from ..tables.grid import Alarm, Grid
 from ..tables.names import keep_name, keep_names
@@ -68,7 +67,7 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
         label = f"`quadrag label {shlex.quote(str(runs[0].folder or 'RUN'))} --out sheet.csv`"
         others = len(runs) - 1
         label += f", and so of {others} other run{'s' * (others > 1)}" if others else ""
-        told = f"judge not certified: {keep_names(judge)} ({', '.join(keys)}){_tell_unchecked(runs, profile)}"
+        told = f"judge not certified: {keep_names(judge)} ({', '.join(keys)})"
         yield f"{told}; to begin with, label what it judged: {label}."
 
 
@@ -76,17 +75,6 @@ def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
     """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
     rows = (row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row))
     return [row for row in rows if not is_invalid(row) and not row["n_scored"] == row.get("n_ruled", 0) > 0]
-
-
-def _tell_unchecked(results: Sequence[Result], profile: str) -> str:
-    counts = []
-    for result in results:
-        named = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in _find_judged(result, profile))
-        few = (count_held(result.items, name) for name in named)
-        counts += [found for found in few if found[1] and found[0] < TO_CHECK][:1]
-    held, judged = map(sum, zip(*counts, strict=True)) if counts else (0, 0)
-    where = f" in {len(counts)} of {len(results)} runs" if len(counts) < len(results) else ""
-    return f", nor checked by words, which find {held} of {judged} answers right{where}" if counts else ""
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:

@@ -134,9 +134,6 @@ def _tell_judge(one: Certificate) -> Iterator[str]:
     if unreadable := figures["unreadable"]:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
         yield f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out."
-    if figures["consistency"]:
-        share, n = figures["consistency"]
-        yield f"{name}: asked again, the same verdict each time on {share:.1%} of {n} items."
     if usage:
         cost = "" if usage.get("cost") is None else f", cost {usage['cost']:.4f}"
         tokens = f"{usage.get('prompt_tokens', 0)} + {usage.get('completion_tokens', 0)} tokens"

@@ -15,8 +15,9 @@ from quadrag.records import Passage, Question
 from ..core.benchmark import Benchmark, Gold, JudgePreset, MetricUse
 from ..core.document import CorpusSpec, Document
 from ..core.options import OptionSpec
+from ..core.parts import Conditions, Retrieval
 from ..core.prompts import Message, Prompts, chat_messages
-from ..core.spec import NONE, WHOLE, Conditions, Retrieval
+from ..core.spec import NONE, WHOLE
 from ..retrieval.registry import corpus_retrievers
 
 NAME = "omnieval"

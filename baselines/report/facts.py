@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from quadrag.run_record import RunRecord
 from quadrag.stats import spread
 
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..tables.names import keep_name, keep_names
 from .spent import count_kept, describe_stages
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.provenance import join
-from quadrag.run_record import RunRecord
 
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..results.adapter import is_invalid, say_invalid
 from ..results.note import NoteCode
 from ..tables.cells import Row, count_all, count_both

@@ -6,9 +6,9 @@ from operator import attrgetter, itemgetter
 
 from quadrag.metric_record import show_key
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..judges.notes import note_judges
 from ..results.adapter import find_by_phrase, is_alike

@@ -12,13 +12,13 @@ from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from ..judges.notes import note_judges
 from ..results.adapter import find_by_phrase, is_alike, is_invalid, place_of, shorten_list
-from ..results.status import count_failed
+from ..results.items import FAILED
 from ..tables.cells import (
     FEW,
     NOTHING,
@@ -186,7 +186,7 @@ def _tell_other(result: Result, row: Row) -> _Other | None:
     for other in others:
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
             mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
-            failed = any(count_failed(one) or one.get("left_out") for one in (row, other))
+            failed = any({*(one.get("unscored") or ())} & {*FAILED} or one.get("left_out") for one in (row, other))
             far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
                 return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)

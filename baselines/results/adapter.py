@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
+from ..core.run_record import RunRecord
 from .check import check_run
 from .items import CUT, EMPTY, FAILED
 from .judges import Doubt
 from .note import Cause, Note, NoteCode, notes_of
 from .score import ALL, UNJUDGED, Counts, Reason, Score, Status, status_of
-from .status import Counted, count_failed, find_failures, set_status
+from .status import find_failures, set_status
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
 Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric, key
@@ -41,15 +41,7 @@ _CAUSES = {
     "{keys}; it said {said!r}, where a verdict is like {form!r}; {cure}",
     Cause.JUDGE_DEAD: "not judged: {keys}; {said}",
 }
-_COUNTED = {
-    Counted.WRONG: "they count as wrong",
-    Counted.LEFT_OUT: "official leaves them out, corrected counts them as wrong",
-    Counted.VALUED: "official makes values of them, corrected counts them as wrong",
-    Counted.PARTLY_VALUED: "official leaves {left_out} out and makes values of {others}, corrected counts all as wrong",
-    Counted.PARTLY_NOT_APPLICABLE: "official leaves {left_out} out and does not apply to {others}, corrected counts "
-    "all as wrong",
-    Counted.BY_ITSELF: "they are left out",
-}
+_COUNTED = {"left_out": "leaves {} out", "valued": "makes values of {}", "not_applicable": "does not apply to {}"}
 _JUDGE = {  # by the reason of an answer's verdict
     "api_error": "the judge's call failed",
     "truncated": "the judge's reply was cut",
@@ -200,13 +192,24 @@ def _say_counted(params: Mapping[str, Any], run: RunRecord) -> str:
         if [*lost] == ["unparsable"] and not params["profile"]:
             name = "verdicts" if _find_form(params) else "results"
             what = f"{sum(lost.values())} of {total} {name} could not be read"
-        said = [f"{what}, {_COUNTED[Counted(params['counted'])].format_map(params)}"]
+        said = [what, _say_official(params["official"], params["profile"])]
     if as_is and lost:
         said.append(f"{short.replace('are', 'that are', 1)} are scored as they are ({n_short} more)")
     elif as_is:
-        said.append(f"{n_short} of {total} {short}, they are scored as they are")
+        said = [f"{n_short} of {total} {short}, they are scored as they are"]
     every = params["every"] and len(params["keys"]) > _SHOWN
     return f"{', '.join(said)}: {'all metrics' if every else list_keys(params['keys'], run)}"
+
+
+def _say_official(official: Mapping[str, int], profile: str) -> str:
+    """Say how what failed counts: under one profile, or under both."""
+    if profile == "corrected" or "wrong" in official:
+        return "they count as wrong"
+    if profile:
+        return "they are left out"
+    alone = len(official) == 1
+    ways = [way.format("them" if alone else official[name]) for name, way in _COUNTED.items() if name in official]
+    return f"official {' and '.join(ways)}, corrected counts {'them' if alone else 'all'} as wrong"
 
 
 def _say_short(reasons: Iterable[str]) -> str:
@@ -252,14 +255,12 @@ def say_reason(row: Row, run: RunRecord) -> str:
     """Say why a row has no value, or why that says nothing of the answers; "" where neither is so."""
     status, reason = status_of(row), row.get("reason", "")
     if reason == Reason.FAILED and status is Status.INVALID:
-        name, reasons = f"{row['metric']}.{row['key']}", {w: n for w, n in row["unscored"].items() if w in FAILED}
+        name, place = f"{row['metric']}.{row['key']}", (row["config"], row["split"])
         notes = [note.params for note in notes_of(run, NoteCode.INVALID) if name in note.params["keys"]]
-        params = next(one for one in notes if (one["config"], one["split"]) == (row["config"], row["split"]))
-        most = max(reasons, key=lambda why: reasons[why])
+        params = next(params for params in notes if (params["config"], params["split"]) == place)
+        most = max(params["reasons"], key=lambda why: params["reasons"][why])
         judged = _find_form(params) and most in _JUDGE and not run.failures
-        failed = min(count_failed(reasons), params["total"])
-        said = _say_failed(failed, params["total"], {**params, "reasons": reasons})
-        return said + (f": {_JUDGE[most]}" if judged else "")
+        return _say_failed(params["failed"], params["total"], params) + (f": {_JUDGE[most]}" if judged else "")
     if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row["value"] is None):
         return ""
     return _REASONS[Reason(reason)] if status in (Status.INVALID, Status.UNTRUSTED_JUDGE) else reason

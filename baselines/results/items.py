@@ -5,15 +5,15 @@ from typing import Any
 
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
-from quadrag.run_record import RunRecord
 from quadrag.stats import Item
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from .score import UNJUDGED, Status, status_of
 
 Lines = Sequence[Mapping[str, Any]]
-EMPTY, CUT = "empty reply", "cut reply"  # of a model, which have failed
+SHORT = EMPTY, CUT = "empty reply", "cut reply"  # of a model, which have failed
 FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", EMPTY, CUT)
 VERDICTS = ("unparsable", "misaligned")  # of a judge alone
 _KINDS = {"empty": EMPTY, "cut": CUT}  # by their kind in `RunRecord.short`
@@ -56,6 +56,12 @@ def short_of(line: Mapping[str, Any], run: RunRecord) -> str:
     """Return why the reply of a model that a line is of has failed: it is empty or was cut; "" of others."""
     kind = run.short.get(f"{line['config']}/{line['split']}/{line['id']}/{line.get('sample', 0)}")
     return _KINDS[kind] if kind else ""
+
+
+def is_ruled(entry: Mapping[str, Any], profile: str) -> bool:
+    """Whether a rule, not the judge, gave an item the value that it has under a profile."""
+    has_value = entry.get(profile) is not None and reason_of(entry, profile) is None
+    return has_value and profile in entry.get("ruled", ())
 
 
 def is_by_rule(metric: str, key: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from quadrag.run_record import RunRecord
+from ..core.run_record import RunRecord
 
 
 class Level(StrEnum):
@@ -24,15 +24,14 @@ class NoteCode(StrEnum):
     """What may be to be known of a run; each with its parameters."""
 
     INVALID = "invalid"
-    """Scores have no value: config, split, keys, cause (`Cause`), said (a reply, or why a call failed), kept (whether
-    verdicts are kept ones), judge (None: nobody was asked); but of a judge that is unread or dead: profile ("": under
-    both), failed of total, at_most (of some fewer failed), reasons (how many by reason), limit (of the share)."""
+    """Scores have no value: config, split, keys, judge (None: nobody was asked), kept (whether it spoke earlier), cause
+    (`Cause`), said (a reply, or why a call failed). But of a judge that is unread or dead: profile ("": under both),
+    failed of total, reasons (by reason, how many), at_most (of some fewer failed), limit (of the share); of the failed
+    lost (by reason), as_is (scored as they are), official (how that counts the lost); every (all scores that ran)."""
     UNRELIABLE = "unreliable"
-    """More than a fifth of their items failed, which the user allows: as FAILED_COUNTED."""
+    """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted"
-    """Some of their items failed: config, split, keys, judge, profile, total, lost (by the metric's own reasons), as_is
-    (replies that are empty or cut, scored as they are), counted (`Counted`), left_out (of the lost, by official),
-    others (that failed and are not left out), every (whether these are all scores that ran)."""
+    """Some of their items failed: params as of INVALID."""
     JUDGE_CONSTANT = "judge_constant"
     """All verdicts of a judge are the same: judge, count, few, verdicts (by score), keys (which rest on them)."""
     JUDGE_DOUBTFUL = "judge_doubtful"

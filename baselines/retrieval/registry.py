@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from quadrag.errors import unknown_name
 
-from ..core.spec import NONE, Retrieval, RetrieverSpec
+from ..core.parts import Retrieval, RetrieverSpec
+from ..core.spec import NONE
 
 if TYPE_CHECKING:
     from .retrievers import Retriever

@@ -11,7 +11,7 @@ from typing import Any
 
 from quadrag.progress import Progress, announce
 
-from ..core.spec import Retrieval
+from ..core.parts import Retrieval
 from .bm25 import Bm25Index
 from .encoder import Encoder
 from .fuse import fuse, union

@@ -9,7 +9,8 @@ from quadrag.errors import unknown_name
 from quadrag.progress import announce, say
 from quadrag.records import Passage
 
-from ..core.spec import FILES, Retrieval
+from ..core.parts import Retrieval
+from ..core.spec import FILES
 from ..core.task import Corpus
 from .chunk import Chunking
 from .passages import VERSION, PassageStore, Rows

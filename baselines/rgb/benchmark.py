@@ -13,8 +13,9 @@ from quadrag.metrics._shared.slots import fill
 from quadrag.records import Passage, Question
 
 from ..core.benchmark import Benchmark, MetricUse
+from ..core.parts import Conditions, RetrieverSpec
 from ..core.prompts import Message, Prompts
-from ..core.spec import NONE, Conditions, RetrieverSpec
+from ..core.spec import NONE
 
 NAME = "rgb"
 _NOISE = {"negative_rejection": 1, "counterfactual_robustness": 0}  # of the testbeds with one noise ratio

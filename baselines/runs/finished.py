@@ -9,11 +9,11 @@ from quadrag.errors import QuadragError
 from quadrag.hub.record import hub_record
 from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
-from quadrag.run_files import read_items, read_scores
-from quadrag.run_record import NAME, RunRecord, read_run
 
 from ..core.benchmark import load
 from ..core.result import Result
+from ..core.run_files import read_items, read_scores
+from ..core.run_record import NAME, RunRecord, read_run
 from ..core.spec import NONE
 from ..results.adapter import mark_rows
 from .files.logs import find_logs

@@ -13,15 +13,14 @@ from quadrag.chat.prices import Budget, Prices, tell_spent
 from quadrag.chat.reply import FAILED
 from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
-from quadrag.run_record import name_judge
 
 from ..core.benchmark import load
+from ..core.run_record import name_judge
 from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
 from ..scoring.modules import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import Embedding, open_completer, open_system
-from ..systems.rag.service import RagService
-from ..systems.rag.system import Rag
+from ..systems.service import Rag, RagService
 from ..systems.system import Completer, System
 
 
@@ -160,14 +159,16 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
     limit = spec.options.get("time_limit")
     if limit is not None and (type(limit) is not int or limit < 1):
         raise QuadragError(f"option time_limit is {limit!r}; expected a whole number from 1")
-    return open_system(spec.system.address, own, spec.system.sampling.sent(), limit, spec.system.template)
+    return open_system(
+        spec.system.address, own, spec.system.sampling.sent(), limit, spec.system.template, spec.system.batch_size
+    )
 
 
 def _open_chat(chat: Chat, calling: Calling, role: str = "", **more: Any) -> Completer:
     if not chat.is_chat:
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
     own = replace(calling, alias=Alias(chat.name, role=role))
-    return open_completer(chat.address, own, {**chat.sampling.sent(), **more}, chat.template)
+    return open_completer(chat.address, own, {**chat.sampling.sent(), **more}, chat.template, chat.batch_size)
 
 
 def _open_judge(judge: Any, calling: Calling) -> Completer:

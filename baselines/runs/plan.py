@@ -22,20 +22,8 @@ from quadrag.trust import Trust
 
 from ..core.benchmark import Benchmark, JudgePreset, known, load
 from ..core.options import OptionSpec
-from ..core.spec import (
-    CHALLENGE,
-    EXTRACTIVE,
-    RAG,
-    SETTINGS,
-    Chat,
-    Replica,
-    Retrieval,
-    RunSpec,
-    is_address,
-    merge,
-    read_spec,
-    validate,
-)
+from ..core.parts import SETTINGS, Retrieval, validate
+from ..core.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
 from ..scoring.modules import verdict_format
 
 Partial = Mapping[str, Any]

@@ -7,11 +7,11 @@ from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.records import Key, Question, dumps, jsonl_text, read_jsonl
-from quadrag.run_files import sha256
 
-from ..core.benchmark import Benchmark
-from ..core.result import Asked, Stratum
-from ..core.spec import Conditions
+from ..core.benchmark import Benchmark, Stratum
+from ..core.parts import Conditions
+from ..core.result import Asked
+from ..core.run_files import sha256
 from ..scoring.rows import find_units
 from .folder import QUESTIONS
 

@@ -23,12 +23,12 @@ from quadrag.errors import NotReady
 from quadrag.progress import Progress
 from quadrag.provenance import Provenance, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
-from quadrag.run_record import RunRecord
 
 from ..core.authors import know_files
 from ..core.benchmark import Finder, load
 from ..core.options import identify_options
 from ..core.result import Asked, Result
+from ..core.run_record import RunRecord
 from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
 from ..results.adapter import mark_rows
@@ -306,6 +306,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
         answers = read_answers(folder.place(ANSWERS))
         system.take_kept(len(answers), folder.place(ANSWERS).stat().st_mtime)
         return Generated(answers)
+    system.keep(folder.place(ANSWERING))
     _recall(folder, loaded, models)
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples, models.tell_spent) as progress:
         try:

@@ -8,24 +8,24 @@ measured here.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import numpy as np
 
 from quadrag.chat.keys import known_keys
 from quadrag.errors import QuadragError
-from quadrag.records import Key, Passage, Question, document_id, write_text
-from quadrag.run_files import check_stage
-from quadrag.run_record import RunRecord, read_run
+from quadrag.records import Passage, Question, document_id, write_text
 
 from ..core.benchmark import load
-from ..core.spec import RunSpec
+from ..core.run_files import check_stage
+from ..core.run_record import RunRecord, read_run
+from ..core.spec import RAG, RunSpec
 from ..core.task import load_questions
 from ..scoring.served import find_documents
-from ..systems.rag.system import RAG
 from . import retrieve
 from .questions import digest_questions
 
@@ -55,73 +55,37 @@ def write(folder: Path, out: Path, data_dir: str | None = None, passages: bool =
         What was written of each split; nothing of a run without passages.
     """
     run = read_run(folder)
-    data_dir = data_dir or run.spec.data_dir
-    if not (folder / "retrieved.jsonl").is_file():
-        raise QuadragError(f"{folder} holds no retrieved.jsonl; expected the folder of a run that found passages")
     check_stage(folder, run, "retrieved.jsonl")
-    questions = _load(folder, run, data_dir)
+    spec = _spec_again(run, data_dir or run.spec.data_dir)
+    questions = _load_again(folder, run, spec)
     found = retrieve.read(folder / "retrieved.jsonl", questions)
     if not any(found.values()):
         return []
-    tag = re.sub(r"\W+", "-", f"quadrag-{run.retriever}")
-    why_not = "relevance is known of documents, not of passages" if passages else _unranked(run, questions)
+    why_not = "relevance is known of documents, not of passages" if passages else _tell_unranked(spec, questions)
     if run.retriever == RAG and not passages:
         # As its passages were known to the run's own scores, by their ids or by their text.
-        evidence, known = find_documents(load(questions[0].benchmark), _spec_again(run, data_dir), questions, found)
+        evidence, known = find_documents(load(spec.benchmark), spec, questions, found)
         found = {
             key: tuple(passage._replace(id=ident) for passage, ident in zip(shown, known[key], strict=True))
             for key, shown in found.items()
         }
         why_not = evidence.why or why_not
-    hide = known_keys().hide
-    found = {key: tuple(one._replace(id=hide(one.id)) for one in shown) for key, shown in found.items()}
-    splits = dict.fromkeys(question.split for question in questions)
-    return [
-        _write_split(
-            [q for q in questions if q.split == split],
-            found,
-            out / f"{questions[0].config}-{split}",
-            tag,
-            why_not,
-            passages,
-        )
-        for split in splits
-    ]
-
-
-def _unranked(run: RunRecord, questions: Sequence[Question]) -> str | None:
-    """Say why what a run found cannot be held against what is relevant; None where it can."""
-    if not any(question.relevant for question in questions):
-        return f"{questions[0].benchmark} says of no document that it is relevant"
-    task = _spec_again(run, None)
-    if task.retriever == RAG:
-        return None
-    benchmark = load(task.benchmark)
-    if any(metric.ranks for metric in benchmark.metrics(task.config, task.conditions)):
-        return None
-    found = "the relevant documents are not in the corpus of this run"
-    if benchmark.corpus and "gold" in benchmark.corpus.options:
-        found += f"; {benchmark.name} has them there with --option gold=test"
-    return found
-
-
-def _write_split(
-    questions: Sequence[Question],
-    found: Mapping[Key, Sequence[Passage]],
-    stem: Path,
-    tag: str,
-    why_not: str | None,
-    passages: bool,
-) -> Written:
-    lines = [line for question in questions for line in run_lines(question.id, found[question.key], tag, passages)]
-    qrels = [line for question in questions for line in qrels_lines(question)] if why_not is None else []
-    run, judged = (stem.with_name(f"{stem.name}.{kind}") for kind in ("run", "qrels"))
-    write_text(run, "".join(lines))
-    if why_not is None:
-        write_text(judged, "".join(qrels))
-    else:
-        judged.unlink(missing_ok=True)  # of an earlier call
-    return Written(run, None if why_not else judged, len(questions), len(lines), len(qrels), why_not)
+    hide, tag, written = known_keys().hide, re.sub(r"\W+", "-", f"quadrag-{run.retriever}"), []
+    for split in dict.fromkeys(question.split for question in questions):
+        asked = [question for question in questions if question.split == split]
+        lines: list[str] = []
+        for question in asked:
+            shown = [passage._replace(id=hide(passage.id)) for passage in found[question.key]]
+            lines += run_lines(question.id, shown, tag, passages)
+        relevant = [line for question in asked for line in qrels_lines(question)] if why_not is None else []
+        name, qrels = out / f"{spec.config}-{split}.run", out / f"{spec.config}-{split}.qrels"
+        write_text(name, "".join(lines))
+        qrels.unlink(missing_ok=True)  # of an earlier call
+        if why_not is None:
+            write_text(qrels, "".join(relevant))
+        there = qrels if why_not is None else None
+        written.append(Written(name, there, len(asked), len(lines), len(relevant), why_not))
+    return written
 
 
 def run_lines(ident: str, shown: Sequence[Passage], tag: str, passages: bool = False) -> Iterator[str]:
@@ -132,7 +96,10 @@ def run_lines(ident: str, shown: Sequence[Passage], tag: str, passages: bool = F
         # A service may give an id twice, and one that looks as if it had been made here.
         made = (f"{passage.id}#{number}" for number in count(rank))
         names.append(next(name for name in chain((first, passage.id), made) if name not in names))
-    scores = _scores([passage.score for passage in shown])
+    scores = [np.nan if passage.score is None else float(passage.score) for passage in shown]
+    singles = np.asarray(scores, dtype=np.float32)
+    if not (np.isfinite(singles).all() and (np.diff(singles) < 0).all()):
+        scores = [1 / rank for rank in range(1, len(names) + 1)]
     for rank, (name, score) in enumerate(zip(names, scores, strict=True), 1):
         yield f"{_fit(ident)} Q0 {_fit(name)} {rank} {score!r} {tag}\n"
 
@@ -143,22 +110,25 @@ def qrels_lines(question: Question) -> Iterator[str]:
         yield f"{_fit(question.id)} 0 {_fit(name)} 1\n"
 
 
-def _scores(scores: Sequence[float | None]) -> list[float]:
-    """Return scores that put the list in its own order, wherever they are read in single precision."""
-    if all(score is not None for score in scores):
-        singles = np.asarray(scores, dtype=np.float32)
-        if np.isfinite(singles).all() and (np.diff(singles) < 0).all():
-            return [float(score) for score in scores if score is not None]
-    return [1 / rank for rank in range(1, len(scores) + 1)]
-
-
 def _fit(name: str) -> str:
     """Return an id as one column that a terminal shows as it stands."""
-    return "".join(one if one.isprintable() and one not in " %" else _escape(one) for one in name) or "%"
+
+    def fit_sign(sign: str) -> str:
+        return sign if sign.isprintable() and sign not in " %" else quote(sign, "", errors="surrogatepass")
+
+    return "".join(map(fit_sign, name)) or "%"
 
 
-def _escape(character: str) -> str:
-    return "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+def _tell_unranked(spec: RunSpec, questions: Sequence[Question]) -> str | None:
+    """Say why what a run found cannot be held against what is relevant; None where it can."""
+    benchmark = load(spec.benchmark)
+    if not any(question.relevant for question in questions):
+        return f"{benchmark.name} says of no document that it is relevant"
+    if spec.retriever == RAG or any(metric.ranks for metric in benchmark.metrics(spec.config, spec.conditions)):
+        return None
+    cure = benchmark.corpus and "gold" in benchmark.corpus.options
+    more = f"; {benchmark.name} has them there with --option gold=test" if cure else ""
+    return f"the relevant documents are not in the corpus of this run{more}"
 
 
 def _spec_again(run: RunRecord, data_dir: str | None) -> RunSpec:
@@ -169,16 +139,16 @@ def _spec_again(run: RunRecord, data_dir: str | None) -> RunSpec:
         for name, value in run.spec.options.items()
         if name != "rag_prompt" and (name not in known or known[name].check is None)
     }
-    return run.spec.changed(data_dir=data_dir, options=asked)
+    spec: RunSpec = run.spec.changed(data_dir=data_dir, options=asked)
+    return spec
 
 
-def _load(folder: Path, run: RunRecord, data_dir: str | None) -> list[Question]:
-    spec, found = _spec_again(run, data_dir), list[Question]()
-    for split in run.splits:
-        found += load_questions(spec.changed(split=split), load(run.benchmark))[0]
-    if digest_questions(found) != run.digests["questions"]:
+def _load_again(folder: Path, run: RunRecord, spec: RunSpec) -> list[Question]:
+    parts = [load_questions(spec.changed(split=split), load(spec.benchmark))[0] for split in run.splits]
+    questions = [question for part in parts for question in part]
+    if digest_questions(questions) != run.digests["questions"]:
         raise QuadragError(
-            f"{data_dir or 'what is prepared or downloaded'} holds other questions than {folder} was run on; name the"
-            " folder of those with --data-dir"
+            f"{spec.data_dir or 'what is prepared or downloaded'} holds other questions than {folder} was run on; name"
+            " the folder of those with --data-dir"
         )
-    return found
+    return questions

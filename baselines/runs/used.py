@@ -11,9 +11,10 @@ from quadrag.data.builders import SAMPLE, options_of
 from quadrag.hub.record import Rows, hub_record
 
 from ..core.benchmark import Benchmark, load
+from ..core.parts import SETTINGS
 from ..core.prompts import load_prompts
 from ..core.result import PROFILES
-from ..core.spec import NONE, SETTINGS, WHOLE, Chat, RunSpec
+from ..core.spec import NONE, WHOLE, Chat, RunSpec
 from .plan import VERDICT_SAMPLING, plan_recipe
 from .questions import digest
 

@@ -14,10 +14,10 @@ from quadrag.chat.reply import UNREADABLE
 from quadrag.errors import QuadragError
 from quadrag.progress import Progress
 from quadrag.records import Answer, Key, Passage, Question
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.result import PROFILES
+from ..core.run_record import RunRecord
 from ..core.task import Task
 from ..results.note import Note
 from ..systems.system import Completer

@@ -5,7 +5,7 @@ Nothing is computed here, and nothing summed up: a module gives a value for each
 
 import contextlib
 import functools
-import threading
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +19,7 @@ from quadrag.scratch import check_writable, process_folder
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse
-from ..core.spec import Conditions
-
-# Modules of `evaluate` keep their rows in one file a process: two that compute at once would write over each other.
-_COMPUTING = threading.RLock()
+from ..core.parts import Conditions
 
 Judge = Callable[[list[list[dict[str, str]]]], list[Any]]
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array
@@ -67,7 +64,6 @@ def compute(
     profile: str,
     conditions: Conditions,
     given: ScoringInputs,
-    here: bool = False,
 ) -> Any:
     """Return what a metric's module makes of answers under a profile; empty rows if all it needs is lacking.
 
@@ -79,7 +75,6 @@ def compute(
         profile: ``official`` or ``corrected``.
         conditions: under which the answers were made.
         given: judges, embedding, passages.
-        here: without the files of `evaluate`, as for a single item.
     """
     if all(given.find_lacking(metric, key) for key in metric.keys):
         nothing: dict[str, Any] = {"reasons": {}}
@@ -109,14 +104,15 @@ def compute(
     there = [at for at, reference in enumerate(references) if reference is not None or metric.nothing]
     if "states" in keywords:
         keywords["states"] = [keywords["states"][at] for at in there]
-    module = load_module(metric.module, metric.config)
-    keywords["predictions"] = [predictions[at] for at in there]
-    keywords["references"] = [references[at] for at in there]
-    if here:
-        result = module.compute_here(**keywords)
-    else:
-        with _COMPUTING, _quiet_evaluate():
-            result = module.compute_quietly(**keywords)
+    judges = keywords.pop("judges", None) or [judge for judge in [keywords.pop("judge", None)] if judge]
+    kind = load_scorer(metric.module)
+    columns = {name: keywords.pop(name) for name in ("states", *kind.COLUMNS) if name in keywords}
+    shown = kind.columns([predictions[at] for at in there], [references[at] for at in there])
+    scorer = kind(profiles=(keywords.pop("profile"),), judges=len(judges), config=metric.config, **keywords)
+    items = scorer.items(**shown, **columns)
+    rows = _drive(scorer, items, judges)
+    models = [getattr(judge, "model", None) for judge in judges]
+    result = scorer.summarise(items, rows, profile, models)
     if len(there) == len(references):
         return result
     none = dict.fromkeys(metric.keys)
@@ -124,6 +120,26 @@ def compute(
     for at, row in zip(there, result["per_item"], strict=True):
         rows[at] = row
     return {**result, "per_item": rows, "n_total": len(references)}
+
+
+def load_scorer(name: str) -> Any:
+    """Return the class that is a metric's pure core."""
+    return importlib.import_module(f"quadrag.metrics.{name}.scorer").SCORER
+
+
+def _drive(scorer: Any, items: Sequence[Any], judges: Sequence[Judge]) -> list[Any]:
+    rounds, replies = scorer.score(items), None
+    while True:
+        try:
+            batch = rounds.send(replies)
+        except StopIteration as done:
+            rows: list[Any] = done.value
+            return rows
+        replies = [None] * len(batch)
+        for place, judge in enumerate(judges):
+            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
+            for at, reply in zip(own, judge([batch[at]["messages"] for at in own]) if own else (), strict=True):
+                replies[at] = reply
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:

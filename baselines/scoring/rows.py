@@ -14,7 +14,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.result import Stratum
-from ..results.items import items_of
+from ..results.items import is_ruled, items_of
 from ..results.score import ALL, Counts, Score, ScoreKey, Status
 
 
@@ -160,13 +160,7 @@ class _Rows:
 
     def _count_ruled(self, key: str, lines: Sequence[Mapping[str, Any]]) -> int:
         """Count the items that are scored by a rule, where a judge was there to be asked about the others."""
-        name, profile = f"{self.of.metric.module}.{key}", self.of.profile
-        return sum(
-            line[name].get(profile) is not None
-            and profile in line[name].get("ruled", ())
-            and profile not in line[name].get("reason", {})
-            for line in lines
-        )
+        return sum(is_ruled(line[f"{self.of.metric.module}.{key}"], self.of.profile) for line in lines)
 
     def _weigh(self, key: str, items: Sequence[Item]) -> Mean:
         """Find the interval of a weighted mean; None where the strata are not known."""

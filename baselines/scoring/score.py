@@ -15,8 +15,8 @@ from quadrag.records import Answer, Key, Question, dumps
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse, load
+from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..core.spec import Conditions
 from .modules import CachedJudge, ScoringInputs, compute
 from .rows import Measured, rows_of
 

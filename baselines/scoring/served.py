@@ -12,8 +12,7 @@ ranked, and the table says so.
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quadrag.data.prepare import find_source
@@ -23,16 +22,49 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
-from ..core.spec import Conditions
+from ..core.parts import Conditions
 from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
-from ..systems.rag.system import NOT_GIVEN, Evidence, as_served, generation_metrics, ranking_metrics
+from ..systems.own import NOT_GIVEN, as_served
 from .judging import Judging, Scored, score_answers
 from .pieces import LEAST, find_pieces, squeeze
 from .score import score
 
 _LONGEST = 16  # characters of an id that is shown
 _MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something
-_HEX = re.compile("[0-9a-f]")
+_HEX = re.compile("[0-9a-f]")  # each as 0 leaves what is alike in the hashes and UUIDs of a corpus
+
+Golds = Mapping[Key, Sequence[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a system gave.
+
+    Attributes:
+        passages: how many, over all questions.
+        questions: how many questions had any.
+        texts: whether any passage has a text.
+        by: ``id`` or ``text``, the way to the benchmark's documents; ``form`` where ids have the form of theirs and
+            none is a gold document's; ``none`` where every search found nothing; None where there is no way.
+        why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
+        bare: how many answers came without passages.
+        gold: how many passages are gold documents of their questions, where texts are the way.
+        strange: how many of the others are part of no document of the corpus by their text, or none of it by their id
+            where ``form`` is the way; None where nobody looked.
+        short: how many that are not known have a text that is too short for it.
+        lacking: which files of the corpus are not here, where documents are ranked; "" where none is lacking.
+    """
+
+    passages: int = 0
+    questions: int = 0
+    texts: bool = False
+    by: str | None = None
+    why: str | None = None
+    bare: int = 0
+    gold: int = 0
+    strange: int | None = None
+    short: int = 0
+    lacking: str = ""
 
 
 def score_service(
@@ -44,45 +76,43 @@ def score_service(
     passages: Mapping[Key, Sequence[Passage]],
     searched: bool = True,
 ) -> tuple[Scored, Evidence]:
-    """Score a service's answers, and then its rankings; those without a passage too, where it `searched`.
+    """Score a system's answers, and then its rankings; those without a passage too, where it `searched`.
 
     Returns:
-        What `score_answers` does, and what the service gave.
+        What `score_answers` does, and what the system gave.
     """
     evidence, rankings = find_documents(inner, task, questions, passages, searched)
     if evidence.by in ("id", "text", "form") and (corpus := _open_corpus(inner, task, questions[0].split)):
         evidence = replace(evidence, lacking=corpus.source.lacking)
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
     evidence = replace(evidence, bare=bare)
-    served = as_served(inner, evidence)
-    generation = replace(
-        served, metrics=lambda config, conditions: generation_metrics(inner, evidence, config, conditions)
-    )
-    shown = passages if evidence.texts else None
-    scored = score_answers(session, generation, questions, answers, task, None, shown)
+    served = as_served(inner, evidence.texts, evidence.why)
+
+    def metrics(config: str, conditions: Conditions, ranks: bool = False) -> list[MetricUse]:
+        return [use._replace(ranks=False) for use in served.metrics(config, conditions) if use.ranks is ranks]
+
+    def ranking_keywords(use: MetricUse, asked: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+        return served.keywords(use._replace(ranks=True), asked, conditions)
+
+    generation = replace(served, metrics=metrics)
+    scored = score_answers(session, generation, questions, answers, task, None, passages if evidence.texts else None)
     ranks = [
-        # The user's own passages stand whatever became of the call.
+        # The user's own passages stand whatever became of the call; where it failed without any, nothing was ranked.
         replace(answer, answer=json.dumps(rankings[answer.key]), state="ok")
         if answer.answer is not None or passages[answer.key]
         else answer
         for answer in answers
     ]
     golds = {question.key: replace(question, references=list(question.relevant)) for question in questions}
-    lines, rows = score(_as_rankings(inner, served, evidence), golds, ranks, task.conditions)
+    ranking = replace(
+        served,
+        metrics=lambda config, conditions: metrics(config, conditions, ranks=True),
+        keywords=ranking_keywords,
+        parse=lambda config, text: json.loads(text),
+    )
+    lines, rows = score(ranking, golds, ranks, task.conditions)
     items = [item | line for item, line in zip(scored.items, lines, strict=True)]
     return scored._replace(items=items, scores=scored.scores + rows), evidence
-
-
-def _as_rankings(inner: Benchmark, served: Benchmark, evidence: Evidence) -> Benchmark:
-    """Return a benchmark whose answers are rankings: where a call failed, it did, and did not find nothing."""
-
-    def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
-        return [metric._replace(ranks=False) for metric in ranking_metrics(inner, evidence, config, conditions)]
-
-    def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-        return served.keywords(metric._replace(ranks=True), questions, conditions)
-
-    return replace(served, metrics=metrics, keywords=keywords, parse=lambda config, text: json.loads(text))
 
 
 def find_documents(
@@ -92,14 +122,15 @@ def find_documents(
     passages: Mapping[Key, Sequence[Passage]],
     searched: bool = True,
 ) -> tuple[Evidence, dict[Key, list[str]]]:
-    """Find the benchmark's documents among a service's passages; `searched`: it said what it found, were it nothing.
+    """Find the benchmark's documents among a system's passages; `searched`: it said what it found, were it nothing.
 
     Returns:
-        What the service gave, and per question the ids of its passages in their order, the gold documents' among them.
+        What the system gave, and per question the ids of its passages in their order, the gold documents' among them.
     """
     own = {key: [document_id(passage) for passage in found] for key, found in passages.items()}
+    every = [document for found in own.values() for document in found]
     evidence = Evidence(
-        passages=sum(map(len, passages.values())),
+        passages=len(every),
         questions=sum(map(bool, passages.values())),
         texts=any(passage.text.strip() for found in passages.values() for passage in found),
     )
@@ -108,44 +139,38 @@ def find_documents(
         return evidence, own
     if not gold:
         return replace(evidence, why="no question here has a gold document"), own
-    if not evidence.passages:
+    if not every:
         return replace(evidence, by="none" if searched else None, why=None if searched else NOT_GIVEN), own
-    if any(document in gold for found in own.values() for document in found):
+    if not gold.isdisjoint(every):
         return replace(evidence, by="id"), own
-    forms = {_find_form(document) for document in gold}
-    formed = any(_find_form(document) in forms for found in own.values() for document in found)
-    if evidence.texts and (by_text := _find_by_text(inner, task, questions, passages, lookup=not formed)):
-        known, gold_found, strange = by_text
+    forms = {_HEX.sub("0", document) for document in gold}
+    formed = any(_HEX.sub("0", document) in forms for document in every)
+    if evidence.texts and (by_text := _find_by_text(inner, task, questions, passages, formed)):
+        known, hits, strange, short = by_text
+        if short > _MOST * len(every):
+            few = f"{short} of {len(every)} are under {LEAST} characters"
+            return replace(evidence, why=f"most passages are too short to be known; {few}"), own
         ids = {key: [name or ident for name, ident in zip(known[key], own[key], strict=True)] for key in own}
-        unknown = [one for key in own for one, name in zip(passages[key], known[key], strict=True) if name is None]
-        if (short := _count_short(unknown)) > _MOST * evidence.passages:
-            why = (
-                f"most passages are too short to be known; {short} of {evidence.passages} are under {LEAST} characters"
-            )
-            return replace(evidence, why=why), own
-        return replace(evidence, by="text", gold=gold_found, strange=strange, short=short), ids
+        return replace(evidence, by="text", gold=hits, strange=strange, short=short), ids
     if formed:
-        every = [document for found in own.values() for document in found]
-        corpus = _find_in_corpus(inner, task, questions[0].split, {*every}, _find_ids)
-        strange = None if corpus is None else sum(document not in corpus for document in every)
+        there = _find_in_corpus(inner, task, questions[0].split, {*every}, _find_ids)
+        strange = None if there is None else sum(document not in there for document in every)
         return replace(evidence, by="form", strange=strange), own
+    short = sum(0 < len(squeeze(passage.text)) < LEAST for found in passages.values() for passage in found)
+    return replace(evidence, why=_tell_unknown(every, gold), short=short), own
+
+
+def _tell_unknown(every: Sequence[str], gold: Collection[str]) -> str:
+    """Say that neither ids nor texts lead to the documents, and what the ids look like."""
     why = "the system gave no id and no text of a gold document"
-    if given := next((name for found in own.values() for name in found if not name.startswith(UNNAMED)), None):
-        whole = next((one for one in sorted(gold) if one.startswith(given)), None)
-        shown, wanted = one_line(given, _LONGEST), one_line(whole or min(gold), _LONGEST)
-        why += f"; one of its ids is {shown!r}, one of the corpus is {wanted!r}"
-        why += "; the first is shorter, give ids whole" * (whole is not None)
-        why += "; a bare string is an id, give texts under `text`" * (" " in given or not given.isascii())
-    return replace(evidence, why=why, short=_count_short(chain(*passages.values()))), own
-
-
-def _count_short(passages: Iterable[Passage]) -> int:
-    return sum(0 < len(squeeze(one.text)) < LEAST for one in passages)
-
-
-def _find_form(ident: str) -> str:
-    """Return an id with each hexadecimal digit as 0: what is alike in the hashes and UUIDs of a corpus."""
-    return _HEX.sub("0", ident)
+    ident = next((ident for ident in every if not ident.startswith(UNNAMED)), None)
+    if ident is None:
+        return why
+    whole = next((document for document in sorted(gold) if document.startswith(ident)), None)
+    shown, wanted = one_line(ident, _LONGEST), one_line(whole or min(gold), _LONGEST)
+    why += f"; one of its ids is {shown!r}, one of the corpus is {wanted!r}"
+    why += "; the first is shorter, give ids whole" * (whole is not None)
+    return why + "; a bare string is an id, give texts under `text`" * (" " in ident or not ident.isascii())
 
 
 def _find_by_text(
@@ -153,8 +178,8 @@ def _find_by_text(
     task: Task,
     questions: Sequence[Question],
     passages: Mapping[Key, Sequence[Passage]],
-    lookup: bool,
-) -> tuple[dict[Key, list[str | None]], int, int | None] | None:
+    formed: bool,
+) -> tuple[dict[Key, list[str | None]], int, int | None, int] | None:
     """Find documents by the texts of passages; None where no text is known and passages have ids to go by.
 
     Args:
@@ -162,77 +187,39 @@ def _find_by_text(
         task: what was run.
         questions: those of the passages.
         passages: of each question.
-        lookup: look into the corpus too where no passage is of a gold document.
+        formed: whether ids have the form of the corpus', so that it is not looked through for texts alone.
 
     Returns:
-        Of each passage the document's id or None; how many are of gold documents, and of how many the text, long
-        enough for it, is part of none and of no document of the corpus, None where that is not here.
+        Of each passage the document's id or None; how many are of gold documents; how many are long enough and part of
+        no document of the corpus, None where that is not here; and how many are not known and too short for it.
     """
-    golds = _read_gold_texts(inner, task, questions)
-    known = _match_each(passages, golds)
+    known = match_gold(inner, task, questions, passages)
     missed = [(key, at) for key, names in known.items() for at, name in enumerate(names) if name is None]
     hits = sum(map(len, known.values())) - len(missed)
-    if not hits and not lookup:
+    if not hits and formed:
         return None
     texts = {(key, at): squeeze(passages[key][at].text) for key, at in missed}
-    wanted = {*texts.values()} - {""}
-    corpus = _find_in_corpus(inner, task, questions[0].split, wanted, find_pieces)
+    there = _find_in_corpus(inner, task, questions[0].split, {*texts.values()} - {""}, find_pieces)
     for (key, at), text in texts.items():
-        known[key][at] = (corpus or {}).get(text)
-    strange = [passages[key][at] for key, at in missed if known[key][at] is None]
-    nameless = bool(golds) and any(one.text and one.id.startswith(UNNAMED) for one in strange)
-    if not hits and len(strange) == len(missed) and not nameless:
+        known[key][at] = (there or {}).get(text)
+    unknown = [(key, at) for key, at in missed if known[key][at] is None]
+    nameless = inner.gold is not None and any(
+        texts[key, at] and passages[key][at].id.startswith(UNNAMED) for key, at in unknown
+    )
+    if not hits and len(unknown) == len(missed) and not nameless:
         return None
-    long = sum(len(text) >= LEAST for (key, at), text in texts.items() if known[key][at] is None)
-    return known, hits, None if corpus is None else long
+    long = sum(len(texts[place]) >= LEAST for place in unknown)
+    short = sum(0 < len(texts[place]) < LEAST for place in unknown)
+    return known, hits, None if there is None else long, short
 
 
 def match_gold(
     inner: Benchmark, task: Task, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
 ) -> dict[Key, list[str | None]]:
     """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
-    return _match_each(passages, _read_gold_texts(inner, task, questions))
-
-
-def _match_each(
-    passages: Mapping[Key, Sequence[Passage]], golds: Mapping[Key, Sequence[tuple[str, str]]]
-) -> dict[Key, list[str | None]]:
-    return {key: [_match(one, golds.get(key, ())) for one in found] for key, found in passages.items()}
-
-
-def _find_ids(wanted: Collection[str], documents: Iterable[Document]) -> dict[str, str]:
-    return {one.id: one.id for one in documents if one.id in wanted}
-
-
-def _find_in_corpus(
-    inner: Benchmark,
-    task: Task,
-    split: str,
-    wanted: Collection[str],
-    find: Callable[[Collection[str], Iterable[Document]], dict[str, str]],
-) -> dict[str, str] | None:
-    """Return the ids of the corpus' documents that are wanted, as `find` knows them; None where it is not here.
-
-    The gold documents of a split are looked at too, where the corpus takes them.
-    """
-    if not wanted:
-        return {}
-    corpus = _open_corpus(inner, task, split)
-    try:
-        return find(wanted, corpus.documents()) if corpus else None
-    except QuadragError:
-        return None
-
-
-def _open_corpus(inner: Benchmark, task: Task, split: str) -> Corpus | None:
-    """Open the corpus that the documents are of, with the gold documents where it takes them; None if not here."""
-    if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
-        return None  # which is not worth fetching it
-    gold = {"gold": split} if "gold" in inner.corpus.options else {}
-    try:
-        return open_whole_corpus(inner, task.data_dir, gold)
-    except QuadragError:  # a folder with the questions alone
-        return None
+    read = read_gold(inner, task, questions)
+    golds = {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in read.items()}
+    return {key: [_match(passage, golds.get(key, ())) for passage in found] for key, found in passages.items()}
 
 
 def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
@@ -241,11 +228,6 @@ def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
         if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
             return ident
     return None
-
-
-def _read_gold_texts(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
-    golds = read_gold(inner, task, questions)
-    return {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in golds.items()}
 
 
 def read_gold(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
@@ -263,3 +245,34 @@ def read_gold(inner: Benchmark, task: Task, questions: Sequence[Question]) -> di
             if key in wanted and len(row[ids]) == len(row[texts]):
                 found[key] = list(zip(row[ids], row[texts], strict=True))
     return found
+
+
+def _find_ids(wanted: Collection[str], documents: Iterable[Document]) -> dict[str, str]:
+    return {document.id: document.id for document in documents if document.id in wanted}
+
+
+def _find_in_corpus(
+    inner: Benchmark,
+    task: Task,
+    split: str,
+    wanted: Collection[str],
+    find: Callable[[Collection[str], Iterable[Document]], dict[str, str]],
+) -> dict[str, str] | None:
+    """Return the ids of the corpus' documents that are wanted, as `find` knows them; None where it is not here."""
+    if not wanted:
+        return {}
+    try:
+        corpus = _open_corpus(inner, task, split)
+        return find(wanted, corpus.documents()) if corpus else None
+    except QuadragError:
+        return None
+
+
+def _open_corpus(inner: Benchmark, task: Task, split: str) -> Corpus | None:
+    """Open the corpus that the documents are of, with the gold documents where it takes them; None if not here."""
+    if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
+        return None  # which is not worth fetching it
+    try:
+        return open_whole_corpus(inner, task.data_dir, {"gold": split} if "gold" in inner.corpus.options else {})
+    except QuadragError:  # a folder with the questions alone
+        return None

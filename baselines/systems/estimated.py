@@ -5,7 +5,7 @@ thinks before it answers writes more.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -15,9 +15,6 @@ from quadrag.chat.estimate import Estimator, Messages
 from quadrag.chat.http import Transport
 from quadrag.metric_record import metric_record
 from quadrag.records import Question
-
-from .chat_model import ChatModel
-from .system import Assignment, Generated, Passages, Questions, Tell
 
 ANSWERS, ENTITIES = "answers", "entities"
 _VERDICT = ("verdicts", '{"score": 1}')
@@ -47,31 +44,20 @@ def estimate_model(calling: Calling, model: str, asked: Any, transport: Transpor
     return estimator
 
 
-class EstimatedModel(ChatModel):
-    """A chat model that answers, and is expected to say about what is right."""
-
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
-        """Note each question's calls; see `System.answer`."""
-        before = self.asked.expect
-        jobs = [question for question in questions for _ in range(work.task.samples)]
-        texts = [stand_in(question, number) for number, question in enumerate(jobs)]
-        self.asked.expect = lambda batch: [(ANSWERS, text) for text in texts]
-        try:
-            return super().answer(work, questions, passages, tell)
-        finally:
-            self.asked.expect = before
-
-
-def stand_in(question: Question, number: int) -> str:
-    """Return a text as long as the accepted answer, by its number unlike any other one.
+def expect_answers(questions: Sequence[Question], samples: int) -> list[tuple[str, str]]:
+    """Return for each sample of each question a text as long as the accepted answer, numbered, so that none are alike.
 
     It is of the question's own words: no rule takes it for right, which would spare a judge a call.
     """
-    found = question.references
-    while not isinstance(found, str):
-        found = next(iter(found), "") if found else ""
-    words = f"{question.query} "
-    return f"{(words * (len(found) // len(words) + 1))[: len(found)]} {number}"
+    texts: list[tuple[str, str]] = []
+    for question in questions:
+        accepted = question.references
+        while not isinstance(accepted, str):
+            accepted = next(iter(accepted), "") if accepted else ""
+        words = f"{question.query} "
+        text = (words * (len(accepted) // len(words) + 1))[: len(accepted)]
+        texts += [(ANSWERS, f"{text} {len(texts) + sample}") for sample in range(samples)]
+    return texts
 
 
 @cache
@@ -81,13 +67,11 @@ def _shown_replies() -> dict[str, tuple[str, str]]:
     return {mark: (record.name, text) for record in records for mark, text in record.replies.items()}
 
 
-def _expect_verdicts(batch: Sequence[Messages]) -> Iterator[tuple[str, str]]:
-    for chat in batch:
-        prompt = "\n".join(message["content"] for message in chat)
-        # A prompt ends with the form of the reply; before that stands anybody's text.
-        places = {mark: prompt.rfind(mark) for mark in _shown_replies()}
-        last = max(places, key=lambda mark: places[mark])
-        yield _shown_replies()[last] if places[last] >= 0 else _VERDICT
+def _expect_verdicts(batch: Sequence[Messages]) -> list[tuple[str, str]]:
+    prompts = ["\n".join(message["content"] for message in chat) for chat in batch]
+    # A prompt ends with the form of the reply; before that stands anybody's text.
+    last = [max(_shown_replies(), key=prompt.rfind) for prompt in prompts]
+    return [_shown_replies()[mark] if mark in prompt else _VERDICT for mark, prompt in zip(last, prompts, strict=True)]
 
 
 def _expect_entities(batch: Sequence[Messages]) -> list[tuple[str, str]]:

@@ -1,135 +1,54 @@
-"""One's own RAG system as a Python function: it is handed a question and returns an answer, maybe with passages.
+"""A user's function as what answers: from a question to its answer, or from a list of them to a list.
 
-Of a benchmark that brings its passages with the questions the function is handed these; of any other it searches
-itself, and is measured as a RAG service is. What it answered is kept at once (`KeptAnswers`).
+Its answers are kept in the run's folder as they come, so that a run that was killed goes on. Whether the function has
+changed since cannot be seen, so a finished run is another one's only where somebody says so. A coroutine function is
+called in one loop in a thread of its own, for the life of the process: what clients bind to a loop at their first call,
+as connections and locks, so serves every evaluation after it.
 """
 
 import asyncio
 import inspect
 import json
 import math
+import os
+import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+import traceback
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
+from quadrag import passages as passages_file
+from quadrag.chat.keys import known_keys
 from quadrag.chat.reply import Failure, Reply
-from quadrag.errors import one_line
+from quadrag.errors import QuadragError
+from quadrag.passages import Found, list_rows
 from quadrag.progress import remark
-from quadrag.records import Answer, Key, Passage, Question, dumps
+from quadrag.reading import Unreadable, name_kind
+from quadrag.records import Answer, Key, Passage, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.task import Task
-from .beside import run_beside
-from .rag.reply import Served
-from .rag.service import asked_text, shown_turns
-from .rag.system import collect_served, read_manner, take_served
-from .returned import WrongBatch, check_signature, read_failure, read_result, refuse_failing, take_batch, take_reply
+from .own import Served, collect_served, pose, read_result, serve, take_served
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
 _FIRST = 8  # questions that all failed: the others would
-_SHOWN = 60  # characters of a question's text in a line
+_PATIENCE = 5  # seconds for calls to end that are not wanted any more
+_OURS = str(Path(__file__).parent), passages_file.__file__
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has none of its parent's threads
+_opening = threading.Lock()
+
+Batch = Sequence[tuple[Key, Any]]  # of each question its key, and what the function is handed
+Called = tuple[Batch, list[Reply | Failure]]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class OpenQuestion:
-    """A question as a system is handed it, without its accepted answers.
-
-    Attributes:
-        id: unique within its config and split.
-        query: its text.
-        history: the turns before it, each a question and its answer; empty outside conversations.
-        passages: those that the benchmark brings; empty where the system is to search.
-        benchmark: the benchmark's name.
-        config: its config.
-        split: its split.
-        language: ``en`` or ``zh``.
-        query_time: when it was asked, where the benchmark has that.
-    """
-
-    id: str
-    query: str
-    history: tuple[tuple[str, str | None], ...]
-    passages: tuple[Passage, ...]
-    benchmark: str
-    config: str
-    split: str
-    language: str
-    query_time: str | None = None
-
-    def __repr__(self) -> str:
-        """Show its id, the beginning of its text and how many passages it has, in a line."""
-        some = f", passages={len(self.passages)}" * bool(self.passages)
-        return f"OpenQuestion({self.id!r}, {one_line(self.query, _SHOWN)!r}{some})"
-
-    @property
-    def key(self) -> Key:
-        """Config, split and id."""
-        return (self.config, self.split, self.id)
-
-
-def pose(work: Assignment, question: Question, passages: Sequence[Passage]) -> OpenQuestion:
-    """Put a question as a RAG service is sent it, with the passages that are shown with it."""
-    manner = read_manner(work) if Function.searches(work.benchmark) else "bare"
-    return OpenQuestion(
-        id=question.id,
-        query=asked_text(question, work.prompts, manner),
-        history=tuple(shown_turns(question)),
-        passages=tuple(passages),
-        benchmark=question.benchmark,
-        config=question.config,
-        split=question.split,
-        language=question.language,
-        query_time=question.slots.get("query_time"),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class KeptAnswers:
-    """The answers of a user's function, kept in a file as they come: a run that was killed goes on from there.
-
-    Failures are not kept, so that they are asked again. Whether the function has changed since cannot be seen.
-    Without a path nothing is kept.
-    """
-
-    path: Path | None = None
-
-    def read(self) -> tuple[dict[Key, Reply | Failure], float | None]:
-        """Read what is kept, and the Unix time of the oldest; a line that a kill cut off is as if it were not there."""
-        found: dict[Key, Reply | Failure] = {}
-        times = []
-        if self.path is None or not self.path.exists():
-            return found, None
-        for line in self.path.read_text(encoding="utf-8", errors="replace").split("\n"):
-            try:
-                row = json.loads(line)
-                told = row["passages"]
-                passages = None if told is None else tuple(Passage(*one) for one in told)
-                config, split, ident = row["key"]
-                thought, took = row["reasoning"], float(row["seconds"])
-                found[config, split, ident] = take_reply(str(row["answer"]), thought, took, passages)
-                times.append(float(row["made"]))
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
-        return found, min(times, default=None)
-
-    def add(self, found: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
-        """Write answers behind what is there."""
-        if self.path is None:
-            return
-        made = round(made or time.time(), 3)
-        rows = [
-            {"key": key, "answer": one.text, "reasoning": one.reasoning, "passages": one.passages}
-            | {"seconds": one.latency, "made": made}
-            for key, one in found.items()
-            if isinstance(one, Served)
-        ]
-        with self.path.open("a", encoding="utf-8") as file:
-            # A line break first: a kill may have cut the last line off.
-            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
+class WrongBatch(QuadragError):
+    """What came back for a list of questions is no list of as many results: whose they are, nobody knows."""
 
 
 class Function(System):
@@ -148,23 +67,19 @@ class Function(System):
         """Take the function; it is not called yet.
 
         Args:
-            function: takes an `OpenQuestion`, and returns a text, or a text and its passages, best first, as
-                `quadrag.passages` reads them; or both in a mapping, as ``answer`` and ``passages``. It may be a
-                coroutine function.
+            function: takes an `OpenQuestion`, and returns what `read_result` reads. It may be a coroutine function.
             name: what `run.json` calls it; its own name when None.
             batch_size: hand it lists of this many questions, for a list of as many results.
             concurrency: calls in flight of a coroutine function.
             asks_failed: ask it again about the questions of a finished run on which it failed.
         """
-        self.function = function
-        self.batch_size = batch_size
-        self.concurrency = concurrency
-        self.kept = KeptAnswers()  # a run gives it a file
+        self.function, self.batch_size, self.concurrency = function, batch_size, concurrency
         self.asks_failed = asks_failed
+        self._kept_in: Path | None = None
         self._spent: dict[str, Any] = {"calls": 0, "cached": 0, "oldest": None}
         called = str(getattr(function, "__name__", type(function).__name__))
         self._name = name or called
-        check_signature(function, called, "a list of questions" if batch_size else "one question")
+        _check_signature(function, called, "a list of questions" if batch_size else "one question")
 
     @property
     def name(self) -> str:
@@ -181,16 +96,11 @@ class Function(System):
         """The questions it was asked, and the answers that are kept from a run that stopped."""
         return self._spent
 
-    @staticmethod
-    def searches(benchmark: Benchmark) -> bool:
-        """Whether a function finds the passages of a benchmark itself."""
-        return benchmark.supplied is None
-
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
-        """Take a task on, as a service where the function is to search; see `System.take`."""
-        self.finds_passages = self.searches(benchmark)
+        """Take a task on; where the benchmark brings no passages, as what finds them; see `System.take`."""
+        self.finds_passages = benchmark.supplied is None
         if self.finds_passages:
-            return take_served(benchmark, task, "the function searches that itself; give it to quadrag.corpus alone")
+            return take_served(benchmark, task)
         return replace(super().take(benchmark, task), prompts=load_service_prompts(task.benchmark))
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
@@ -198,77 +108,88 @@ class Function(System):
 
         What it raises is the failure of that question alone, unless nothing but failures comes of it.
         """
-        replies, self._spent["oldest"] = self.kept.read()
+        replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
         self._spent["calls"] += len(asked)
         if kept := len(questions) - len(asked):
             self._spent["cached"] += kept
             told = f"{kept} of {len(questions)} answers are kept from the earlier run"
-            remark(f"{self.kept.path}: {told}; fresh=True asks anew")
-        size = self.batch_size or 1
-        posed = [pose(work, question, passages.get(question.key, ())) for question in asked]
-        batches = [posed[start : start + size] for start in range(0, len(posed), size)]
-        with closing(self._call_all(batches)) as calls, self._telling_kept(replies, len(questions)):
-            for number, (batch, results) in enumerate(calls, 1):
-                found = dict(zip((one.key for one in batch), results, strict=True))
-                self.kept.add(found)
-                replies |= found
-                if number == self._first and len(asked) >= _FIRST:
-                    refuse_failing(list(replies.values()), number)
-                if tell is not None:
-                    tell(len(replies), len(questions))
+            remark(f"{self._kept_in}: {told}; fresh=True asks anew")
+        first = math.ceil(_FIRST / (self.batch_size or 1))
+        try:
+            with closing(self._call_all(self._pose(work, asked, passages), first)) as calls:
+                for number, (batch, results) in enumerate(calls, 1):
+                    found = dict(zip((key for key, _ in batch), results, strict=True))
+                    self._keep(found)
+                    replies |= found
+                    if number == first and len(asked) >= _FIRST:
+                        _refuse_failing(list(replies.values()), number)
+                    if tell is not None:
+                        tell(len(replies), len(questions))
+        except KeyboardInterrupt:
+            kept = sum(isinstance(reply, Served) for reply in replies.values())
+            told = f"stopped; {kept} of {len(questions)} answers are kept, and the same call goes on"
+            remark(f"{self._kept_in}: {told}")
+            raise
         return collect_served(questions, [replies[question.key] for question in questions])
 
-    @contextmanager
-    def _telling_kept(self, replies: Mapping[Key, Reply | Failure], asked: int) -> Iterator[None]:
-        """Say of a run that is stopped by hand how many answers the next call finds."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            kept = sum(isinstance(one, Served) for one in replies.values())
-            told = f"stopped; {kept} of {asked} answers are kept, and the same call goes on"
-            remark(f"{self.kept.path}: {told}")
-            raise
+    def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
+        return ((question.key, pose(work, question, passages.get(question.key, ()))) for question in questions)
 
-    @property
-    def _first(self) -> int:
-        return math.ceil(_FIRST / (self.batch_size or 1))
-
-    def _call_all(
-        self, batches: Sequence[list[OpenQuestion]]
-    ) -> Generator[tuple[list[OpenQuestion], list[Reply | Failure]], None, None]:
+    def _call_all(self, posed: Iterable[tuple[Key, Any]], first: int) -> Generator[Called, None, None]:
+        """Call the function for lists of questions, in the order in which it is done with them."""
+        rest = iter(posed)
+        batches = iter(lambda: list(islice(rest, self.batch_size or 1)), [])
         if self._is_async:
-            yield from run_beside(self._call, batches, self._first, self.concurrency)
-        else:
-            yield from _run_here(self._call, batches)
+            # Of calls that all fail no more are begun.
+            yield from _run_beside(self._call_async, list(islice(batches, first)), self.concurrency)
+            yield from _run_beside(self._call_async, list(batches), self.concurrency)
+            return
+        for batch in batches:
+            started = time.perf_counter()
+            try:
+                result = self.function(self._handed(batch))
+            except (Exception, asyncio.CancelledError) as error:
+                yield batch, [_read_failure(error)] * len(batch)
+            else:
+                yield batch, self._read(batch, result, time.perf_counter() - started)
+
+    async def _call_async(self, batch: Batch) -> list[Reply | Failure]:
+        started = time.perf_counter()
+        try:
+            result = await self.function(self._handed(batch))
+        except (Exception, asyncio.CancelledError) as error:  # one that cancels itself: of its batch alone
+            return [_read_failure(error)] * len(batch)
+        return self._read(batch, result, time.perf_counter() - started)
 
     @property
     def _is_async(self) -> bool:
         calls = (self.function, getattr(self.function, "__call__", None))  # noqa: B004
         return any(map(inspect.iscoroutinefunction, calls))
 
-    async def _call(self, batch: list[OpenQuestion]) -> list[Reply | Failure]:
-        """Call the function for a batch; of one that is no coroutine function nothing is awaited."""
-        started = time.perf_counter()
-        try:
-            given = self.function(batch if self.batch_size else batch[0])
-            if self._is_async:
-                given = await given
-            return self._read(batch, given, time.perf_counter() - started)
-        except WrongBatch:
-            raise
-        except (Exception, asyncio.CancelledError) as error:  # one that cancels itself: of its batch alone
-            return [read_failure(error)] * len(batch)
+    def _handed(self, batch: Batch) -> Any:
+        return [posed for _, posed in batch] if self.batch_size else batch[0][1]
 
-    def _read(self, batch: Sequence[OpenQuestion], given: Any, seconds: float) -> list[Reply | Failure]:
+    def _read(self, batch: Batch, result: Any, seconds: float) -> list[Reply | Failure]:
         """Read what the function returned for a batch.
 
         Raises:
             WrongBatch: it is no list of as many results.
         """
         if not self.batch_size:
-            return [read_result(given, seconds)]
-        return [read_result(one, seconds / len(batch)) for one in take_batch(given, len(batch))]
+            return [_read_one(result, seconds)]
+        rows = list_rows(result) if hasattr(result, "__len__") else None
+        if rows is None or len(rows) != len(batch):
+            many = f" of {len(result)} results" if hasattr(result, "__len__") else ""
+            raise WrongBatch(
+                f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for each "
+                "question; no more are asked, and earlier answers are kept; correct the function and run again"
+            )
+        return [_read_one(row, seconds / len(batch)) for row in rows]
+
+    def keep(self, path: Path) -> None:
+        """Keep answers in this file, and take those that are kept there; see `System.keep`."""
+        self._kept_in = path
 
     def take_kept(self, answers: int, made: float) -> None:
         """Count answers that stand; see `System.take_kept`."""
@@ -278,21 +199,132 @@ class Function(System):
     def recall(self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float) -> None:
         """Keep answers that stand, so that only what failed is asked again; see `System.recall`."""
         stand: dict[Key, Reply | Failure] = {}
-        for one in answers:
-            if one.answer is not None:
-                took = seconds.get("/".join((*one.key, str(one.sample))), 0.0)
-                told = tuple(passages[one.key]) if one.key in passages else None
-                stand[one.key] = take_reply(one.answer, one.reasoning, took, told)
-        self.kept.add(stand, made)
+        for answer in answers:
+            if answer.answer is not None:
+                took = seconds.get("/".join((*answer.key, str(answer.sample))), 0.0)
+                told = tuple(passages[answer.key]) if answer.key in passages else None
+                stand[answer.key] = serve(answer.answer, answer.reasoning, took, Found(told))
+        self._keep(stand, made)
+
+    def _read_kept(self) -> dict[Key, Reply | Failure]:
+        """Read the answers that are kept; a line that a kill cut off is as if it were not there."""
+        kept: dict[Key, Reply | Failure] = {}
+        text = self._kept_in.read_text("utf-8", "replace") if self._kept_in and self._kept_in.exists() else ""
+        for line in text.split("\n"):
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
+                row = json.loads(line)
+                told = None if row["passages"] is None else tuple(Passage(*passage) for passage in row["passages"])
+                config, split, ident = row["key"]
+                kept[config, split, ident] = serve(row["answer"], row["reasoning"], row["seconds"], Found(told))
+                self._spent["oldest"] = min(row["made"], self._spent["oldest"] or row["made"])
+        return kept
+
+    def _keep(self, replies: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
+        """Write answers behind those that are kept; failures are not, so that they are asked again."""
+        if self._kept_in is None:
+            return
+        made = round(made or time.time(), 3)
+        rows = [
+            {"key": key, "answer": reply.text, "reasoning": reply.reasoning, "passages": reply.passages}
+            | {"seconds": reply.latency, "made": made}
+            for key, reply in replies.items()
+            if isinstance(reply, Served)
+        ]
+        with self._kept_in.open("a", encoding="utf-8") as file:
+            # A line break first: a kill may have cut the last line off.
+            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
 
 
-def _run_here(
-    call: Callable[[Any], Coroutine[Any, Any, Any]], batches: Sequence[Any]
-) -> Generator[tuple[Any, Any], None, None]:
-    """Call a coroutine function that awaits nothing for all batches in turn, without a loop: one step ends it."""
-    for batch in batches:
+def _check_signature(function: Any, name: str, taken: str) -> None:
+    """Refuse a function that cannot be called with one argument; one whose signature cannot be read may be."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise QuadragError(f"{name}{signature} cannot be called with {taken} alone; expected one argument") from None
+
+
+def _refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
+    """Refuse to go on where all that came of the first calls is failures."""
+    failures = [reply for reply in replies if isinstance(reply, Failure)]
+    if len(failures) == len(replies):
+        raise QuadragError(
+            f"the first {calls} calls of the function all failed, and no more are made; the first: "
+            f"{failures[0].detail}; correct the function and run again"
+        )
+
+
+def _read_one(result: Any, seconds: float) -> Reply | Failure:
+    try:
+        text, reasoning, found = read_result(result)
+    except Unreadable as error:
+        return Failure("unparsable", f"returned {error}")
+    return serve(text, reasoning, seconds, found)
+
+
+def _read_failure(error: BaseException) -> Failure:
+    """Read an exception that the function raised, with the last line of the user's own file that led to it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(_OURS)]
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    place = ""
+    if own:
+        file, line = Path(own[-1].filename), own[-1].lineno
+        cell = file.parent.name.startswith("ipykernel_")  # whose file is one that nobody knows
+        place = f" ({own[-1].name}, {f'line {line} of its cell' if cell else f'{file.name}:{line}'})"
+    said = ": ".join(filter(None, (type(error).__name__, str(error))))
+    return Failure("raised", known_keys().line(f"{said}{place}"))
+
+
+def _run_beside(call: Callable[[Batch], Any], batches: Sequence[Batch], concurrency: int) -> Iterator[Called]:
+    """Call a coroutine function for all batches in the loop, and yield each with its results as they come."""
+    if not batches:
+        return
+    loop, over = _find_loop(), threading.Event()
+    ended: SimpleQueue[tuple[Batch, Any, BaseException | None]] = SimpleQueue()
+
+    async def one(batch: Batch, gate: asyncio.Semaphore) -> None:
+        async with gate:
+            try:
+                ended.put((batch, await call(batch), None))
+            except BaseException as error:
+                ended.put((batch, None, error))
+                raise
+
+    async def every() -> None:
+        gate = asyncio.Semaphore(concurrency)
         try:
-            call(batch).send(None)
-        except StopIteration as done:
-            results = done.value
-        yield batch, results
+            async with asyncio.TaskGroup() as group:
+                for batch in batches:
+                    group.create_task(one(batch, gate))
+        finally:
+            over.set()
+
+    work = asyncio.run_coroutine_threadsafe(every(), loop)
+    try:
+        for _ in batches:  # in the order they ended: what came before an error is kept
+            batch, results, error = ended.get()
+            if error is not None:
+                raise error
+            yield batch, results
+    finally:
+        work.cancel()
+        if not over.wait(_PATIENCE):
+            _loops.pop(os.getpid(), None)  # a call holds it up: the next evaluation has another
+
+
+def _find_loop() -> asyncio.AbstractEventLoop:
+    with _opening:
+        if os.getpid() not in _loops:
+            loop = _loops[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=_serve, args=(loop,), name="quadrag-functions", daemon=True).start()
+        return _loops[os.getpid()]
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run a loop for good: what leaves it is the exit or the interrupt of a call, which that call has, too."""
+    while True:
+        with suppress(SystemExit, KeyboardInterrupt):
+            loop.run_forever()

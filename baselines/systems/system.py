@@ -7,6 +7,7 @@ of the CRAG challenge does; a run asks no further what it is. A failed call leav
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_answer
@@ -140,6 +141,9 @@ class System(ABC):
             QuadragError: what answers is dead, or a replay finds no reply at all.
             BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
         """
+
+    def keep(self, path: Path) -> None:  # noqa: B027  # what one's name or a ledger vouches for
+        """Keep answers in this file of the run's folder as they come, and take those that a stopped run left there."""
 
     def take_kept(self, answers: int, made: float) -> None:  # noqa: B027  # what one's name or a ledger vouches for
         """Take note that so many answers of a run that stopped stand, and that it is not asked for them again."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from quadrag.chat.keys import known_keys
 from quadrag.passages import OF_PASSAGES
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..results.adapter import shorten_list
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
-from ..systems.rag.system import NOT_GIVEN
+from ..systems.own import NOT_GIVEN
 from .grid import Alarm
 from .names import group_notes, name_apart
 from .paper import load_tables

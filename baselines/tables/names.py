@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from quadrag.run_record import RunRecord
-
 from ..core.result import Result
+from ..core.run_record import RunRecord
 from .language import MARKS, is_ours
 from .paper import load_tables
 
@@ -20,7 +19,7 @@ def name_model(inputs: RunRecord) -> str:
     """
     if "contract" in inputs.parameters and "://" not in inputs.llm:
         return keep_name(inputs.llm)
-    names = [name.rstrip("/").rsplit("/", 1)[-1] for name in [inputs.llm]]
+    names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (inputs.llm, inputs.served_as.get("llm", ""))]
     return ", served by ".join(map(keep_name, filter(None, names)))
 
 

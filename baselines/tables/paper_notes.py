@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
-from ..core.spec import UNKNOWN
+from ..core.run_record import RunRecord
+from ..core.spec import RAG, UNKNOWN
 from ..systems.extractive import EXTRACTIVE
-from ..systems.rag.system import RAG
 from .grid import Detail
 from .paper import load_tables
 from .published import Published, find_beside

@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import Benchmark, load
-from ..core.spec import UNKNOWN
+from ..core.run_record import RunRecord
+from ..core.spec import RAG, UNKNOWN
 from ..retrieval.registry import RETRIEVERS
-from ..systems.rag.system import RAG
 from .cells import RATE
 
 

@@ -12,11 +12,11 @@ from operator import attrgetter
 from quadrag import catalogue
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.result import PROFILES, Result
+from ..core.run_record import RunRecord
 from ..core.spec import Replica
 from .grid import Detail, Grid, Line
 from .names import keep_name
@@ -46,7 +46,8 @@ def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
         if replica := run.spec.replica:
             model = f" ({replica.model})" if replica.model else ""
             row = f"published row {_name_row(replica)}{model}; " if replica.row else ""
-            asked = f"{keep_name(run.llm)}"
+            server = run.served_as.get("llm")
+            asked = f"{keep_name(run.llm)}{f', served by {keep_name(server)}' if server else ''}"
             notes.append(f"Recipe {replica.recipe}: {row}asked: {asked}; prompts: {_name_owner([run])}.")
     notes = list(dict.fromkeys(notes))
     told = notes
@@ -177,12 +178,14 @@ def _depart(run: RunRecord) -> Iterator[str]:
     """Yield in what one run is not what its recipe fixes, less its questions."""
     replica, inputs = run.spec.replica, run
     assert replica is not None
-    if replica.model and not is_same(replica.model, run.llm):
-        yield f"another model ({run.llm}, the row is by {replica.model})"
+    served = [run.llm, *filter(None, [run.served_as.get("llm")])]
+    if replica.model and not all(is_same(replica.model, name) for name in served):
+        yield f"another model ({', served by '.join(served)}, the row is by {replica.model})"
     if replica.entity_model and run.found.get("entities"):
         finder = run.entity["model"] if run.entity else "none"
-        if not is_same(replica.entity_model, finder):
-            yield f"another model for entities ({finder}, the row has {replica.entity_model})"
+        names = [finder, *filter(None, [run.served_as.get("entity")])]
+        if not all(is_same(replica.entity_model, name) for name in names):
+            yield f"another model for entities ({', served by '.join(names)}, the row has {replica.entity_model})"
     yield from (f"{name} {(run.retrieval or {}).get(name)} (recipe {said})" for name, said in replica.replaced.items())
     if replica.changed:
         yield "; ".join(

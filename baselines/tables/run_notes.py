@@ -9,19 +9,18 @@ from itertools import compress
 
 from quadrag.catalogue import configs
 from quadrag.provenance import Provenance
-from quadrag.run_record import RunRecord
 
 from ..core.prompts import are_own
 from ..core.result import Result
-from ..core.spec import UNKNOWN, WHOLE
+from ..core.run_record import RunRecord
+from ..core.spec import RAG, UNKNOWN, WHOLE
 from ..results.adapter import is_alike, is_alike_beside, say, shorten_list
 from ..results.note import NoteCode, notes_of
-from ..systems.rag.system import RAG
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
 from .grid import Alarm, Detail
-from .names import group_notes, keep_names, name_apart
+from .names import group_notes, keep_name, keep_names, name_apart
 from .notes import note_scores
 from .paper import load_tables
 from .paper_notes import note_beside
@@ -139,6 +138,7 @@ def list_settings(run: RunRecord) -> list[str]:
         parts.append("prompts of the user's own")
     if inputs.judge:
         parts.append(f"judge {keep_names(inputs.judge).replace('; ', ', ')}")
+    parts += [f"{role} served by {keep_name(name)}" for role, name in inputs.served_as.items() if role != "llm"]
     return parts
 
 

@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an evaluate module here is made of: options that are written once, the documentation, and the class's mixin."""
+"""What an evaluate module here is made of: its documentation, what drives its scorer, and the class's mixin."""
 
 import inspect
 import textwrap
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from types import SimpleNamespace as Options
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import datasets
 import evaluate
 
-from .tally import NOT_APPLICABLE, UNSCORED, column, fingerprint, result, strings
+from .scoring import Item, Row, Scorer
+from .tally import NOT_APPLICABLE, UNSCORED, is_list
 
 TEXT = datasets.Value("string")
 TEXTS = datasets.Sequence(TEXT)
@@ -28,7 +27,6 @@ class Option(NamedTuple):
     about: str  # its documentation, for users
     default: Any = None
     choices: tuple[str, ...] = ()  # all that it may be, or () where that is no list
-    read: Callable[[Any], Any] = lambda value: value  # what the metric uses in its place; or ValueError
 
 
 def profile(about: str) -> Option:
@@ -51,13 +49,6 @@ _COUNTS = {
         `ruled` where a rule decided and the judge was not asked.""",
     "signature": "what the values depend on.",
 }
-
-
-def required_judge(judge: Any, name: str = "judge") -> Any:
-    """Return the judge; ValueError where it cannot be asked."""
-    if not callable(judge):
-        raise ValueError(f"{name} is {type(judge).__name__}; expected a callable from chats to replies")
-    return judge
 
 
 def document(inputs: Mapping[str, str], options: Mapping[str, Option], values: Mapping[str, str], code: str) -> str:
@@ -95,6 +86,62 @@ def info(
     )
 
 
+def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:
+    """Have items scored: ask each judge on the panel all that a round has for it in one call."""
+    rounds = scorer.score(items)
+    replies: Any = None
+    while True:
+        try:
+            batch = rounds.send(replies)
+        except StopIteration as done:
+            rows: list[Row] = done.value
+            return rows
+        replies = [None] * len(batch)
+        for place, judge in enumerate(judges):
+            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
+            said = _ask(judge, [batch[at]["messages"] for at in own]) if own else []
+            for at, reply in zip(own, said, strict=True):
+                replies[at] = reply
+
+
+def _ask(judge: Any, chats: list[Any]) -> list[Any]:
+    replies = judge(chats)
+    if not is_list(replies):
+        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
+    replies = list(replies)
+    if len(replies) != len(chats):
+        raise ValueError(f"judge returned {len(replies)} replies to {len(chats)} requests; expected one each")
+    return replies
+
+
+def panel(judge: Any, judges: Any, required: bool) -> list[Any]:
+    """Return the judges given in either way, none where none is; ValueError for both, and for what cannot judge."""
+    if judges is None:
+        return [] if judge is None and not required else [_callable(judge, "judge")]
+    if judge is not None:
+        raise ValueError("both judge and judges were given; expected one of them")
+    if not is_list(judges) or not list(judges):
+        shown = "empty" if is_list(judges) else type(judges).__name__
+        raise ValueError(f"judges is {shown}; expected a list of callables")
+    return [_callable(member, f"judges[{i}]") for i, member in enumerate(judges)]
+
+
+def _callable(judge: Any, name: str) -> Any:
+    if not callable(judge):
+        raise ValueError(f"{name} is {type(judge).__name__}; expected a callable from chats to replies")
+    return judge
+
+
+class Given(NamedTuple):
+    """The keywords of `compute` as they were read."""
+
+    scorer: Scorer
+    profile: str
+    judges: list[Any]
+    columns: dict[str, Any]
+
+
 class Shared:
     """Goes before `evaluate.Metric` in a metric's bases: inputs, options and the result are every metric's alike.
 
@@ -102,54 +149,32 @@ class Shared:
     strings and takes any keyword; here None is an item without an answer, and options are checked.
     """
 
-    VERSION: str  # goes up when a value may change
+    SCORER: type[Scorer]
     OPTIONS: Mapping[str, Option]
-    OPTIONAL = False  # whether references may be left out
-    WORST: Mapping[str, float] = MappingProxyType({})  # what an unscored item counts as in "corrected", where not as 0
-    SETTLED: Sequence[str] = ()  # keys of values that rest on no verdict, though items without one have none of them
+    config_name: Any
     filelocks: Any
     data: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # On the copy that evaluate makes for each instance, so that help() and inspect show the options.
-        given = {**dict.fromkeys(_INPUTS), **{name: option.default for name, option in self.OPTIONS.items()}}
+        defaults = {**dict.fromkeys(_INPUTS), **{name: option.default for name, option in self.OPTIONS.items()}}
         kind = inspect.Parameter.KEYWORD_ONLY
-        keywords = [inspect.Parameter(name, kind, default=default) for name, default in given.items()]
+        keywords = [inspect.Parameter(name, kind, default=default) for name, default in defaults.items()]
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
         self.compute.__func__.__signature__ = inspect.Signature([own, *keywords])
 
-    @staticmethod
-    def reference(value: Any, name: str) -> Any:
-        """Bring one reference to the declared shape; `name` is what an error calls it. Each metric has its own."""
-        raise NotImplementedError
-
-    def complete(self, options: Options) -> None:
-        """Check what options say of each other, and put in what follows from several; raises ValueError."""
-
-    def columns(self, predictions: Any, references: Any) -> dict[str, list[Any]]:
-        """Bring a batch to the declared shapes; None stays None."""
-        answers = strings(predictions, "predictions", null=True)
-        if references is None and self.OPTIONAL:
-            references = [None] * len(answers)
-        golds = [
-            None if value is None and self.OPTIONAL else self.reference(value, f"references[{i}]")
-            for i, value in enumerate(column(references, "references"))
-        ]
-        if len(golds) != len(answers):
-            raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
-        return {"predictions": answers, "references": golds}
-
     def _enforce_nested_string_type(self, schema: Any, obj: Any) -> None:
-        """Accept None; `columns` has checked every entry before."""
+        """Accept None; the scorer has checked every entry before."""
 
     def add(self, *, prediction: Any = None, reference: Any = None) -> None:
         """Add one answer and its reference; None is a value of either where the metric says so."""
-        self.add_batch(predictions=[prediction], references=[reference])
+        nothing = reference is None and self.SCORER.OPTIONAL
+        self.add_batch(predictions=[prediction], references=None if nothing else [reference])
 
     def add_batch(self, *, predictions: Any = None, references: Any = None) -> None:
         """Add n answers and their references, in any documented shape."""
-        super().add_batch(**self.columns(predictions, references))
+        super().add_batch(**self.SCORER.columns(predictions, references))  # type: ignore[misc]  # evaluate's
 
     def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
         """Score what was added and what is given here; with a judge, say whether it is `valid`, and warn if not."""
@@ -161,34 +186,15 @@ class Shared:
             scores["valid"] = valid
         return scores
 
-    def compute_quietly(self, *, predictions: Any = None, references: Any = None, **options: Any) -> Any:
-        """Score as `compute` does, whatever the verdicts, without a warning: for who tells of these itself."""
-        return self.tally(predictions, references, self._read(options))
-
-    def compute_here(self, *, predictions: Any, references: Any, **options: Any) -> dict[str, Any]:
-        """Score what is given as `compute` does, without the files of `evaluate`: a tenth of its time for an item."""
-        computed: dict[str, Any] = self._compute(**self.columns(predictions, references), options=self._read(options))  # type: ignore[attr-defined]  # each metric's
-        return computed
-
-    def _read(self, given: Mapping[str, Any]) -> Options:
-        for name in given:
-            if name not in self.OPTIONS:
-                raise TypeError(f"{type(self).__name__}.compute() got an unexpected keyword argument {name!r}")
-        options = Options()
-        for name, option in self.OPTIONS.items():
-            value = given.get(name, option.default)
-            if option.choices and value not in option.choices:
-                raise ValueError(f"{name} is {value!r}; expected {' or '.join(map(repr, option.choices))}")
-            setattr(options, name, option.read(value))
-        self.complete(options)
-        return options
-
-    def tally(self, predictions: Any, references: Any, options: Options) -> dict[str, Any] | None:
-        """Add what is given and compute, with the options as they were read; None where another process reports."""
+    def compute_quietly(
+        self, *, predictions: Any = None, references: Any = None, **options: Any
+    ) -> dict[str, Any] | None:
+        """Score as `compute` does, whatever the verdicts, without a warning; None where another process reports."""
+        given = self._read(options)
         if predictions is not None or references is not None:
             self.add_batch(predictions=predictions, references=references)
         try:
-            scores: dict[str, Any] | None = super().compute(options=options)
+            scores: dict[str, Any] | None = super().compute(given=given)  # type: ignore[misc]  # evaluate's
         except Exception:
             # evaluate keeps its files locked when a computation raises. Unlocked, so that the next call starts clean.
             for lock in self.filelocks or []:
@@ -197,33 +203,33 @@ class Shared:
             raise
         return scores
 
-    def sign(self, options: Options, prompt: str | None = None, judge: Any = None, **more: str) -> str:
-        return fingerprint(self.name, self.VERSION, options.profile, prompt, judge, **more)
+    def _read(self, options: Mapping[str, Any]) -> Given:
+        for name in options:
+            if name not in self.OPTIONS:
+                raise TypeError(f"{type(self).__name__}.compute() got an unexpected keyword argument {name!r}")
+        values = {name: options.get(name, option.default) for name, option in self.OPTIONS.items()}
+        for name, option in self.OPTIONS.items():
+            if option.choices and values[name] not in option.choices:
+                raise ValueError(f"{name} is {values[name]!r}; expected {' or '.join(map(repr, option.choices))}")
+        profile = values.pop("profile")
+        judges = panel(values.pop("judge", None), values.pop("judges", None), self.SCORER.REQUIRED)
+        columns = {name: values.pop(name) for name in ("states", *self.SCORER.COLUMNS)}
+        scorer = self.SCORER(profiles=(profile,), judges=len(judges), config=self.config_name, **values)
+        return Given(scorer, profile, judges, columns)
 
-    def result(
-        self,
-        keys: Sequence[str],
-        items: Sequence[dict[str, float | str]],
-        options: Options,
-        prompt: str | None = None,
-        judge: Any = None,
-        ruled: Sequence[bool] = (),
-        **more: str,
-    ) -> dict[str, Any]:
-        """Average labelled items and sign the means; see `tally.result` and `tally.fingerprint`."""
-        return result(keys, items, options.profile, self.sign(options, prompt, judge, **more), ruled, self.WORST)
-
-    def _finalize(self) -> None:
-        super()._finalize()  # type: ignore[misc]  # each metric's
-        if self.data is not None:
-            self.answered = [answer is not None for answer in self.data["predictions"]]
+    def _compute(self, predictions: list[Any], references: list[Any], given: Given) -> dict[str, Any]:
+        self.answered = [answer is not None for answer in predictions]
+        items = given.scorer.items(predictions, references, **given.columns)
+        rows = drive(given.scorer, items, given.judges)
+        models = [getattr(judge, "model", None) for judge in given.judges]
+        return given.scorer.summarise(items, rows, given.profile, models)
 
     def _failures(self, scores: Mapping[str, Any]) -> tuple[str, bool]:
         """Say how many verdicts failed, "" where none did; and whether no value rests on more than a fifth of such."""
         rows = [row for row, answered in zip(scores["per_item"], self.answered, strict=True) if answered]
         rows = [row for row in rows if not row.get("ruled") and {*row["reasons"].values()} != {NOT_APPLICABLE}]
         failed = [{key: why for key, why in row["reasons"].items() if why in _FAILED} for row in rows]
-        lost = Counter(key for reasons in failed for key in reasons if key not in self.SETTLED)
+        lost = Counter(key for reasons in failed for key in reasons if key not in self.SCORER.SETTLED)
         valid = max(lost.values(), default=0) <= _MOST * len(rows)
         if not lost:
             return "", valid

@@ -2,21 +2,13 @@
 """How two of RGB's metrics ask a judge about an answer, and read its sentence: the words of both are each one's own."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace as Options
-from typing import ClassVar
+from collections.abc import Generator, Mapping
+from typing import Any, ClassVar
 
 from .fold import fold
-from .module import JUDGE, Option
-from .rgb_labels import Rgb
+from .rgb_labels import parts
+from .scoring import Column, Item, Request, Scorer, texts
 from .slots import ask_user, fill, instructions
-from .tally import ask, strings
-
-JUDGED = {
-    "judge": Option(f"{JUDGE} Called once, for the items with an answer."),
-    "questions": Option("list of n questions; required with judge."),
-    "prompt": Option("the judge's instructions, a text with {answer} and {question}; default this module's own."),
-}
 
 _MARKUP = re.compile(r"</?\w+>|[*_`~#\"()\[\]]+|(?<!\w)'|'(?!\w)")
 _OPENING = re.compile(r"^\W*(?:(?:verdict|answer|reply)\W+)?(yes|no)\b\W*", re.IGNORECASE)
@@ -61,40 +53,32 @@ class SentenceReader:
         return True if self.affirmed.search(clause) and not _NEGATION.search(clause) else None
 
 
-class Judged(Rgb):
-    """Goes before `evaluate.Metric` in the bases of a metric that may ask a judge."""
+class JudgedScorer(Scorer):
+    """A scorer of RGB's that may ask a judge about each answer, once."""
 
     VERSION = "1.2.0"
+    COLUMNS: ClassVar[Mapping[str, Column]] = {"questions": ("question", texts)}
+    WITH_JUDGE = ("questions",)
     PROMPTS: ClassVar[Mapping[str, str]]  # by language
-    read: Callable[[str, str], float | None]  # a reply and the profile to its value, None where it cannot be read
+    reference = staticmethod(parts)
 
-    def complete(self, options: Options) -> None:
-        """Put in the instructions that the language has."""
-        options.prompt = instructions(options.prompt, self.PROMPTS[options.language], ["{answer}"])
-        if not options.judge:
-            options.prompt = None
+    def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
+        """Take the language of the answers, and instructions in place of our own."""
+        super().__init__(**common)
+        self.language = language
+        self.prompt = instructions(prompt, self.PROMPTS[language], ["{answer}"])
 
-    def verdicts(
-        self, predictions: Sequence[str | None], reasons: Sequence[str], options: Options
-    ) -> list[float | str]:
-        """Ask the judge about every item that has an answer, in one batch; n values, or reasons why there is none."""
-        if options.questions is None:
-            raise ValueError("judge was given without questions; pass questions=[...], one per prediction")
-        asked = strings(options.questions, "questions", len(predictions))
-        texts, failed = ask(
-            options.judge,
-            [
-                ask_user(fill(options.prompt, {"question": question, "answer": answer}))
-                for question, answer in zip(asked, predictions, strict=True)
-                if answer is not None
-            ],
-            options.profile,
-            options.prompt,
-        )
+    @staticmethod
+    def read(verdict: str, profile: str) -> float | None:
+        """Return the value of a reply; None where it cannot be read."""
+        raise NotImplementedError
 
-        def value(text: str | None, why: str) -> float | str:
-            read_as = None if text is None else self.read(text, options.profile)
-            return why or ("unparsable" if read_as is None else read_as)
-
-        values = iter([value(text, why) for text, why in zip(texts, failed, strict=True)])
-        return [why or next(values) for why in reasons]
+    def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
+        """Ask the judge about an item that has an answer; return the verdict, or the reason why there is none."""
+        if item["prediction"] is None:
+            return str(item["state"])
+        shown = {"question": item["question"], "answer": item["prediction"]}
+        (reply,) = yield [{"messages": ask_user(fill(self.prompt, shown))}]
+        text, why = self.hear(reply, profile)
+        value = None if text is None else self.read(text, profile)
+        return why or ("unparsable" if value is None else value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RGB's three metrics share: their inputs, and how an answer is labelled.
+"""How an answer is labelled by RGB's three metrics.
 
 The labels follow the evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number rule of
 `bounded` and the `corrected` profile, which compares texts by `fold`, are ours.
@@ -9,30 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import datasets
-
 from .fold import fold
-from .module import STATES, TEXTS, Option, Shared, info
 from .tally import is_list, strings
 
-_CITATION = """\
-@inproceedings{chen2024benchmarking,
-  title     = {Benchmarking Large Language Models in Retrieval-Augmented Generation},
-  author    = {Chen, Jiawei and Lin, Hongyu and Han, Xianpei and Sun, Le},
-  booktitle = {Proceedings of the AAAI Conference on Artificial Intelligence},
-  volume    = {38},
-  number    = {16},
-  pages     = {17754--17762},
-  year      = {2024}
-}
-"""
-LANGUAGE = Option('"en" (default) or "zh"; "zh" compares with spaces removed.', "en", ("en", "zh"))
-COMMON = {"language": LANGUAGE, "states": STATES}
-# What a gold answer may be, for the documentation of each.
-GOLDS = """
-        a string;
-        a list of strings, ALL of which are needed, as in RGB's files;
-        a list of lists of strings: of the outer list all are needed, of an inner list any one."""
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
 # The same in traditional characters, for `corrected`.
@@ -136,20 +115,3 @@ def _runs_on(edge: str, near: str, beyond: str) -> bool:
 
 def _within_numbers(text: str) -> set[int]:
     return {place for number in _NUMBER.finditer(text) for place in range(number.start() + 1, number.end())}
-
-
-class Rgb(Shared):
-    """Goes before `evaluate.Metric` in the bases of RGB's metrics."""
-
-    VERSION = "1.1.0"
-    reference = staticmethod(parts)
-
-    def add(self, *, prediction: Any = None, reference: Any = None) -> None:
-        """Add one answer, and its gold answer where there is one."""
-        self.add_batch(predictions=[prediction], references=None if reference is None else [reference])
-
-
-def rgb_info(description: str, documentation: str) -> Any:
-    """Return what `_info` of RGB's metrics has to."""
-    code, paper = "https://github.com/chen700564/RGB", "https://arxiv.org/abs/2309.01431"
-    return info(description, _CITATION, documentation, datasets.Sequence(TEXTS), [code], [paper])

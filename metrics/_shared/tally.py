@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every metric here does alike: columns read, a judge asked, items averaged, a result signed."""
+"""How the columns that a metric is given are read, and a model's text: reasoning and answer."""
 
-import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
-from functools import lru_cache
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 # In the order in which an item with several is counted. A function of the user's has "raised" an exception,
@@ -21,7 +19,6 @@ _CHANNELS = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>")
 _MARK = r"<\|(?:end|return|call|start|channel)\|>"
 _CHANNEL = re.compile(rf"<\|channel\|>\s*(\w+).*?<\|message\|>(.*?)(?={_MARK}|\Z)", re.DOTALL)
 _SPOKEN = re.compile(r"\s*analysis(?=\S)(.*?)assistant(?:commentary.*?assistant)?final", re.DOTALL)
-_STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
 
 
 def is_list(value: Any) -> bool:
@@ -96,94 +93,3 @@ def split_reasoning(content: str) -> tuple[str, str | None]:
             answer = answer[closed.end() :].lstrip() if closed else ""
         else:
             return answer, "\n".join(filter(None, map(str.strip, thoughts))) or None
-
-
-@lru_cache
-def _stretches(instructions: str) -> list[bytes]:
-    around = [" ".join(text.split()).encode("utf-8", "replace") for text in re.split(r"\{\w+\}", instructions)]
-    return [text[at : at + _STRETCH] for text in around for at in range(0, len(text) - _STRETCH + 1, _STEP)]
-
-
-def repeats(reply: str, instructions: str) -> bool:
-    """Whether a reply repeats instructions, whole or 160 bytes of them; what stands in their slots is not theirs."""
-    said = " ".join(reply.replace("\\n", " ").split()).encode("utf-8", "replace")  # JSON too
-    return any(stretch in said for stretch in _stretches(instructions))
-
-
-def ask(
-    judge: Callable[[list[Any]], Any], batch: list[Any], profile: str, instructions: str
-) -> tuple[list[str | None], list[str]]:
-    """Ask a judge everything in one batch; return texts without reasoning, or None, and the reasons why, or "".
-
-    For "corrected" a reply that repeats the instructions, in which verdicts stand, is none.
-    """
-    replies = judge(batch) if batch else []
-    if not is_list(replies):
-        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
-        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
-    replies = list(replies)
-    if len(replies) != len(batch):
-        raise ValueError(f"judge returned {len(replies)} replies to {len(batch)} requests; expected one each")
-    verdicts = [_read_reply(reply) for reply in replies]
-    reasons = [
-        "unparsable" if text is not None and profile == "corrected" and repeats(text, instructions) else why
-        for text, why in verdicts
-    ]
-    return [None if why else text for why, (text, _) in zip(reasons, verdicts, strict=True)], reasons
-
-
-def _read_reply(reply: Any) -> tuple[str | None, str]:
-    if isinstance(reply, str):
-        text, reasoning = split_reasoning(str(reply))
-        return (text, "") if text or not reasoning else (None, "truncated")
-    why = getattr(reply, "reason", None)
-    return None, why if isinstance(why, str) and why in UNSCORED else "api_error"
-
-
-def fingerprint(
-    name: str, version: str, profile: str, prompt: str | None = None, judge: Any = None, **more: str
-) -> str:
-    """Return the signature: all that a value depends on beside the answers, in the manner of sacrebleu."""
-    fields = {"version": version, "profile": profile, **more}
-    fields.setdefault("tokenizer", "none")
-    fields["prompt"] = hashlib.sha256(prompt.encode()).hexdigest()[:8] if prompt else "none"
-    fields["judge"] = str(getattr(judge, "model", None) or "none")
-    return "|".join([name, *(f"{key}:{value}" for key, value in fields.items())])
-
-
-def result(
-    keys: Sequence[str],
-    items: Sequence[dict[str, float | str]],
-    profile: str,
-    signature: str,
-    ruled: Sequence[bool] = (),
-    worst: Mapping[str, float] | None = None,
-) -> dict[str, Any]:
-    """Average labelled items, which have per key a value, or as a string the reason why there is none.
-
-    "official" averages over the values there are; "corrected" over all items the key applies to, an unscored one
-    counting as the `worst` value or 0, and gives the former beside it as `<key>_over_scored`. `ruled` says of each item
-    whether the judge that was given was not asked about it, by a rule. Averages of nothing are None.
-    """
-    means: dict[str, float | None] = {}
-    for key in keys:
-        cells = [item[key] for item in items if item[key] != NOT_APPLICABLE]
-        values = [cell for cell in cells if not isinstance(cell, str)]
-        means[key] = over_scored = sum(values) / len(values) if values else None
-        if profile == "corrected":
-            lost = (worst or {}).get(key, 0.0) * (len(cells) - len(values))
-            means[key] = (sum(values) + lost) / len(cells) if cells else None
-            means[f"{key}_over_scored"] = over_scored
-    unscored: dict[str, int] = {}
-    per_item: list[dict[str, Any]] = []
-    for at, item in enumerate(items):
-        row: dict[str, Any] = {key: None if isinstance(item[key], str) else item[key] for key in keys}
-        row["reasons"] = {key: item[key] for key in keys if isinstance(item[key], str)}
-        row |= {"ruled": True} if ruled and ruled[at] else {}
-        per_item.append(row)
-        found = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
-        reason = next((reason for reason in (*UNSCORED, *found) if reason in found), None)
-        if reason:
-            unscored[reason] = unscored.get(reason, 0) + 1
-    counts = {"n_total": len(items), "n_scored": len(items) - sum(unscored.values()), "unscored": unscored}
-    return {**means, **counts, "per_item": per_item, "signature": signature}

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Error detection and correction of the RGB benchmark: does the model notice that the documents are wrong?"""
 
-from types import SimpleNamespace as Options
-from typing import Any
-
 import evaluate
 
 from .fold import fold as fold
-from .module import document, profile
-from .prompts import PROMPTS, read
-from .rgb_judge import JUDGED, Judged
-from .rgb_labels import COMMON, FACTUAL_ERROR, GOLDS, correct, label, rgb_info, says
+from .module import Shared, document, profile
+from .prompts import PROMPTS as PROMPTS
+from .rgb_docs import COMMON, GOLDS, JUDGED, rgb_info
+from .rgb_judge import JudgedScorer as JudgedScorer
+from .rgb_labels import label as label
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import NOT_APPLICABLE, missing
+from .tally import strings as strings
 
 _DESCRIPTION = """\
 Error detection and correction of RGB (counterfactual robustness): given documents with planted errors, the
@@ -60,33 +60,9 @@ _KWARGS_DESCRIPTION = document(
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class ErrorDetection(Judged, evaluate.Metric):
+class ErrorDetection(Shared, evaluate.Metric):
+    SCORER = SCORER
     OPTIONS = OPTIONS
-    PROMPTS = PROMPTS
-    read = staticmethod(read)
 
     def _info(self) -> evaluate.MetricInfo:
         return rgb_info(_DESCRIPTION, _KWARGS_DESCRIPTION)
-
-    def _compute(
-        self, predictions: list[str | None], references: list[list[list[str]]], options: Options
-    ) -> dict[str, Any]:
-        reasons = missing(predictions, options.states)
-        keys = ["error_detection", "error_correction"]
-        phrase = [
-            why if answer is None else float(says(answer, FACTUAL_ERROR, options.language, options.profile))
-            for answer, why in zip(predictions, reasons, strict=True)
-        ]
-        items: list[dict[str, float | str]] = [{"error_detection": value} for value in phrase]
-        detected = phrase
-        if options.judge:
-            keys.insert(1, "error_detection_judged")
-            detected = self.verdicts(predictions, reasons, options)
-        rejection_passes = options.profile == "official" and not options.judge
-        for item, value, answer, gold in zip(items, detected, predictions, references, strict=True):
-            item["error_detection_judged"] = value
-            item["error_correction"] = value if isinstance(value, str) else NOT_APPLICABLE
-            if value == 1.0 and answer is not None:
-                labels = label(answer, gold, options.language, options.profile)
-                item["error_correction"] = float(correct(labels) or (rejection_passes and 0 not in labels))
-        return self.result(keys, items, options, options.prompt, options.judge, language=options.language)

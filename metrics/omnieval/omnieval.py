@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """OmniEval's five judged metrics: accuracy, hallucination, completeness, utilization and numerical accuracy."""
 
-from types import MappingProxyType
-from types import SimpleNamespace as Options
 from typing import Any
 
 import evaluate
 
 from .fold import fold as fold
-from .lenient import official
-from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile, required_judge
+from .lenient import official as official
+from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .papers import OMNIEVAL
-from .prompts import fields, messages, passages, templates, turns
-from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, response_format, value
+from .prompts import PROMPTS as PROMPTS
+from .scales import keys_of, response_format
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import NOT_APPLICABLE, ask, missing, read_accepted, strings
-from .verdict_reader import CHINESE, VerdictReader
-
-_VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
-READERS = {"official": official, "corrected": lambda reply, key: _VERDICTS[key].read(reply)}
+from .tally import strings as strings
+from .verdict_reader import VerdictReader as VerdictReader
 
 _DESCRIPTION = """\
 OmniEval's judged metrics, by a judge model that sees the accepted answers: accuracy (acc), hallucination (hal),
@@ -31,8 +28,7 @@ OPTIONS = {
     "judge": Option(
         f"""{JUDGE} Required. Called once, with a request for
         every item and metric. Where its server takes a `response_format`, the module's attribute of that name holds
-        replies to the verdicts of the config.""",
-        read=required_judge,
+        replies to the verdicts of the config."""
     ),
     "contexts": Option("""list of n lists of retrieved passages, or of n texts; required for hal, utl and all. None
         stands for none where the prediction is None."""),
@@ -78,9 +74,8 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Omnieval(Shared, evaluate.Metric):
-    VERSION = "1.3.0"
+    SCORER = SCORER
     OPTIONS = OPTIONS
-    WORST = MappingProxyType({"hal": 1.0})
 
     def _info(self) -> evaluate.MetricInfo:
         keys_of(self.config_name, False)
@@ -91,45 +86,3 @@ class Omnieval(Shared, evaluate.Metric):
     def response_format(self) -> dict[str, Any]:
         """What a chat server that constrains its replies takes as `response_format`; a new one each time."""
         return response_format(keys_of(self.config_name, False))
-
-    @staticmethod
-    def reference(value: Any, name: str) -> list[str]:
-        return list(dict.fromkeys(text for text in read_accepted(value, name) if text.strip()))
-
-    def complete(self, options: Options) -> None:
-        options.keys = keys_of(self.config_name, options.close_book)
-        options.prompts = templates(options.prompts, options.keys)
-        if options.questions is None:
-            raise ValueError("questions is None; pass questions=[...], one per prediction")
-        if options.contexts is None and set(options.keys) & set(RETRIEVAL):
-            raise ValueError(
-                "contexts is None, but hal and utl are judged by them; pass the passages of each prediction, "
-                "or close_book=True"
-            )
-
-    def _compute(self, predictions: list[str | None], references: list[list[str]], options: Options) -> dict[str, Any]:
-        keys, words, n = options.keys, options.prompts, len(predictions)
-        asked = strings(options.questions, "questions", n)
-        shown = [[""]] * n if options.contexts is None else passages(options.contexts, predictions)
-        before = turns(options.history, n)
-        reasons = [
-            why if golds else NOT_APPLICABLE
-            for golds, why in zip(references, missing(predictions, options.states), strict=True)
-        ]
-        material = [
-            fields(asked[i], before[i], references[i], str(predictions[i]), shown[i])
-            for i in range(n)
-            if not reasons[i]
-        ]
-        prompt = "\0".join("\1".join(words[key]) for key in keys)
-        batch = [messages(words[key], item) for item in material for key in keys]
-        replies, failed = ask(options.judge, batch, options.profile, prompt)
-        verdicts = zip(replies, failed, strict=True)
-
-        def cell(key: str) -> float | str:
-            reply, why = next(verdicts)
-            return why if reply is None else value(READERS[options.profile](reply, key), key)
-
-        cells = [{key: why or cell(key) for key in keys} for why in reasons]
-        ruled = [why == NOT_APPLICABLE for why in reasons]
-        return self.result(keys, cells, options, prompt, options.judge, ruled, metrics="+".join(keys))

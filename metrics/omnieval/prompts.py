@@ -114,29 +114,24 @@ def messages(prompt: Prompt, material: Mapping[str, str]) -> list[dict[str, str]
 _TURN = ("question", "answer")
 
 
-def passages(contexts: Any, predictions: Sequence[str | None]) -> list[list[str]]:
-    """Return what was retrieved for each item: lists, or one text; None stands for none where there is no answer."""
-    found: list[list[str]] = []
-    entries = column(contexts, "contexts", len(predictions))
-    for i, (entry, answer) in enumerate(zip(entries, predictions, strict=True)):
-        name = f"contexts[{i}]"
-        if entry is None and answer is None:
-            found.append([])
-            continue
-        if not isinstance(entry, str) and not is_list(entry):
-            raise ValueError(f"{name} is {type(entry).__name__}; expected a list of passages or a string")
-        found.append(strings([entry] if isinstance(entry, str) else entry, name))
+def passages(contexts: Any, name: str, n: int) -> list[list[str] | None]:
+    """Return what was retrieved for each of n items, lists or one text; None stands for none."""
+    found: list[list[str] | None] = []
+    for i, entry in enumerate(column(contexts, name, n)):
+        if entry is not None and not isinstance(entry, str) and not is_list(entry):
+            raise ValueError(f"{name}[{i}] is {type(entry).__name__}; expected a list of passages or a string")
+        listed = [entry] if isinstance(entry, str) else entry
+        found.append(None if listed is None else strings(listed, f"{name}[{i}]"))
     return found
 
 
-def turns(history: Any, n: int) -> list[list[dict[str, str]]]:
+def turns(history: Any, name: str, n: int) -> list[list[dict[str, str]]]:
     """Return the conversation before each of n questions; None or an empty list where there is none."""
     found: list[list[dict[str, str]]] = []
-    for i, entry in enumerate(column([None] * n if history is None else history, "history", n)):
-        name = f"history[{i}]"
+    for i, entry in enumerate(column(history, name, n)):
         if entry is not None and not is_list(entry):
-            raise ValueError(f"{name} is {type(entry).__name__}; expected a list of turns")
-        found.append([_turn(turn, f"{name}[{k}]") for k, turn in enumerate(entry if entry is not None else ())])
+            raise ValueError(f"{name}[{i}] is {type(entry).__name__}; expected a list of turns")
+        found.append([_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(entry if entry is not None else ())])
     return found
 
 

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Overlap of an answer with its accepted answers, as OmniEval measures it: exact match, F1 and ROUGE."""
 
-from functools import cache
-from types import SimpleNamespace as Options
-from typing import Any
-
 import evaluate
-import jieba
 
-from .fold import fold
+from .fold import fold as fold
 from .module import STATES, TEXTS, Shared, document, info, profile
-from .overlap import KEYS, corrected, official
+from .overlap import KEYS as KEYS
 from .papers import OMNIEVAL
-from .tally import NOT_APPLICABLE, missing, read_accepted
-from .words import cut
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
+from .tally import strings as strings
+from .words import cut as cut
 
 _DESCRIPTION = """\
 Rule metrics of OmniEval on Chinese answers: exact match, F1 and ROUGE-L (ROUGE-1 and ROUGE-2 beside it), over jieba's
@@ -56,28 +53,9 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class OmnievalOverlap(Shared, evaluate.Metric):
-    VERSION = "1.1.0"
+    SCORER = SCORER
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
         code, papers = ["https://github.com/RUC-NLPIR/OmniEval"], ["https://arxiv.org/abs/2412.13018"]
         return info(_DESCRIPTION, OMNIEVAL, _KWARGS_DESCRIPTION, TEXTS, code, papers)
-
-    @staticmethod
-    def reference(value: Any, name: str) -> list[str] | None:
-        return read_accepted(value, name) or None
-
-    def _compute(
-        self, predictions: list[str | None], references: list[list[str] | None], options: Options
-    ) -> dict[str, Any]:
-        tokens = cache(cut)  # for this call alone
-        items: list[dict[str, float | str]] = []
-        for answer, golds, why in zip(predictions, references, missing(predictions, options.states), strict=True):
-            if options.profile == "corrected":
-                golds = [gold for gold in golds or [] if fold(gold)]
-            item: dict[str, float | str] = dict.fromkeys(KEYS, why if golds else NOT_APPLICABLE)
-            if golds and answer is not None:
-                score = corrected if options.profile == "corrected" else official
-                item = {**score(answer, golds, tokens)}
-            items.append(item)
-        return self.result(KEYS, items, options, tokenizer=f"jieba-{jieba.__version__}")

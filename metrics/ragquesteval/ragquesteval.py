@@ -1,35 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """RAGQuestEval of CRUD-RAG: are the reference's key facts in the generated text, and are they right there?"""
 
-from types import SimpleNamespace as Options
-from typing import Any
-
 import evaluate
-import jieba
 
 from .compose import declines as declines
 from .fold import fold as fold
-from .interview import interview, open_case, read_cache, values
-from .json_reader import objects
-from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile, required_judge
+from .json_reader import objects as objects
+from .module import JUDGE, STATES, TEXT, Option, Shared, document, info, profile
 from .papers import CRUD_RAG
-from .prompts import (
-    Reader,
-    answers_corrected,
-    answers_official,
-    questions_corrected,
-    questions_official,
-    templates,
-)
+from .prompts import PROMPTS as PROMPTS
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import missing, strings
+from .tally import strings as strings
 from .words import cut as cut
-
-KEYS = ("precision", "recall")
-READERS = {
-    "official": Reader(questions_official, answers_official),
-    "corrected": Reader(lambda reply: questions_corrected(objects(reply, mend=False, inner=True)), answers_corrected),
-}
 
 _DESCRIPTION = """\
 RAGQuestEval of CRUD-RAG: a judge asks questions about the key facts of the reference and answers them from the
@@ -40,8 +24,7 @@ F1 (jieba) of those answers with the reference's.
 OPTIONS = {
     "judge": Option(
         f"""{JUDGE} Required. Called at most three times:
-        once for all questions, once for all reference answers, once for the answers of all generated texts.""",
-        read=required_judge,
+        once for all questions, once for all reference answers, once for the answers of all generated texts."""
     ),
     "profile": profile("""\
         "official" (default) scores as the authors' code does: strict parsing, answers matched by position,
@@ -54,8 +37,7 @@ OPTIONS = {
         `question` (or `questions`) and `answers`. Never written. Items not in it are asked about."""),
     "prompts": Option(
         """mapping that replaces the judge's instructions: "questions", a text with {text}, or "answers", a text
-        with {text} and {questions}, or both.""",
-        read=templates,
+        with {text} and {questions}, or both."""
     ),
 }
 
@@ -89,32 +71,9 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Ragquesteval(Shared, evaluate.Metric):
-    VERSION = "1.2.0"
+    SCORER = SCORER
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
         code, papers = ["https://github.com/IAAR-Shanghai/CRUD_RAG"], ["https://arxiv.org/abs/2401.17043"]
         return info(_DESCRIPTION, CRUD_RAG, _KWARGS_DESCRIPTION, TEXT, code, papers)
-
-    def columns(self, predictions: Any, references: Any) -> dict[str, list[str | None]]:
-        texts = strings(predictions, "predictions", null=True)
-        return {"predictions": texts, "references": strings(references, "references", len(texts), null=True)}
-
-    def _compute(self, predictions: list[str | None], references: list[str | None], options: Options) -> dict[str, Any]:
-        words, tokenizer = options.prompts, f"jieba-{jieba.__version__}"
-        reasons = missing(predictions, options.states)
-        items = [open_case(*texts, options.profile) for texts in zip(predictions, references, reasons, strict=True)]
-        source = "judge"
-        if options.question_cache is not None:
-            if options.ids is None:
-                raise ValueError("question_cache was given without ids; pass ids=[...], one per prediction")
-            entries, digest = read_cache(options.question_cache)
-            source = f"cache-{digest}"
-            for item, key in zip(items, strings(options.ids, "ids", len(items)), strict=True):
-                if key in entries:
-                    item.take(entries[key], options.profile)
-        interview(items, options.judge, words, READERS[options.profile], options.profile)
-        cells = [dict(zip(KEYS, values(item, options.profile), strict=True)) for item in items]
-        prompt = "\0".join(words[name] for name in sorted(words))
-        ruled = [not item.asked for item in items]
-        return self.result(KEYS, cells, options, prompt, options.judge, ruled, questions=source, tokenizer=tokenizer)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rejection rate of the RGB benchmark: does the model decline when no document holds the answer?"""
 
-from types import SimpleNamespace as Options
-from typing import Any
-
 import evaluate
 
 from .fold import fold as fold
-from .module import document, profile
-from .prompts import PROMPTS, read
-from .rgb_judge import JUDGED, Judged
-from .rgb_labels import COMMON, GOLDS, REJECTION, correct, label, rgb_info, says
+from .module import Shared, document, profile
+from .prompts import PROMPTS as PROMPTS
+from .rgb_docs import COMMON, GOLDS, JUDGED, rgb_info
+from .rgb_judge import JudgedScorer as JudgedScorer
+from .rgb_labels import label as label
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
 from .slots import fill as fill
-from .tally import missing
+from .tally import strings as strings
 
 _DESCRIPTION = """\
 Rejection rate of RGB (negative rejection): given documents without the answer, the share of answers that
@@ -60,36 +60,9 @@ _KWARGS_DESCRIPTION = document(
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class RejectionRate(Judged, evaluate.Metric):
+class RejectionRate(Shared, evaluate.Metric):
+    SCORER = SCORER
     OPTIONS = OPTIONS
-    OPTIONAL = True
-    PROMPTS = PROMPTS
-    read = staticmethod(read)
 
     def _info(self) -> evaluate.MetricInfo:
         return rgb_info(_DESCRIPTION, _KWARGS_DESCRIPTION)
-
-    def _compute(
-        self, predictions: list[str | None], references: list[list[list[str]] | None], options: Options
-    ) -> dict[str, Any]:
-        given, n = sum(gold is not None for gold in references), len(references)
-        if 0 < given < n:
-            raise ValueError(f"references has {given} entries for {n} predictions; give all or none")
-        with_references = given == n  # also with no items at all: every key is there, and None
-        reasons = missing(predictions, options.states)
-        items: list[dict[str, float | str]] = []
-        for answer, gold, why in zip(predictions, references, reasons, strict=True):
-            item: dict[str, float | str] = {"rejection_rate": why, "unsupported_correct": why}
-            if answer is not None:
-                leak = gold is not None and correct(label(answer, gold, options.language, options.profile))
-                says_so = says(answer, REJECTION, options.language, options.profile)
-                rejected = says_so or (leak and options.profile == "official")
-                item = {"rejection_rate": float(rejected), "unsupported_correct": float(leak)}
-            items.append(item)
-        keys = ["rejection_rate", "unsupported_correct"] if with_references else ["rejection_rate"]
-        if options.judge:
-            keys.insert(1, "rejection_rate_judged")
-            for item, verdict in zip(items, self.verdicts(predictions, reasons, options), strict=True):
-                item["rejection_rate_judged"] = verdict
-        used = {"language": options.language, "references": "yes" if with_references else "no"}
-        return self.result(keys, items, options, options.prompt, options.judge, **used)

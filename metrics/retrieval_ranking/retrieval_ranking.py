@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How well a retriever ranks: MAP, MRR, MRR over gold documents, recall, nDCG and hit rate at k."""
 
-from types import SimpleNamespace as Options
-from typing import Any
-
 import evaluate
 
 from .module import STATES, TEXTS, Option, Shared, document, info, profile
 from .papers import CRUD_RAG, OMNIEVAL
-from .ranking import check_k, columns, keys, measures, places
-from .tally import NOT_APPLICABLE, missing
+from .ranking import keys as keys
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
+from .tally import strings as strings
 
 _DESCRIPTION = """\
 Ranking metrics with binary relevance: mean average precision, mean reciprocal rank of the first hit and over gold
@@ -17,7 +16,7 @@ documents (CRUD-RAG), recall, nDCG and hit rate at k.
 """
 
 OPTIONS = {
-    "k": Option("list of cut-offs, different positive integers; default [1, 5, 10].", (1, 5, 10), read=check_k),
+    "k": Option("list of cut-offs, different positive integers; default [1, 5, 10].", (1, 5, 10)),
     "profile": profile("""\
         "official" (default) has OmniEval's MAP, over the relevant ids found, and leaves failed retrievals
         out. "corrected" has the textbook's, over all relevant ids, and counts a failed retrieval as 0."""),
@@ -54,23 +53,10 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class RetrievalRanking(Shared, evaluate.Metric):
-    VERSION = "1.0.0"
+    SCORER = SCORER
     OPTIONS = OPTIONS
-    columns = staticmethod(columns)
 
     def _info(self) -> evaluate.MetricInfo:
         code = ["https://github.com/IAAR-Shanghai/CRUD_RAG", "https://github.com/RUC-NLPIR/OmniEval"]
         papers = ["https://arxiv.org/abs/2401.17043", "https://arxiv.org/abs/2412.13018"]
         return info(_DESCRIPTION, CRUD_RAG + OMNIEVAL, _KWARGS_DESCRIPTION, TEXTS, code, papers, predictions=TEXTS)
-
-    def _compute(
-        self, predictions: list[list[str] | None], references: list[list[str] | None], options: Options
-    ) -> dict[str, Any]:
-        names = keys(options.k)
-        items: list[dict[str, float | str]] = []
-        for ranking, gold, why in zip(predictions, references, missing(predictions, options.states), strict=True):
-            item: dict[str, float | str] = dict.fromkeys(names, why if gold else NOT_APPLICABLE)
-            if gold and ranking is not None:
-                item = {**measures(places(ranking, gold), len(set(gold)), options.k, options.profile)}
-            items.append(item)
-        return self.result(names, items, options, k=",".join(map(str, options.k)))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accuracy of the RGB benchmark: is the gold answer in the model's answer?"""
 
-from types import SimpleNamespace as Options
-from typing import Any
-
 import evaluate
 
 from .fold import fold as fold
-from .module import document, profile
-from .rgb_labels import COMMON, GOLDS, Rgb, bounded, correct, label, rgb_info
-from .tally import missing
+from .module import Shared, document, profile
+from .rgb_docs import COMMON, GOLDS, rgb_info
+from .rgb_labels import label as label
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
+from .tally import strings as strings
 
 _DESCRIPTION = """\
 Accuracy of RGB (noise robustness, information integration, counterfactual robustness): the share of answers
@@ -46,25 +46,11 @@ _KWARGS_DESCRIPTION = document(
     """,
 )
 
-KEYS = ("accuracy", "accuracy_bounded")
-
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
-class RgbAccuracy(Rgb, evaluate.Metric):
+class RgbAccuracy(Shared, evaluate.Metric):
+    SCORER = SCORER
     OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
         return rgb_info(_DESCRIPTION, _KWARGS_DESCRIPTION)
-
-    def _compute(
-        self, predictions: list[str | None], references: list[list[list[str]]], options: Options
-    ) -> dict[str, Any]:
-        items: list[dict[str, float | str]] = []
-        for answer, gold, why in zip(predictions, references, missing(predictions, options.states), strict=True):
-            if answer is None:
-                items.append(dict.fromkeys(KEYS, why))
-                continue
-            found = correct(label(answer, gold, options.language, options.profile))
-            whole = bounded(answer, gold, options.language, options.profile)
-            items.append({"accuracy": float(found), "accuracy_bounded": float(whole)})
-        return self.result(KEYS, items, options, language=options.language)

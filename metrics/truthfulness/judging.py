@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One or several judges, asked about what the rules leave open: their instructions, requests and verdicts.
+"""What a judge is asked about what the rules leave open, and how its verdicts are read.
 
-Each judge is asked in one batch, mostly with a request per accepted answer, all of which go into it: asking for a
-second only where the first is refused would spare few requests, and make what is asked depend on the replies.
+Mostly there is a request per accepted answer, all in one round: asking for a second only where the first is refused
+would spare few requests, and make what is asked depend on the replies.
 
 The field `score` with 0 or 1 is the protocol's; the words around it are ours, so a number made with them is not the
 authors' number. Theirs is withheld; the paper prints a similar one (A.2.2), which has no slots: the question, the list
@@ -10,14 +10,10 @@ of all accepted answers and the answer follow it. Instructions of that form are 
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from types import SimpleNamespace
+from collections.abc import Sequence
 from typing import Any
 
-from .module import required_judge
-from .rules import CORRECT, INCORRECT, Ruling
 from .slots import ask_user, fill, instructions, quote
-from .tally import UNSCORED, ask, is_list
 
 PROMPT = """\
 You mark one answer to a factual question. The JSON object below holds three texts: "question"; "reference", an answer \
@@ -39,9 +35,6 @@ Mark the text in "answer" now. Reply with one JSON object on one line and nothin
 sentence without quotation marks or braces:
 {"score": 0 or 1, "explanation": "..."}
 """
-NO_JUDGE = "no_judge"
-Judge = Callable[[list[Any]], Any]
-Reader = Callable[[str], "int | None"]
 _SLOTS = ("{reference}", "{answer}")
 _OBJECT = re.compile(r"{[^}]*}?")
 _TRUTH = re.compile(r'"accuracy"\s*:\s*"?(true|false)\b', re.IGNORECASE)
@@ -54,14 +47,17 @@ def template(prompt: Any) -> str:
     return instructions(prompt, PROMPT, [] if whole else _SLOTS)
 
 
-def requests(prompt: str, question: str, references: Sequence[str], answer: str) -> list[list[dict[str, str]]]:
-    """The requests of one item: one for each accepted answer, or for all at once where they follow the instructions."""
+def requests(prompt: str, question: str, references: Sequence[str], answer: str) -> list[dict[str, Any]]:
+    """The requests about an answer: for each accepted answer, or for all at once where they follow the instructions."""
     if all(slot in prompt for slot in _SLOTS):
         texts = {"question": quote(question), "answer": quote(answer)}
-        return [ask_user(fill(prompt, {**texts, "reference": quote(reference)})) for reference in references]
+        return [
+            {"messages": ask_user(fill(prompt, {**texts, "reference": quote(reference)})), "about": reference}
+            for reference in references
+        ]
     golds = ", ".join(map(quote, references))
     item = f"Question: {quote(question)}\nAccepted answers: [{golds}]\nPrediction: {quote(answer)}"
-    return [ask_user(f"{prompt.rstrip()}\n\n{item}")] if references else []
+    return [{"messages": ask_user(f"{prompt.rstrip()}\n\n{item}")}] if references else []
 
 
 def official(reply: str) -> int | None:
@@ -88,60 +84,3 @@ def _find(pattern: re.Pattern[str], reply: str) -> str | None:
     runs = [run for run in _OBJECT.findall(reply) if run.endswith("}")]
     match = pattern.search(runs[-1]) if runs else None
     return match.group(1) if match else None
-
-
-def panel(judge: Any, judges: Any) -> list[Judge]:
-    """Return the judges given in either way, none where none is; ValueError for both, and for what cannot judge."""
-    if judges is None:
-        return [] if judge is None else [required_judge(judge)]
-    if judge is not None:
-        raise ValueError("both judge and judges were given; expected one of them")
-    if not is_list(judges) or not list(judges):
-        shown = "empty" if is_list(judges) else type(judges).__name__
-        raise ValueError(f"judges is {shown}; expected a list of callables")
-    return [required_judge(member, f"judges[{i}]") for i, member in enumerate(judges)]
-
-
-def name_judges(judges: Sequence[Judge], ratings: Any) -> Any:
-    """Return what stands for the judges in the signature: `a`, `mean(a+b)`, or `human` for ratings."""
-    if ratings is not None:
-        return SimpleNamespace(model="human")
-    names = [str(getattr(judge, "model", None) or "none") for judge in judges]
-    return SimpleNamespace(model=f"mean({'+'.join(names)})" if len(names) > 1 else "".join(names))
-
-
-def outcomes(
-    rulings: Sequence[Ruling],
-    judges: Sequence[Judge],
-    requests: Sequence[Sequence[Any]],
-    read: Reader,
-    profile: str,
-    instructions: str,
-) -> Iterable[Sequence[str]]:
-    """Have each of n items decided, given what the rules say of it and the chat messages that ask about it.
-
-    Per item and judge: "correct" where a reply to any of the requests accepts, else the reason where a verdict is
-    lacking, else "incorrect". Without judges, "no_judge" where an item is open.
-    """
-    if not judges:
-        return [[ruling.outcome or NO_JUDGE] for ruling in rulings]
-    counts = list(map(len, requests))
-    batch = [request for own in requests for request in own]
-    replies = (ask(judge, batch, profile, instructions) for judge in judges)
-    return list(zip(*(_decide(rulings, counts, *told, read) for told in replies), strict=True))
-
-
-def _decide(
-    rulings: Sequence[Ruling], counts: Sequence[int], texts: list[str | None], failed: list[str], read: Reader
-) -> list[str]:
-    verdicts = ((why, None if text is None else read(text)) for text, why in zip(texts, failed, strict=True))
-    decided: list[str] = []
-    for ruling, count in zip(rulings, counts, strict=True):
-        own = [next(verdicts) for _ in range(count)]
-        reasons = [why or "unparsable" for why, verdict in own if verdict is None]
-        if any(verdict == 1 for _, verdict in own):
-            decided.append(CORRECT)
-        else:
-            lacking = next((reason for reason in UNSCORED if reason in reasons), INCORRECT)
-            decided.append(ruling.outcome or lacking)
-    return decided

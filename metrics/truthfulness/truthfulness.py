@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Truthfulness of the CRAG benchmark: is an answer correct, missing, or a hallucination?"""
 
-from types import SimpleNamespace as Options
 from typing import Any
 
 import evaluate
 
 from .fold import fold as fold
-from .judging import PROMPT, name_judges, official, official_either, outcomes, panel, requests, template
+from .judging import PROMPT as PROMPT
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .refusals import declines as declines
-from .rules import Ruling, distinct, settle, tokenizer_name, trimmer
-from .shares import FAILURES, KEYS, RATED, Weighing, average, check_weights, rate, read_ratings, report
+from .rules import settle as settle
+from .scorer import SCORER
+from .scoring import Scorer as Scorer
+from .shares import FAILURES
 from .slots import fill as fill
-from .tally import NOT_APPLICABLE, missing, read_accepted, strings
-from .verdict_reader import VerdictReader
-
-READERS = {"official": official, "corrected": VerdictReader("score", (0, 1)).read}
-# Of other instructions than ours: the form of the paper's printed ones too, `"Accuracy": "True"`.
-OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", (0, 1), "accuracy").read}
+from .tally import strings
+from .verdict_reader import VerdictReader as VerdictReader
 
 _CITATION = """\
 @inproceedings{yang2024crag,
@@ -61,8 +58,7 @@ OPTIONS = {
         """the judge's instructions, a text with {reference}, {answer} and {question}, each replaced by a JSON string;
         or without the first two, as the paper prints one (A.2.2): then question, all accepted answers and answer
         follow it, in one request. Verdicts are read as `"score": 1` or `"Accuracy": "True"`. Default this module's
-        own.""",
-        read=template,
+        own."""
     ),
     "judge_failure": Option(
         """what "official" makes of an item without an answer or a verdict: "hallucination" (default), or
@@ -110,65 +106,19 @@ _KWARGS_DESCRIPTION = document(
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Truthfulness(Shared, evaluate.Metric):
-    VERSION = "1.3.0"
+    SCORER = SCORER
     OPTIONS = OPTIONS
-    SETTLED = ("missing",)
 
     def _info(self) -> evaluate.MetricInfo:
         code, papers = ["https://github.com/facebookresearch/CRAG"], ["https://arxiv.org/abs/2406.04744"]
         return info(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, TEXTS, code, papers)
 
-    @staticmethod
-    def reference(value: Any, name: str) -> list[str]:
-        return distinct(read_accepted(value, name))
-
-    def complete(self, options: Options) -> None:
-        options.cut = trimmer(options.tokenizer)
-        options.judges = panel(options.judge, options.judges)
-        if options.judges and options.questions is None:
-            raise ValueError("judge was given without questions; pass questions=[...], one per prediction")
-        if options.weights is not None:
-            check_weights(options.weights, options.domains, options.question_types)
-        if options.ratings is not None and options.judges:
-            raise ValueError("both ratings and a judge were given; expected one of them")
-
-    def tally(self, predictions: Any, references: Any, options: Options) -> dict[str, Any] | None:
-        if options.ratings is not None:
-            given = read_ratings(options.ratings)
-            if predictions is None and references is None and self.writer is None:
-                predictions = [None] * len(given)
-            if predictions is not None and references is None:
+    def compute_quietly(self, *, predictions: Any = None, references: Any = None, **options: Any) -> Any:
+        """Score as `compute` does; with ratings, predictions and references may be left out."""
+        ratings = options.get("ratings")
+        if ratings is not None and references is None:
+            if predictions is None and self.writer is None:
+                predictions = [None] * len(strings(ratings, "ratings", null=True))
+            if predictions is not None:
                 references = [None] * len(strings(predictions, "predictions", null=True))
-        return super().tally(predictions, references, options)
-
-    def _compute(self, predictions: list[str | None], references: list[list[str]], options: Options) -> dict[str, Any]:
-        n, bench = len(predictions), options.judges
-        reasons = missing(predictions, options.states)
-        weighing = None
-        if options.weights is not None:
-            weighing = Weighing(options.weights, options.domains, options.question_types, n)
-        keys, prompt = KEYS, options.prompt if bench else None
-        ruled: list[bool] = []
-        if options.ratings is not None:
-            keys = (*KEYS, *RATED)
-            cells = [rate(rating) for rating in read_ratings(options.ratings, n)]
-        else:
-            answers = ["" if text is None else options.cut(text).strip() for text in predictions]
-            rulings = [
-                Ruling(NOT_APPLICABLE) if not golds else Ruling(why) if why else settle(answer, golds, options.profile)
-                for answer, golds, why in zip(answers, references, reasons, strict=True)
-            ]
-            asked = [""] * n if options.questions is None else strings(options.questions, "questions", n)
-            items = zip(asked, rulings, answers, strict=True)
-            batch = [
-                requests(prompt, question, ruling.open, answer) if bench else [] for question, ruling, answer in items
-            ]
-            ruled = [bool(bench) and not (own or why) for own, why in zip(batch, reasons, strict=True)]
-            read = (READERS if prompt == PROMPT else OWN_READERS)[options.profile]
-            cells = [average(found) for found in outcomes(rulings, bench, batch, read, options.profile, prompt)]
-        failures = options.judge_failure if options.profile == "official" else "unscored"
-        more = {"failures": failures, "tokenizer": tokenizer_name(options.tokenizer)}
-        if weighing:
-            more["weights"] = weighing.digest
-        signature = self.sign(options, prompt, name_judges(bench, options.ratings), **more)
-        return report(cells, keys, options.profile, failures, signature, weighing, ruled)
+        return super().compute_quietly(predictions=predictions, references=references, **options)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.estimate import Estimate
 from quadrag.chat.http import MOST_REPLY_BYTES, Bounds
 from quadrag.chat.ledger import Ledger, Reuse, canonical
 from quadrag.chat.prices import Budget, Prices, Rate
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
+
+if TYPE_CHECKING:
+    from quadrag.chat.estimate import Estimate
 
 # Fields of the request that the client sets itself, or whose replies it could not read.
 _RESERVED = ("messages", "model", "n", "stream", "stream_options")

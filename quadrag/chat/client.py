@@ -7,15 +7,14 @@ budget and never lets a key out. It streams nothing and calls no tools. Importin
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.batch import Batch
 from quadrag.chat.calling import Calling
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.http import Transport
-from quadrag.chat.ledger import Ledger, Shelf, call_key
+from quadrag.chat.ledger import Batch, Ledger, Shelf, call_key
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.refusals import tell_refused
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
@@ -31,7 +30,6 @@ __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"
 Messages = list[dict[str, str]]
 
 _LISTED = 20  # names of models in a message
-_OFFERED = 3  # those among them that it says to type
 _COUNTERS = (
     *("calls", "equal", "cached", "earlier", "retries", "timed_out", "failed"),
     *("prompt_tokens", "completion_tokens", "saved_prompt_tokens", "saved_completion_tokens"),
@@ -73,13 +71,15 @@ class ChatClient:
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._told: set[str] = set()  # those of them that the user was told of
-        self._lost = 0  # calls that got no reply in time, in batches that were finished
+        self._late = 0  # calls that got no reply in time, in batches that were finished
         self._made: set[bytes] = set()  # keys of the calls that were made
         self._kept: dict[bytes, tuple[int, int]] = {}  # tokens of the replies that were taken and never made, by key
         self._budget = calling.open_budget()
         self._model = self.spec.model
         self._transport = transport or Transport()
-        self.service = calling.alias.service or self._name_service()
+        url = self.spec.url
+        place = self._transport.find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
+        self.service = calling.alias.service or place
         self._unreached: str | None = None  # why the server could not be reached, until that is told
         kind_of = self._transport.kind_of
         self.shelf = None if calling.ledger is None else Shelf(calling.ledger, calling.reuse, kind_of)
@@ -96,18 +96,18 @@ class ChatClient:
     def find_model(self) -> str:
         """Return the model that the spec names, else the only one that the server, or a replay's ledger, has."""
         if self._model is None:
-            if self.calling.replay and self.calling.ledger is not None:
-                place, names = f"the ledger {self.calling.ledger.path}", self.calling.ledger.models()
+            ledger = self.calling.ledger
+            if self.calling.replay and ledger is not None:
+                place, names = f"the ledger {ledger.path}", ledger.models()
             else:
                 listed = self._open().list_models()
                 if not isinstance(listed, list):
-                    why = f"the models cannot be listed: {listed.detail}"
-                    advice = f"{why}; start the server, or append #MODEL to its address"
+                    way = "start the server, or append #MODEL to its address"
+                    advice = f"the models cannot be listed: {listed.detail}; {way}"
                     raise QuadragError(advice) if listed.connected else DeadServer(advice)
                 place, names = self.spec.shown, listed
             if len(names) != 1:
-                shown = _list_names(names)
-                raise QuadragError(f"{place} holds {len(names)} models ({shown}); append #MODEL to the address")
+                raise QuadragError(f"{place} holds {len(names)} models ({_list(names)}); append #MODEL to the address")
             self.calling.rate(names[0])
             self._model = names[0]
         return self._model
@@ -125,15 +125,13 @@ class ChatClient:
                 self._unreached = listed.detail
             return
         alias, place = self.calling.alias, self.spec.shown
-        option, serves = f"--{alias.role}served-as", f"{place} serves {_list_names(listed)}"
+        option, serves = f"--{alias.role}served-as", f"{place} serves {_list(listed)}"
         if alias.served_as is not None and self.model in listed:
             raise QuadragError(f"{serves}, so {self.model} is served by itself; leave out {option}")
         name = alias.served_as or self.model
         if listed and name not in listed:
-            first, *others = listed[:_OFFERED]
-            more = f" (or {', '.join(f'#{other}' for other in others)})" if others else ""
             only = f"{option} NAME is for a server that answers to any name"
-            raise NotServed(f"{serves}, not {name}; type {place}#{first}{more}; {only}")
+            raise NotServed(f"{serves}, not {name}; type {place}#{listed[0]}, or another of them; {only}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies, and return as many replies or failures in order.
@@ -173,9 +171,9 @@ class ChatClient:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-            if lost := self._lost:
+            if self._late:
                 way = f"{self._transport.timeout_option} SECONDS waits longer, --concurrency N asks less at once"
-                say(f"{self.spec.shown}: {lost} calls got no reply in time and were asked again or failed; {way}")
+                say(f"{self.spec.shown}: {self._late} calls got no reply in time and were asked again or failed; {way}")
 
     def __enter__(self) -> ChatClient:
         return self
@@ -183,23 +181,8 @@ class ChatClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _name_service(self) -> str:
-        """Name the server by its address, less what is secret."""
-        url = self.spec.url
-        return self._transport.find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
-
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
-        taken, earlier = self._find_taken()
-        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf, self.service)
-        self.spent["equal"] += batch.count(batch.missing) - len(batch.missing)
-        self.spent["cached"] += batch.count(batch.stored)
-        if self.shelf is not None:  # what is asked for again after all is not used
-            still, before = self._find_taken()
-            self.spent["cached"] -= batch.count(taken - still)
-            self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
-            self.spent["oldest"] = self.shelf.oldest
-        for key in batch.stored:
-            self.spent["refused"].update(batch.outcomes[key].get("refused", ()))  # type: ignore[union-attr]  # a row
+        batch = self._look_up(chats, numbers)
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
         stop: BudgetReached | None = None
         if not batch.missing:
@@ -207,13 +190,16 @@ class ChatClient:
             if why:
                 say(f"{why}; all replies are kept ones")
         elif self.calling.replay:
-            self._check_replay(batch)
+            if not batch.stored and self.calling.ledger is not None:
+                lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
+                way = f"run without replay, or as the first run was (--{self.calling.alias.role}service)"
+                raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
         else:
             try:
-                self._ask(batch)
+                self._ask(batch, chats, numbers)
             except BudgetReached as reached:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
-        self._lost = self.spent["timed_out"]
+        self._late = self.spent["timed_out"]
         self._count_saved(batch)
         rate = self.calling.rate(self.model)
         results = [
@@ -224,22 +210,33 @@ class ChatClient:
             raise BudgetReached(str(stop), results) from None
         return results
 
+    def _look_up(self, chats: list[Messages], numbers: list[int]) -> Batch:
+        """Look a batch up in the ledger, and count what is taken from it."""
+        taken, earlier = self._find_taken()
+        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf, self.service)
+        still, before = self._find_taken()
+        # What is asked for again after all is not used.
+        self.spent["cached"] += batch.count(batch.stored) - batch.count(taken - still)
+        self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
+        self.spent["equal"] += batch.count(batch.missing) - len(batch.missing)
+        if self.shelf is not None:
+            times = [created for created in self.shelf.taken.values() if created is not None]
+            self.spent["oldest"] = min(times, default=None)
+        for key in batch.stored:
+            row: Any = batch.outcomes[key]
+            self.spent["refused"].update(row.get("refused", ()))
+        return batch
+
     def _find_taken(self) -> tuple[set[bytes], set[bytes]]:
         """Return the keys of the replies that were taken from the ledger, and of those from before the command."""
         return (set(self.shelf.taken), self.shelf.find_earlier()) if self.shelf is not None else (set(), set())
 
-    def _check_replay(self, batch: Batch) -> None:
-        if not batch.stored and self.calling.ledger is not None:
-            lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
-            way = f"run without replay, or as the first run was (--{self.calling.alias.role}service)"
-            raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
-
     def _count_saved(self, batch: Batch) -> None:
         """Count what kept replies would have taken; one that the client made itself, now or before, saves nothing."""
-        self._made |= batch.missing.keys() - batch.stored
-        for key in batch.stored:
-            row = batch.outcomes[key]
-            usage = (not isinstance(row, str) and row["usage"]) or {}
+        self._made |= batch.missing.keys()
+        for key in batch.stored - self._made:
+            row: Any = batch.outcomes[key]
+            usage = row["usage"] or {}
             self._kept[key] = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         for key in self._made & self._kept.keys():
             del self._kept[key]
@@ -248,42 +245,40 @@ class ChatClient:
         if (rate := self.calling.rate(self.model)) is not None:
             self.spent["saved_cost"] = float(rate.cost(prompt, completion))
 
-    def _tell_refused(self) -> None:
-        new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
-        if new:
-            self._told.update(new)
-            say(f"{self.model}: {tell_refused(new)}, since {self.spec.shown} refuses it")
+    def _ask(self, batch: Batch, chats: list[Messages], numbers: list[int]) -> None:
+        from quadrag.chat.calls import Job, Order
 
-    def _ask(self, batch: Batch) -> None:
-        from quadrag.chat.calls import Limits
+        counted, done = 0, len(batch.keys) - batch.count(batch.missing)
 
-        tell = self.on_progress
-        done = len(batch.keys) - batch.count(batch.missing)
+        def tell() -> None:
+            nonlocal counted, done
+            settled = engine.done[counted:]
+            counted, done = counted + len(settled), done + batch.count(settled)
+            new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
+            if new:
+                self._told.update(new)
+                say(f"{self.model}: {tell_refused(new)}, since {self.spec.shown} refuses it")
+            if settled and self.on_progress is not None:
+                self.on_progress(done, len(batch.keys))
 
-        def progress(finished: Collection[bytes]) -> None:
-            nonlocal done
-            done += batch.count(finished)
-            self._tell_refused()
-            if tell is not None:
-                tell(done, len(batch.keys))
-
+        jobs = [Job(key, chats[place], numbers[place]) for key, place in batch.missing.items()]
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
-        jobs = list(batch.jobs(sized=self._budget is not None))
-        concurrency, rate = min(self.calling.concurrency, len(jobs)), self.calling.rate(self.model)
-        limits = Limits(concurrency, self.calling.retries, rate, self._budget, proven, self.spent["refused"])
-        self._open().run(self.model, self.parameters, jobs, limits, batch.outcomes, None if tell is None else progress)
-        self._tell_refused()
+        rate, refused = self.calling.rate(self.model), self.spent["refused"]
+        engine = self._open()
+        engine.run(Order(self.model, self.parameters, jobs, batch.outcomes, rate, proven, refused), tell)
 
     def _open(self) -> Engine:
         if self._engine is None:
             from quadrag.chat.calls import Engine
-            from quadrag.chat.http import Wire
+            from quadrag.chat.http import Server
 
-            bounds = self.calling.bound(self._transport.timeout)
-            self._engine = Engine(Wire(self.spec, bounds, self._transport), self.shelf, self.spent)
+            calling = self.calling
+            server = Server(self.spec, calling.bound(self._transport.timeout), self._transport)
+            how = calling.concurrency, calling.retries, self._budget
+            self._engine = Engine(server, *how, self.shelf, self.spent)
         return self._engine
 
 
-def _list_names(names: Sequence[str]) -> str:
+def _list(names: Sequence[str]) -> str:
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return ", ".join(names[:_LISTED]) + more or "none"

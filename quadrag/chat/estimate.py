@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from quadrag.chat.batch import Batch
 from quadrag.chat.http import Transport
-from quadrag.chat.ledger import HERE, Shelf
+from quadrag.chat.ledger import HERE, Batch, Shelf
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Reply, as_verdict
 

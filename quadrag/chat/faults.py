@@ -8,6 +8,7 @@ import os
 import re
 import time
 import warnings
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from email.utils import parsedate_to_datetime
@@ -59,7 +60,7 @@ def read_fault(
     `where` and `form` say the server and what a reply was to be; `connect` are the seconds for a connection alone. An
     OSError is raised where this machine has no file descriptors left, of which no server is guilty.
     """
-    from huggingface_hub import errors as hub_errors
+    import httpx2
 
     line = keys.line
     for cause in causes(error):
@@ -72,17 +73,14 @@ def read_fault(
         return Fault(line(f"{where}: {error}"), status=200, retry=False, billed=True)
     if isinstance(error, UnicodeEncodeError):
         return Fault("the messages are no valid Unicode", retry=False, own=True)
-    if isinstance(error, hub_errors.OfflineModeIsEnabled):
-        return Fault("HF_HUB_OFFLINE is set, so Inference Providers are not asked", retry=False)
-    # httpx or httpx2, depending on the release of huggingface_hub.
-    if any(type(cause).__name__ == "ConnectTimeout" for cause in causes(error)):
+    if any(isinstance(cause, httpx2.ConnectTimeout) for cause in causes(error)):
         return Fault(line(f"{where}: no connection within {connect:g} s"), connected=False)
     if isinstance(error, TimeoutError):
         return Fault(line(f"{where}: no reply within {timeout:g} s"), billed=True, stalled=True)
-    if isinstance(error, getattr(hub_errors, "HTTPError")):  # noqa: B009
-        reached = type(error).__name__ != "ConnectError"
+    if isinstance(error, (httpx2.HTTPError, httpx2.InvalidURL)):
+        reached = not isinstance(error, httpx2.ConnectError)
         return Fault(line(f"{where}: {_cause(error)}"), connected=reached, billed=reached)
-    if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError)):
+    if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError, zlib.error)):
         text = error.doc.lstrip() if isinstance(error, json.JSONDecodeError) else ""
         if text.startswith(("data:", "event:", ":")):
             streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
@@ -104,17 +102,17 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     if _is_too_long(status, f"{message[:_PAGE]} {body[:_PAGE].decode('utf-8', 'replace')}"):
         way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
         return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
-    retry = status in (408, 429) or status >= 500
-    wait = read_retry_after(response.headers.get("retry-after"))
     if status in _REFUSED:
         return Fault(detail, status=status, retry=False, refusal=f"{parameter} {message}"[:_PAGE])
+    retry = status in (408, 429) or status >= 500
+    wait = read_retry_after(response.headers.get("retry-after"))
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
     return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
 
 
 def worst_fault(faults: Sequence[Fault]) -> Fault:
     """Return the fault that says most of a server: a refusal tells more than a lost connection."""
-    return max(faults, key=lambda one: (one.status is not None and not one.retry, one.status or 0))
+    return max(faults, key=lambda fault: (fault.status is not None and not fault.retry, fault.status or 0))
 
 
 def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
@@ -133,25 +131,21 @@ def explain_dead_server(
 ) -> QuadragError:
     """Build the error for a server of which nothing came but faults."""
     fault = worst_fault(faults)
+    if fault.status is None and not fault.retry:
+        return QuadragError(fault.detail)
     remedy = "start the server or correct its address"
-    if fault.status == 401:
+    if fault.stalled:
+        remedy = f"see the server's log, ask less at once with --concurrency 1, or give it longer with {option} SECONDS"
+    elif fault.status == 401:
         remedy = keys.explain_refusal("QUADRAG_API_KEY, OPENAI_API_KEY or HF_TOKEN")
     elif fault.status == 403:
         remedy = f"{keys.sent or 'a call without a key'} may not use {model!r}; take another key or model"
     elif fault.status == 404:
-        listed = (
-            f"its models cannot be listed: {served.detail}"
-            if isinstance(served, Fault)
-            else (f"served: {keys.line(', '.join(served))}")
-        )
-        remedy = f"there is no model {model!r} or no {page}; correct the spec ({listed})"
+        listed = f"not listed: {served.detail}" if isinstance(served, Fault) else f"served: {', '.join(served)}"
+        remedy = f"there is no model {model!r} or no {page}; correct the spec ({keys.line(listed)})"
     elif fault.status is not None:  # what is wrong with a reply that came is said already
         remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
         remedy = remedy if fault.status >= 400 else ""
-    elif not fault.retry:
-        return QuadragError(fault.detail)
-    elif fault.stalled:
-        remedy = f"see the server's log, ask less at once with --concurrency 1, or give it longer with {option} SECONDS"
     return explain_faults(faults, remedy)
 
 
@@ -170,7 +164,7 @@ def read_retry_after(value: str | None) -> float | None:
 
 
 def _cause(error: BaseException) -> str:
-    codes = [one.errno for one in causes(error) if isinstance(one, OSError) and one.errno]
+    codes = [cause.errno for cause in causes(error) if isinstance(cause, OSError) and cause.errno]
     return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
 
 

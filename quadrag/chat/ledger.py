@@ -16,27 +16,23 @@ import os
 import sqlite3
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from quadrag.chat.reply import Outcome
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 
-T = TypeVar("T")
 Value = dict[str, Any]
 
 HERE = ""  # the service of what runs in this process
 _CHUNK = 900  # SQLite builds before 3.32 take at most 999 parameters in one statement
-_APPLICATION = 0x51524147  # "QRAG"
-_VERSION = 3
+_APPLICATION, _VERSION = 0x51524147, 3  # "QRAG"
 _BUSY_SECONDS = 60.0
-_TABLES = (
-    "CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL)",
-    "CREATE TABLE models (name TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID",
-)
 
 
 def canonical(value: Any) -> bytes:
@@ -62,92 +58,82 @@ def default_path() -> Path:
 
 
 class Ledger:
-    """Replies by call key; safe for several threads and several processes."""
+    """Replies by call key; safe for several threads and several processes. What fails is one line, a QuadragError."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         """Open a ledger, the user's shared one when None, and make it where there is none."""
         self.path = default_path() if path is None else Path(path)
         self._lock = threading.Lock()
         self._models: set[str] = set()
-        try:
+        with self._guard():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise QuadragError(f"the ledger's folder {self.path.parent} cannot be made: {error.strerror}") from None
-        self._db = self._guard(lambda: _open_file(self.path))
+            self._db = _open_file(self.path)
 
-    def _guard(self, work: Callable[[], T]) -> T:
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Work alone; say what to do about what fails, first of all where the replies are as good as ever."""
         try:
-            return work()
-        except sqlite3.Error as error:
-            raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {self._remedy(str(error))}") from None
-
-    def _remedy(self, problem: str) -> str:
-        """Say what to do, first of all where the replies in the file are as good as ever."""
-        if "full" in problem or "disk I/O" in problem:
-            return f"free room in {self.path.absolute().parent} and run again, its replies are kept"
-        if "locked" in problem:
-            return "another process keeps it busy: wait for that and run again"
-        if "readonly" in problem or "unable to open" in problem:
-            return "make it and its folder writable, or name another one with --ledger"
-        return "expected a file that quadrag wrote: name another one, or move this one away"
+            with self._lock:
+                yield
+        except (sqlite3.Error, OSError) as error:
+            problem = str(error)
+            remedy = "expected a file that quadrag wrote: name another one, or move this one away"
+            if "full" in problem or "disk I/O" in problem:
+                remedy = f"free room in {self.path.absolute().parent} and run again, its replies are kept"
+            elif "locked" in problem:
+                remedy = "another process keeps it busy: wait for that and run again"
+            elif "readonly" in problem or "unable to open" in problem or isinstance(error, OSError):
+                remedy = "make it and its folder writable, or name another one with --ledger"
+            raise QuadragError(f"the ledger {self.path} cannot be used ({problem}); {remedy}") from None
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
         """Return the stored values by key; a key that is not stored is absent."""
         wanted = list(keys)
         rows: list[tuple[bytes, str]] = []
-
-        def read() -> None:
+        with self._guard():
             for start in range(0, len(wanted), _CHUNK):
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
                 rows.extend(self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part))
-
-        with self._lock:
-            self._guard(read)
         try:
             return {key: _read_value(text) for key, text in rows}
         except (KeyError, TypeError, ValueError, RecursionError):
             raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
 
     def put_many(
-        self, rows: Iterable[tuple[bytes, Value]], model: str | None = None, renewed: Collection[bytes] = ()
+        self, rows: Iterable[tuple[bytes, Value]], model: str | None = None, replace: bool = False
     ) -> dict[bytes, Value]:
-        """Store replies in one transaction; what is stored already stays, but for the keys `renewed`.
+        """Store replies in one transaction, all or, where the file cannot be written, none.
+
+        Args:
+            rows: keys and replies.
+            model: the requested model.
+            replace: whether what is stored already makes room; else it stays.
 
         Returns:
             The values, by key, of rows that another process had stored before: mostly none.
-
-        Raises:
-            QuadragError: the file cannot be written; then no row of these is stored.
         """
         texts = [(key, json.dumps(value, ensure_ascii=True)) for key, value in rows]
-
-        def write() -> int:
-            with _transaction(self._db):
-                if model is not None and model not in self._models:
-                    self._db.execute("INSERT OR IGNORE INTO models VALUES (?)", (model,))
-                for key in renewed:
-                    self._db.execute("DELETE FROM replies WHERE key = ?", (key,))
-                return self._db.executemany("INSERT OR IGNORE INTO replies VALUES (?, ?)", texts).rowcount
-
-        with self._lock:
-            written = self._guard(write)
+        manner = "REPLACE" if replace else "IGNORE"
+        with self._guard(), _transaction(self._db):
+            if model is not None and model not in self._models:
+                self._db.execute("INSERT OR IGNORE INTO models VALUES (?)", (model,))
+            written = self._db.executemany(f"INSERT OR {manner} INTO replies VALUES (?, ?)", texts).rowcount
         if model is not None:
             self._models.add(model)
-        if written == len(texts):
+        if replace or written == len(texts):
             return {}
         stored = self.get_many(key for key, _ in texts)
         return {key: stored[key] for key, text in texts if stored[key] != json.loads(text)}
 
     def models(self) -> list[str]:
         """Return the requested models that the ledger holds replies of, sorted."""
-        with self._lock:
-            rows = self._guard(lambda: self._db.execute("SELECT name FROM models ORDER BY name").fetchall())
-        return [row[0] for row in rows]
+        with self._guard():
+            return [name for (name,) in self._db.execute("SELECT name FROM models ORDER BY name")]
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._guard(lambda: self._db.execute("SELECT count(*) FROM replies").fetchone()[0]))
+        with self._guard():
+            return int(self._db.execute("SELECT count(*) FROM replies").fetchone()[0])
 
     def close(self) -> None:
         """Close the file."""
@@ -179,55 +165,76 @@ class Reuse:
         finally:
             self.since = since
 
+    def takes(self, value: Value, kind_of: Callable[[Value], str | None]) -> bool:
+        """Tell whether a kept reply counts, by its time and, where it is from before, by its kind."""
+        created = value.get("created", 0.0)
+        if created >= self.began:
+            return True
+        return bool(created >= self.since and not (self.retry and kind_of(value) in self.retry))
+
 
 class Shelf:
-    """The replies in a ledger that count, and which of them were taken; errors are those of `Ledger`."""
+    """The replies in a ledger that count, and the Unix times, by key, of those that were taken."""
 
     def __init__(
-        self, ledger: Ledger, reuse: Reuse | None = None, kind_of: Callable[[Value], str | None] | None = None
+        self, ledger: Ledger, reuse: Reuse | None = None, kind_of: Callable[[Value], str | None] = lambda _: None
     ) -> None:
         """Take what counts, and what tells the kind of a reply, of `reply.RETRIED`."""
-        self.ledger = ledger
-        self.taken: dict[bytes, float | None] = {}  # keys of the replies that were taken, and their Unix times
-        self._reuse = reuse or Reuse()
-        self._kind_of = kind_of
-        self._renewed: set[bytes] = set()  # found, and to be replaced
+        self.taken: dict[bytes, float | None] = {}
+        self._ledger, self._reuse, self._kind_of = ledger, reuse or Reuse(), kind_of
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
         """Look calls up."""
-        found = self.ledger.get_many(keys)
-        if self._reuse.since or self._reuse.retry:
-            old = {key for key, value in found.items() if not self._takes(value)}
-            self._renewed |= old
-            found = {key: value for key, value in found.items() if key not in old}
-            for key in old:
-                self.taken.pop(key, None)
+        stored = self._ledger.get_many(keys)
+        found = {key: value for key, value in stored.items() if self._reuse.takes(value, self._kind_of)}
+        for key in stored.keys() - found.keys():
+            self.taken.pop(key, None)
         self.taken.update((key, value.get("created")) for key, value in found.items())
         return found
 
-    @property
-    def oldest(self) -> float | None:
-        """Unix time of the oldest reply that was taken."""
-        return min((created for created in self.taken.values() if created is not None), default=None)
+    def put_many(self, rows: Iterable[tuple[bytes, Value]], model: str | None = None) -> dict[bytes, Value]:
+        """Store replies, in the place of old ones where such do not count."""
+        return self._ledger.put_many(rows, model, replace=bool(self._reuse.since or self._reuse.retry))
 
     def find_earlier(self) -> set[bytes]:
         """Return the keys of the taken replies that are from before the command."""
         return {key for key, created in self.taken.items() if (created or 0.0) < self._reuse.began}
 
-    def put_many(self, rows: Iterable[tuple[bytes, Value]], model: str | None = None) -> dict[bytes, Value]:
-        """Store replies; one that was asked for again takes the old one's place."""
-        given = list(rows)
-        renewed = {key for key, _ in given} & self._renewed
-        stored = self.ledger.put_many(given, model, renewed)
-        self._renewed -= renewed
-        return stored
 
-    def _takes(self, value: Value) -> bool:
-        created = value.get("created", 0.0)
-        if created >= self._reuse.began:
-            return True
-        kinds = self._reuse.retry
-        return created >= self._reuse.since and not (kinds and self._kind_of and self._kind_of(value) in kinds)
+class Batch:
+    """Chats, and what is known of each by the keys of their calls; equal chats are one call.
+
+    `stored` are the keys whose reply was kept, `missing` the first place of each call that is to be made.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        chats: Sequence[list[dict[str, Any]]],
+        parameters: Mapping[str, Any],
+        numbers: Sequence[int],
+        shelf: Shelf | None,
+        service: str = HERE,
+    ) -> None:
+        """Look every call up; for the arguments see `ChatClient.complete` and `call_key`."""
+        asked = zip(chats, numbers, strict=True)
+        try:
+            self.keys = [call_key(model, chat, parameters, number, service) for chat, number in asked]
+        except (TypeError, ValueError) as error:
+            raise QuadragError(f"the chat messages are no JSON: {error}") from None
+        self.times = Counter(self.keys)
+        self.outcomes: dict[bytes, Outcome] = {}
+        if shelf is not None:
+            self.outcomes.update(shelf.get_many(self.times))
+        self.stored = set(self.outcomes)
+        self.missing: dict[bytes, int] = {}
+        for place, key in enumerate(self.keys):
+            if key not in self.stored:
+                self.missing.setdefault(key, place)
+
+    def count(self, keys: Collection[bytes]) -> int:
+        """Return how many chats some calls are."""
+        return sum(self.times[key] for key in keys)
 
 
 def _open_file(path: Path) -> sqlite3.Connection:
@@ -238,7 +245,14 @@ def _open_file(path: Path) -> sqlite3.Connection:
         version = db.execute("PRAGMA user_version").fetchone()[0]
         if version != _VERSION:
             raise QuadragError(f"{path} is a ledger of version {version}, expected {_VERSION}; remove it")
-        _wait_for_lock(lambda: db.execute("PRAGMA journal_mode=WAL").fetchone())
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            try:
+                db.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:  # another process does the same, and SQLite does not wait for it
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
         db.execute("PRAGMA synchronous=NORMAL")
         # Moving the log into the file waits for the disk; 32 MB of log make that rare.
         db.execute("PRAGMA wal_autocheckpoint=8000")
@@ -256,8 +270,8 @@ def _create(path: Path, db: sqlite3.Connection) -> None:
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 raise QuadragError(f"{path} is an SQLite file, but not a quadrag ledger; name another file")
-            for statement in _TABLES:
-                db.execute(statement)
+            db.execute("CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
+            db.execute("CREATE TABLE models (name TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID")
             db.execute(f"PRAGMA user_version={_VERSION}")
             db.execute(f"PRAGMA application_id={_APPLICATION}")
 
@@ -279,19 +293,6 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
         yield
         db.execute("COMMIT")
     except BaseException:
-        # A full disk makes SQLite roll back by itself.
-        if db.in_transaction:
+        if db.in_transaction:  # a full disk makes SQLite roll back by itself
             db.execute("ROLLBACK")
         raise
-
-
-def _wait_for_lock(work: Callable[[], T]) -> T:
-    # SQLite does not call its busy handler when the journal mode changes under another process.
-    deadline = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            return work()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)

@@ -16,7 +16,6 @@ NAMES = (
     "questions",
     "score",
     "show",
-    "errors",
     "label",
     "audit",
     "certify-judge",

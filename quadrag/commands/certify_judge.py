@@ -41,10 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--injections", action="store_true", help="hostile texts in place of labels, in the prompts of all metrics"
     )
-    parser.add_argument("--verdicts", metavar="FILE", nargs="+", default=[], help="the judge's; more files are repeats")
+    parser.add_argument("--verdicts", metavar="FILE", help="the judge's verdicts, in place of --judge")
     parser.add_argument("--against", metavar="JUDGE", help="a spec or a file of verdicts: a paired test of two judges")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
-    parser.add_argument("--repeats", metavar="N", type=options.whole(1), default=1, help="ask a live judge N times")
     parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
     parser.add_argument(
         "--limit", metavar="N", type=options.whole(1), help="a first look: N of the labels, drawn by a fixed seed"
@@ -128,20 +127,27 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _list_verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
-    from quadrag.baselines.judges.ask import ask_judge, check_askable, is_known, known_verdicts, read_verdicts
+    from quadrag.baselines.judges.ask import (
+        ask_judge,
+        check_askable,
+        find_benchmark,
+        is_known,
+        known_verdicts,
+        read_verdicts,
+    )
 
     asked = 0
     if arguments.verdicts:
-        yield read_verdicts(labels, [Path(name) for name in arguments.verdicts])
+        yield read_verdicts(labels, Path(arguments.verdicts))
     for spec in filter(None, [*arguments.judge, arguments.against]):
         if spec is arguments.against and (Path(spec).is_file() or Path(spec).suffix in (".csv", ".tsv")):
-            yield read_verdicts(labels, [Path(spec)])
+            yield read_verdicts(labels, Path(spec))
         elif is_known(spec):
             yield known_verdicts(labels, spec)
         else:
             check_askable(labels)
-            with _open_judge(arguments, spec, asked, labels.graded.name) as judge:
-                yield ask_judge(labels, judge, arguments.repeats)
+            with open_judge(arguments, spec, asked, *find_benchmark(labels.graded)) as judge:
+                yield ask_judge(labels, judge)
             asked += 1
 
 
@@ -167,7 +173,7 @@ def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> 
 
 
 def _most_failed(arguments: argparse.Namespace) -> float:
-    from quadrag.run_record import MOST_FAILED
+    from quadrag.baselines.core.spec import MOST_FAILED
 
     return MOST_FAILED if arguments.max_failed is None else float(arguments.max_failed)
 
@@ -180,17 +186,18 @@ def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
 
 
 def _inject(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.judges.ask import is_known
+    from quadrag.baselines.judges.ask import find_benchmark, is_known
     from quadrag.baselines.judges.injections import ask, find_invalid, tabulate
+    from quadrag.baselines.judges.labels import find_graded
 
     others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "bertscore", "retry")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name)]
-    given += ["LABELS"] * bool(arguments.people) + ["--repeats"] * (arguments.repeats > 1)
+    given += ["LABELS"] * bool(arguments.people)
     if given:
         raise QuadragError(f"--injections is asked of one judge, once; leave out {given[0]}")
     if len(arguments.judge) != 1 or is_known(arguments.judge[0]):
         raise QuadragError("--injections is asked of one live judge; name it with --judge")
-    with _open_judge(arguments, arguments.judge[0], 0, "truthfulness") as judge:
+    with open_judge(arguments, arguments.judge[0], 0, *find_benchmark(find_graded("truthfulness"))) as judge:
         told = ask(judge, arguments.metric)
     if invalid := find_invalid(told, _most_failed(arguments)):
         tell_bad(f"INVALID, {invalid}")
@@ -200,19 +207,16 @@ def _inject(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _open_judge(arguments: argparse.Namespace, spec: str, place: int, metric: str) -> Iterator[Any]:
-    from quadrag.baselines.judges.ask import find_benchmark
-    from quadrag.baselines.judges.labels import find_graded
+def open_judge(arguments: argparse.Namespace, spec: str, place: int, benchmark: str, config: str) -> Iterator[Any]:
+    """Open a judge as a run of a benchmark asks it; `place` is its own among the names of several judges."""
     from quadrag.baselines.runs.models import open_budget, open_models
     from quadrag.baselines.runs.plan import plan_run
     from quadrag.commands.shared.session import add_judges, call_policy
 
     own = {"judge": [spec], "judge_name": arguments.judge_name[place : place + 1]}
     policy = call_policy(arguments)
-    benchmark, config = find_benchmark(find_graded(metric))
-    judged = add_judges(
-        argparse.Namespace(**{**vars(arguments), **own}), {"benchmark": benchmark, "config": config}, benchmark
-    )
+    given = argparse.Namespace(**{**vars(arguments), **own})
+    judged = add_judges(given, {"benchmark": benchmark, "config": config}, benchmark)
     with open_models(plan_run(judged), policy, open_budget(policy)) as models:
         if policy.fresh:
             models.reuse.since = models.reuse.began

@@ -4,98 +4,238 @@
 a sheet to this machine alone, to be labelled by keys, and writes it first where
 there is none. --people reads it back, or any CSV file with `id` and `label` of
 a random draw of the run's items.
+
+With --metric errors the wrong answers of a run of rgb are sorted by what went
+wrong, as the paper does: by people in the same way, or by a model, --judge,
+into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
+import re
 import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from quadrag.commands.certify_judge import open_judge
 from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables, tell
+from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.metric_record import show_key
 from quadrag.printing import write
+from quadrag.records import write_jsonl
 
 EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
     "quadrag label runs/a --n 100 --page sheet.csv",
     "quadrag label runs/a --people sheet.csv",
+    "quadrag label runs/rgb --metric errors --judge http://HOST/v1",
 )
+_N = 100
+_ERRORS = "errors.jsonl"
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal may obey
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("folder", metavar="RUN", help="the folder of a judged run")
-    parser.add_argument("--n", metavar="N", type=options.whole(1), default=100, help="items to label (default: 100)")
+    parser.add_argument("folder", metavar="RUN", help="the folder of a run")
+    parser.add_argument(
+        "--n", metavar="N", type=options.whole(1), help=f"items to label (default: {_N}; of errors all)"
+    )
     parser.add_argument("--out", metavar="FILE", help="write a sheet of so many items here")
     parser.add_argument("--page", metavar="FILE", help="label such a sheet on a page, at any free port")
     parser.add_argument("--people", metavar="FILE", help="a sheet with labels")
-    parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the first judged value of the run)")
+    parser.add_argument(
+        "--metric", metavar="NAME", help="what is graded, or errors (default: the first judged value of the run)"
+    )
     parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
     add_page(parser)
     options.labels(parser, "the sheet, its page and of tables")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    options.calls(parser)
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.judges.corrected import UNREAD, correct, draw_sheet, tabulate_corrected, take_back
-    from quadrag.sheet import refuse_filled, write_sheet
+    from quadrag.baselines.judges.classes import ERRORS
 
-    if sum(map(bool, (arguments.out, arguments.page, arguments.people))) != 1:
-        raise QuadragError("give --out or --page for a new sheet, or --people to take one back")
-    graded, items = _read_items(arguments)
-    if out := arguments.out or arguments.page:
-        sheet = Path(out)
-        if arguments.page and sheet.exists():
-            _serve(arguments, sheet, graded)
-            return
+    if sum(map(bool, (arguments.out, arguments.page, arguments.people, arguments.judge))) != 1:
+        raise QuadragError("give --out or --page for a new sheet, --people to take one back, or --judge for errors")
+    if arguments.metric == ERRORS:
+        return _label_errors(arguments)
+    if arguments.judge:
+        raise QuadragError(
+            "--judge sorts errors alone: --metric errors; a judged run has its verdicts, for people to label"
+        )
+    _label_values(arguments)
+    return 0
+
+
+def _label_values(arguments: argparse.Namespace) -> None:
+    from quadrag.baselines.judges.corrected import correct, tabulate_corrected, take_back
+
+    graded, items = _read_values(arguments)
+    if arguments.people:
+        labels = take_back(Path(arguments.people), items, graded)
+        name = show_key(graded.metric, graded.key)
+        print_tables(arguments, [tabulate_corrected(name, correct(items, labels, graded), labels)])
+        return
+    grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
+    _offer(arguments, graded, items, arguments.n or _N, grades)
+
+
+def _label_errors(arguments: argparse.Namespace) -> int:
+    """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
+    from quadrag.baselines.core.run_record import MOST_FAILED
+    from quadrag.baselines.core.spec import NONE
+    from quadrag.baselines.judges.classes import (
+        Sorted,
+        UnreadJudge,
+        find_classes,
+        sort_by_judge,
+        tabulate_classes,
+    )
+    from quadrag.baselines.judges.corrected import take_back
+    from quadrag.baselines.report.items.reader import Which
+    from quadrag.baselines.report.run import title_of
+    from quadrag.baselines.tables.grid import Alarm
+    from quadrag.baselines.tables.run_notes import note_partial
+    from quadrag.progress import Progress
+    from quadrag.provenance import Provenance
+
+    result, reader = _read_run(arguments)
+    inputs = result.run
+    if inputs.retriever == NONE:
+        raise QuadragError(f"{arguments.folder} is a run without documents; expected one with")
+    classes = find_classes(inputs.benchmark, inputs.config)
+    if result.run.whose is Provenance.OWN:
+        classes = replace(classes, published={})
+    if not reader.answers:
+        raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
+    items = list(_show(result, reader.select(Which(wrong=True)), by_passages=True))
+    if not (arguments.people or arguments.judge):
+        _offer(arguments, classes.graded, items, arguments.n or len(items), {}, classes.classes)
+        return 0
+    most = MOST_FAILED if arguments.max_failed is None else float(arguments.max_failed)
+    if arguments.people:
+        labels = take_back(Path(arguments.people), items, classes.graded)
+        found, by = Sorted(labels.grades, {}), f"people ({arguments.people})"
+    else:
+        if len(arguments.judge) > 1:
+            raise QuadragError(f"one judge sorts errors, and {len(arguments.judge)} were named; give --judge once")
+        try:
+            judged = open_judge(arguments, arguments.judge[0], 0, inputs.benchmark, inputs.config)
+            with judged as judge, Progress("verdicts", len(items) or 1) as progress:
+                judge.on_progress = progress.update
+                found = sort_by_judge(items, classes, judge, most)
+                by = f"{judge.model}, our instructions ({classes.prompt_hash})"
+        except UnreadJudge as unread:
+            tell_bad(f"INVALID, {unread}")
+            return 3
+    answers = Counter(row["split"] for row in result.items)
+    grid = tabulate_classes(title_of(result), classes, answers, items, found, most)
+    invalid = any(isinstance(note, Alarm) for note in grid.notes)
+    metric = reader.find_metric(None)[0].partition(".")[2]
+    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
+    grid.notes += [Alarm(f"PARTIAL: {found.stopped}.")] if found.stopped else []
+    print_tables(arguments, [grid])
+    if arguments.judge:
+        path = Path(arguments.folder) / _ERRORS
+        rows = (
+            {"id": item.id, "label": found.grades.get(item.id), "reason": found.reasons.get(item.id)} for item in items
+        )
+        write_jsonl(path, rows)
+        write(f"\n{path}")
+    if found.stopped:
+        tell_bad(found.stopped)
+    return 2 if found.stopped else 3 if invalid else 0
+
+
+def _offer(
+    arguments: argparse.Namespace,
+    graded: Any,
+    items: Sequence[Any],
+    n: int,
+    grades: Mapping[str, str],
+    meanings: Mapping[str, str] | None = None,
+) -> None:
+    """Write a sheet of n items, or label one on a page; `grades` are named by their values."""
+    from quadrag.baselines.judges.corrected import UNREAD, draw_sheet
+    from quadrag.baselines.tables.language import speak
+    from quadrag.sheet import refuse_filled, write_sheet
+    from quadrag.wrapping import wrap
+
+    sheet = Path(arguments.out or arguments.page)
+    if not (arguments.page and sheet.exists()):
         refuse_filled(sheet)
-        rows, given = draw_sheet(items, arguments.n, graded, arguments.seed, arguments.labels)
-        grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
+        rows, given = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
+        write_sheet(sheet, rows)
         said = "; ".join(
             f"{count} without a verdict" if name == UNREAD else f"{count} scored as {grades.get(name, name)}"
             for name, count in given.items()
         )
-        write_sheet(sheet, rows)
-        tell(arguments, f"{out}: {sum(given.values())} of {len(items)} items ({said})", graded.asks)
-        if arguments.page:
-            _serve(arguments, sheet, graded)
-            return
-        tell(arguments, f"Fill in the column label: {graded.spelled}.")
-        write(f"next: {_take_back(arguments, sheet)}")
-        return
-    labelled = take_back(Path(arguments.people), items, graded)
-    grid = tabulate_corrected(show_key(graded.metric, graded.key), correct(items, labelled, graded), labelled)
-    print_tables(arguments, [grid])
-
-
-def _serve(arguments: argparse.Namespace, sheet: Path, graded: Any) -> None:
-    from quadrag.baselines.construct.review.server import LabelPage
-    from quadrag.commands.construct.review import serve
-
-    serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), _take_back(arguments, sheet))
-
-
-def _take_back(arguments: argparse.Namespace, sheet: Path) -> str:
+        drawn = f"{sheet}: {sum(given.values())} of {len(items)} items"
+        tell(arguments, drawn if meanings else f"{drawn} ({said})", graded.asks)
+        for name, meaning in (meanings or {}).items():
+            write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
     given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
-    options = [word for name, value in given.items() if value is not None for word in (name, value)]
-    return shlex.join(["quadrag", "label", arguments.folder, *options])
+    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    back = shlex.join(["quadrag", "label", arguments.folder, *words])
+    if arguments.page:
+        from quadrag.baselines.construct.review.server import LabelPage
+        from quadrag.commands.construct.review import serve
+
+        serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
+        return
+    tell(arguments, f"Fill in the column label: {graded.spelled}.")
+    write(f"next: {back}")
 
 
-def _read_items(arguments: argparse.Namespace) -> Any:
-    from quadrag.baselines.judges.corrected import Judged
-    from quadrag.baselines.judges.labels import find_graded, graded_keys
+def _read_run(arguments: argparse.Namespace) -> tuple[Any, Any]:
     from quadrag.baselines.report.items.reader import RunReader
-    from quadrag.baselines.report.items.spelled import write_gold
-    from quadrag.baselines.results.items import FAILED, reason_of
     from quadrag.baselines.runs.finished import read_result
-    from quadrag.metric_record import metric_record
 
     folder = Path(arguments.folder)
     result = read_result(folder)
+    return result, RunReader(folder, result, arguments.data_dir)
+
+
+def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
+    """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
+    from quadrag.baselines.judges.corrected import Judged
+    from quadrag.baselines.report.items.spelled import write_gold
+    from quadrag.chat.keys import known_keys
+    from quadrag.printing import clean
+
+    hide = known_keys().hide
+
+    def shown_text(text: str) -> str:
+        return _CONTROL.sub("", clean(hide(text)))
+
+    several = len({row["id"] for row in result.items}) < len(result.items)
+    for one in shown:
+        if one.answer is None or one.answer.answer is None:
+            continue
+        place = one.question.split, one.question.id, str(one.answer.sample)
+        before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
+        texts = (before + one.question.query, write_gold(one.question.references), one.answer.answer)
+        question, gold, answer = map(shown_text, texts)
+        passages = [shown_text(passage.text) for passage in one.passages] if by_passages else []
+        name = "/".join(place) if several else one.question.id
+        yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
+
+
+def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
+    """Return what is graded, and the judged answers of a run with what its judge says of each."""
+    from quadrag.baselines.judges.labels import find_graded, graded_keys
+    from quadrag.baselines.results.items import FAILED, reason_of
+    from quadrag.metric_record import metric_record
+
+    result, reader = _read_run(arguments)
+    folder = arguments.folder
     there = [name for row in result.items[:1] for name in row if name in graded_keys()]
     if not there or result.run.judge is None:
         raise QuadragError(f"{folder} has no judged score; expected a run with --judge")
@@ -103,24 +243,16 @@ def _read_items(arguments: argparse.Namespace) -> Any:
     entry = f"{graded.metric}.{graded.key}"
     if entry not in there:
         raise QuadragError(f"{folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
-    reader = RunReader(folder, result, arguments.data_dir)
-    several = len({row["id"] for row in result.items}) < len(result.items)
     by_passages = "contexts" in metric_record(graded.metric).needs
     items = []
     for row, shown in zip(result.items, reader.select(), strict=True):
         value = row[entry]
-        answer = shown.answer.answer if shown.answer else None
-        if answer is None or (value.get("reason") or {}).get("official") == "not_applicable":
+        if (value.get("reason") or {}).get("official") == "not_applicable":
             continue
-        name = "/".join((row["split"], row["id"], str(row["sample"]))) if several else row["id"]
-        gold = write_gold(shown.question.references)
-        before = "".join(f"{asked}\n{said or ''}\n" for asked, said in shown.question.history)
-        # Whoever judges what an answer was made from must see it.
-        passages = "\n\n".join(passage.text for passage in shown.passages) if by_passages else ""
         # What `official` makes of a verdict that could not be read is nothing that the judge said.
         said = None if reason_of(value, "corrected") in FAILED else value["official"]
         ruled = "official" in value.get("ruled", ())
-        items.append(Judged(name, before + shown.question.query, gold, answer, said, passages, ruled))
+        items += [item._replace(value=said, ruled=ruled) for item in _show(result, [shown], by_passages)]
     if not items:
         raise QuadragError(f"{folder} holds no judged answer; expected one at least")
     if all(item.value is None for item in items):

@@ -24,6 +24,7 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import NO_JUDGE, load
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.result import PROFILES
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.runs import retrieve
 from quadrag.baselines.scoring.score import score
@@ -34,7 +35,6 @@ from quadrag.harnesses.task_list import default_split
 from quadrag.metric_record import metric_record, show_key
 from quadrag.printing import write
 from quadrag.records import Key, Passage, Question, dumps
-from quadrag.run_record import read_run
 from quadrag.stats import NOT_APPLICABLE
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")

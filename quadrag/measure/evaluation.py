@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.result import PROFILES, Result
+from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
@@ -37,7 +38,6 @@ from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_pla
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
 from quadrag.printing import clean, write
-from quadrag.run_record import RunRecord
 from quadrag.wrapping import GLANCE, fit
 
 PAGE = "report.html"  # of a run, in its folder

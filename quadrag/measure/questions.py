@@ -8,7 +8,8 @@ from typing import Any
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import Corpus, known_options, load_questions, open_whole_corpus
 from quadrag.baselines.runs.plan import plan_run
-from quadrag.baselines.systems.function import Function, OpenQuestion, pose
+from quadrag.baselines.systems.function import Function
+from quadrag.baselines.systems.own import OpenQuestion, pose
 from quadrag.errors import QuadragError
 from quadrag.measure.arguments import check_names, entrance, refuse_unknown
 from quadrag.records import Passage

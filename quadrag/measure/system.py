@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.run_record import NAME, RunRecord, read_run
 from quadrag.baselines.core.spec import NONE, CallPolicy, RunSpec
 from quadrag.baselines.core.task import known_options
 from quadrag.baselines.judges.certificate import lay_beside, read_certificates
 from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
-from quadrag.baselines.runs.folder import ANSWERING
 from quadrag.baselines.runs.models import open_models
 from quadrag.baselines.runs.plan import plan_run
 from quadrag.baselines.runs.run import run
-from quadrag.baselines.systems.function import Function, KeptAnswers
+from quadrag.baselines.systems.function import Function
 from quadrag.chat.reply import FAILED
 from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
@@ -25,7 +25,6 @@ from quadrag.measure.arguments import check_count, check_names, entrance, refuse
 from quadrag.measure.calls import CALLS, take_calls
 from quadrag.measure.evaluation import PAGE, Evaluation, check_profile, tell_retries
 from quadrag.progress import say
-from quadrag.run_record import NAME, RunRecord, read_run
 
 
 @entrance
@@ -104,7 +103,13 @@ def evaluate(
     shown = (record.find_supplied(config) or NONE) if record.supplied else None  # without, the function searches
     called = name or _name_function(system)
     own = called or getattr(system, "__name__", type(system).__name__)
-    said = {"benchmark": benchmark, "config": config, "split": split, "data_dir": data_dir, "limit": limit}
+    said: dict[str, Any] = {
+        "benchmark": benchmark,
+        "config": config,
+        "split": split,
+        "data_dir": data_dir,
+        "limit": limit,
+    }
     said |= {"options": options, "system": {"function": own}, **judged}
     spec = plan_run(said | ({"retriever": shown} if shown else {}), what="evaluate")
     function = Function(system, called, batch_size, concurrency, asks_failed=FAILED in policy.retry)
@@ -122,7 +127,6 @@ def evaluate(
             "changed cannot be seen: fresh=True asks it anew, out=... names another folder, and quadrag.result reads "
             f"this one{tell_retries(made)}"
         )
-    function.kept = KeptAnswers(folder / ANSWERING)
     with open_models(spec, policy, system=function) as models:
         found = run(spec, policy, models, folder)
     if made and made.state == "finished" and not (FAILED in policy.retry and made.failures):

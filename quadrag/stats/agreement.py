@@ -24,17 +24,6 @@ class Agreement(NamedTuple):
     ac1: float | None  # Gwet's first coefficient, which holds where one class is rare
 
 
-class ClassFigures(NamedTuple):
-    """One class against all others; None where nothing can be divided by."""
-
-    labels: int  # items that people put into the class
-    verdicts: int  # items that the judge did
-    accuracy: float  # the share of all items that both put on the same side
-    precision: float | None  # of the judge's, the share that is people's too
-    recall: float | None  # of people's, the share that the judge found
-    f1: float | None  # the harmonic mean of the two
-
-
 def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
     """Return the table of counts: a row for each class of the labels, a column for each of the verdicts."""
     at = {name: place for place, name in enumerate(classes)}
@@ -71,16 +60,19 @@ def agreement_intervals(
     return accuracy, kappa, ac1
 
 
-def class_figures(table: NDArray[Any]) -> list[ClassFigures]:
-    """Return the figures of every class, in the order of the table."""
+def class_figures(table: NDArray[Any]) -> list[dict[str, float | None]]:
+    """Return the figures of every class against all others, in the order of the table.
+
+    `labels` and `verdicts` are items that people, and the judge, put into the class; None where nothing can be divided
+    by.
+    """
     total = table.sum()
     found = []
     for at in range(len(table)):
         hit, labels, verdicts = int(table[at, at]), int(table[at].sum()), int(table[:, at].sum())
-        precision, recall = (hit / count if count else None for count in (verdicts, labels))
-        f1 = 2 * hit / (labels + verdicts) if labels + verdicts else None
-        accuracy = float((total - labels - verdicts + 2 * hit) / total)
-        found.append(ClassFigures(labels, verdicts, accuracy, precision, recall, f1))
+        figures = {"labels": labels, "verdicts": verdicts, "accuracy": (total - labels - verdicts + 2 * hit) / total}
+        shares = {"precision": (hit, verdicts), "recall": (hit, labels), "f1": (2 * hit, labels + verdicts)}
+        found.append(figures | {name: part / whole if whole else None for name, (part, whole) in shares.items()})
     return found
 
 

@@ -49,7 +49,7 @@ def test_what_repeats_the_instructions_is_no_verdict(row: dict[str, Any], name: 
     given: dict[str, Any] = {"judge": lambda chats: [reply_to(row, name, chat) for chat in chats]}
     given |= {"questions": [QUESTION]} if "questions" in module.OPTIONS else {}
     given |= {"language": language} if "language" in module.OPTIONS else {}
-    result = module.compute_here(predictions=[ANSWER], references=["1214"], profile="corrected", **given)
+    result = module.compute_quietly(predictions=[ANSWER], references=["1214"], profile="corrected", **given)
     item = result["per_item"][0]
     judged = {key: why for key, why in item["reasons"].items() if why != "not_applicable"}
     assert set(judged.values()) == (set() if row["read"] else {"unparsable"}), (judged, item)

@@ -9,19 +9,17 @@ import pytest
 import yaml
 from hostile_server import GOOD, KEY, QUERY, SECRETS, HostileServer, fill
 
-from quadrag.baselines.core.prompts import load_service_prompts
-from quadrag.baselines.systems.rag.service import RagService
+from quadrag.baselines.systems.own import OpenQuestion
+from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError, one_line
-from quadrag.records import Question
 
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 WELL = {"name": "well", "text": GOOD}
 ROUTES = {"chat": "chat", "judge": "chat", "rag": "plain", "rag-chat": "chat"}
 LIMITS = {"timeout": 2.5, "retries": 0, "max_reply_bytes": 1_000_000, "concurrency": 16}
-WORDS = load_service_prompts("rgb")
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +46,7 @@ def open_route(route: str, server: HostileServer, ledger: Ledger | None) -> Any:
 
 def ask(route: str, client: Any, names: list[str]) -> list[Any]:
     if route.startswith("rag"):
-        asked = [Question("rgb", "c", "s", name, f"attack:{name}", [], "en") for name in names]
-        replies = client.ask(asked, WORDS, "bare")
+        replies = client.ask([OpenQuestion(name, f"attack:{name}", (), (), "rgb", "c", "s", "en") for name in names])
     else:
         chats = [[{"role": "user", "content": f"attack:{name}"}] for name in names]
         replies = client(chats) if route == "judge" else client.complete(chats)
@@ -91,10 +88,10 @@ LISTS = {
     "no-names": ({"data": [{}]}, "no list of models"),
     "no-objects": ({"data": ["a"]}, "no list of models"),
     "no-list": ({"data": 7}, "no list of models"),
-    "escapes": ({"data": [{"id": "a\x1b[2Jb"}]}, r"since it holds hidden .* shows \(ab\)"),
-    "secret": ({"data": [{"id": "<<key>>"}]}, r"cannot be shown, since it holds a key \(\*\*\*\)"),
-    "long": ({"data": [{"id": "a" * 1000}]}, "since it has 1,000 characters"),
-    "space": ({"data": [{"id": " a model"}]}, r"since it begins or ends with a space \(a model\)"),
+    "escapes": ({"data": [{"id": "a\x1b[2Jb"}]}, r"\(ab\)"),
+    "secret": ({"data": [{"id": "<<key>>"}]}, r"holds a key.*\(\*\*\*\)"),
+    "long": ({"data": [{"id": "a" * 1000}]}, "no line can hold"),
+    "space": ({"data": [{"id": " a model"}]}, r"\(a model\)"),
 }
 LISTED = dict.fromkeys(("form-deep-list", "form-html", "text-null"), "no list of models")
 ALSO_LISTED = ("error-deep-list", "charset-hex", "redirect-port", "redirect-host", "form-deep-list", "form-html")

@@ -2,11 +2,11 @@
 
 import pytest
 from injections import ORDER, attacks, marked
+from rag_asking import posed
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.prompts import load_prompts, load_service_prompts
+from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.crag.language import entities
-from quadrag.baselines.systems.rag.service import asked_text
 from quadrag.records import Passage, Question
 
 SLOTS = ("query_time", "event", "beginning_text", "question", "begin", "hallu_continue", "asked")
@@ -34,7 +34,7 @@ def hostile(benchmark: str, config: str, text: str) -> Question:
 @pytest.mark.slow(100, 300, 20_000)
 @pytest.mark.parametrize(("benchmark", "config", "retriever"), PROMPTS)
 def test_nothing_shown_passes_for_a_mark(benchmark: str, config: str, retriever: str, rounds: int) -> None:
-    prompts, record, words = load_prompts(benchmark), load(benchmark), load_service_prompts(benchmark)
+    prompts, record = load_prompts(benchmark), load(benchmark)
     for text in attacks(rounds):
         assert marked(text)
         shown = [] if retriever == "none" else [Passage(f"{place}/1", text, text) for place in ("web", "kg")]
@@ -42,7 +42,7 @@ def test_nothing_shown_passes_for_a_mark(benchmark: str, config: str, retriever:
         messages = record.messages(question, shown, prompts, retriever)
         assert ORDER in messages[-1]["content"]
         assert not any(marked(message["content"]) for message in messages)
-        assert not any(marked(asked_text(question, words, how)) for how in ("bare", "protocol"))
+        assert not any(marked(posed(question, how).query) for how in ("bare", "protocol"))
         if benchmark == "crag":
             assert not marked(entities.messages(question, prompts)[0]["content"])
 

@@ -363,7 +363,7 @@ def make_metrics() -> dict[str, Any]:
 def make_retrieval(**only: str) -> dict[str, Any]:
     """Find passages of two corpora for 300 queries each; no door of users leads to a search alone."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.core.spec import Retrieval
+    from quadrag.baselines.core.parts import Retrieval
     from quadrag.baselines.core.task import open_whole_corpus
     from quadrag.baselines.retrieval.search import Search
 

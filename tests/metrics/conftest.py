@@ -78,11 +78,6 @@ def rgb(load_file: Callable[[str], ModuleType]) -> ModuleType:
     return load_file("_shared/rgb_labels.py")
 
 
-@pytest.fixture(scope="session")
-def tally(load_file: Callable[[str], ModuleType]) -> ModuleType:
-    return load_file("_shared/tally.py")
-
-
 class ScriptedJudge:
     """Replies what it was told, in order, and keeps every batch that it was asked."""
 

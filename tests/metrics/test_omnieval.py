@@ -52,7 +52,7 @@ def load(metrics_root: Path, tmp_path_factory: pytest.TempPathFactory) -> Callab
 
 @pytest.fixture(scope="module")
 def read(part: Callable[[str], ModuleType]) -> dict[str, Callable[[str, str], int | None]]:
-    return dict(part("omnieval").READERS)
+    return dict(part("scorer").READERS)
 
 
 @pytest.fixture(scope="module")

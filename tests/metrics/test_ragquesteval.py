@@ -56,14 +56,14 @@ def test_fenced_questions_are_read_by_corrected_alone_as_the_card_says(metric: A
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["tags"], ids=lambda case: case["name"])
 def test_answer_replies(part: Callable[[str], ModuleType], case: dict[str, Any], profile: str) -> None:
-    got = part("ragquesteval").READERS[profile].answers(case["reply"], case.get("n", 1))
+    got = part("scorer").READERS[profile].answers(case["reply"], case.get("n", 1))
     assert got == (None if case[profile] is None else {int(i): text for i, text in case[profile].items()})
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("case", CASES["questions"], ids=lambda case: case["name"])
 def test_question_replies(part: Callable[[str], ModuleType], case: dict[str, Any], profile: str) -> None:
-    assert part("ragquesteval").READERS[profile].questions(case["reply"]) == case[profile]
+    assert part("scorer").READERS[profile].questions(case["reply"]) == case[profile]
 
 
 def test_declining(part: Callable[[str], ModuleType]) -> None:
@@ -99,7 +99,7 @@ def test_a_file_that_is_no_question_file(metric: Any, tmp_path: Path, content: b
 
 
 def test_our_prompts_hold_the_fixed_strings(part: Callable[[str], ModuleType]) -> None:
-    words, readers = part("prompts").PROMPTS, part("ragquesteval").READERS
+    words, readers = part("prompts").PROMPTS, part("scorer").READERS
     example = next(line for line in words["questions"].splitlines() if line.startswith("{"))
     assert set(json.loads(example)) == {"key_info", "question"}
     assert [reader.answers(words["answers"], 2) for reader in readers.values()] == [{0: "三月五日", 1: U}] * 2
@@ -436,11 +436,11 @@ def test_numbered_replies_come_back_in_any_order(
 def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
     part: Callable[[str], ModuleType], profile: str, questions: str, expected: str, answers: str, prediction: str
 ) -> None:
-    interview, prompts, reader = part("interview"), part("prompts"), part("ragquesteval").READERS[profile]
+    scorer, reader = part("scorer"), part("scorer").READERS[profile]
     said = {"ASKING R": questions, "ANSWERING R": expected, f"ANSWERING {prediction}": answers}
-    item = interview.open_case(prediction, "R", "", profile)
-    interview.interview([item], Judge(said), {**prompts.PROMPTS, **SHORT}, reader, profile)
-    got = interview.values(item, profile)
+    core = scorer.SCORER(profiles=[profile], judges=1, prompts=SHORT)
+    (row,) = part("module").drive(core, core.items([prediction], ["R"]), [Judge(said)])
+    got = [row[profile]["reasons"].get(key, row[profile][key]) for key in scorer.KEYS]
     for value in got:
         if isinstance(value, str):
             assert value in {"unparsable", "misaligned", "no_questions", "empty", "not_applicable"}
@@ -457,7 +457,7 @@ def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
 @pytest.mark.parametrize("piece", ["<response>\n", "<response>", "{", '{"a":', "问题 1\n", "</response>", "\n"])
 @pytest.mark.parametrize("profile", PROFILES)
 def test_long_replies_are_read_in_time(part: Callable[[str], ModuleType], piece: str, profile: str) -> None:
-    reader, reply = part("ragquesteval").READERS[profile], piece * (200_000 // len(piece))
+    reader, reply = part("scorer").READERS[profile], piece * (200_000 // len(piece))
     start = time.process_time()
     reader.answers(reply, 5)
     reader.questions(reply)

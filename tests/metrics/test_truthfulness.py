@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*verdicts:UserWarning")
 
 @pytest.fixture(scope="module")
 def read(load_file: Callable[[str], ModuleType]) -> dict[str, Callable[[str], int | None]]:
-    return dict(load_file("truthfulness/truthfulness.py").READERS)
+    return dict(load_file("truthfulness/scorer.py").READERS)
 
 
 @pytest.fixture(scope="module")

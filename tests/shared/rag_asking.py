@@ -1,7 +1,9 @@
 """A RAG service asked as a run asks it, about questions whose gold it must not see."""
 
-from quadrag.baselines.core.prompts import load_service_prompts
-from quadrag.baselines.systems.rag.service import RagService
+from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.spec import RunSpec
+from quadrag.baselines.systems.own import pose, take_served
+from quadrag.baselines.systems.service import RagService
 from quadrag.records import Question
 
 DOCUMENTS = [
@@ -9,7 +11,6 @@ DOCUMENTS = [
     ("d2", "Mill", "The mill at Harrowmere grinds oats. It burnt down in 1911 and was never built again."),
     ("d3", "Bridge", "The bridge over the Lune has nine arches and was paid for by a lottery."),
 ]
-WORDS = {name: load_service_prompts(name) for name in ("rgb", "crud_rag", "crag", "omnieval")}
 
 
 def question(number, query="When was the harbour opened?", **more):
@@ -21,6 +22,11 @@ def asked(count):
     return [question(n, f"When was harbour number {n} opened?") for n in range(count)]
 
 
-def ask(spec, questions, ledger, how="bare", **options):
+def posed(question, how="bare"):
+    spec = RunSpec(benchmark=question.benchmark, config=question.config, options={"rag_prompt": how})
+    return pose(take_served(load(question.benchmark), spec), question)
+
+
+def ask(spec, questions, ledger, **options):
     with RagService(spec, ledger=ledger, **options) as service:
-        return service.ask(questions, WORDS[questions[0].benchmark], how), service.spent
+        return service.ask([posed(one) for one in questions]), service.spent

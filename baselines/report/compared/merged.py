@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from quadrag.provenance import join
-from quadrag.run_record import RunRecord
 
 from ...core.benchmark import load
 from ...core.result import Result
+from ...core.run_record import RunRecord
 from ...core.spec import NONE
 from ...judges.certificate import unique
 from ...results.note import rename_splits

@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import Any, NamedTuple, TypeVar
 
 from quadrag.metric_record import find_verdict, metric_record
-from quadrag.run_record import RunRecord
 from quadrag.stats import (
     NOT_APPLICABLE,
     Interval,
@@ -23,6 +22,7 @@ from quadrag.stats import (
 from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
+from ...core.run_record import RunRecord
 from ...judges.certificate import is_by_chance
 from ...results.adapter import is_invalid
 from ...results.items import FAILED, items_of

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record, show_key
 from quadrag.records import Answer, Key, Passage, Question, document_id
-from quadrag.run_record import RunRecord
 from quadrag.stats import NOT_APPLICABLE
 
 from ...core.benchmark import Benchmark, load
 from ...core.result import PROFILES, Result
+from ...core.run_record import RunRecord
+from ...core.spec import RAG
 from ...core.task import load_questions
 from ...results.adapter import spell_reason
 from ...results.items import FAILED, short_of
@@ -20,7 +21,7 @@ from ...runs import retrieve
 from ...runs.folder import read_answers
 from ...runs.questions import digest_each
 from ...scoring.served import match_gold, read_gold
-from ...systems.rag.system import RAG, as_served
+from ...systems.own import as_served
 from .chosen import find_metric
 from .scored import ScoredItems, values_of
 from .spelled import find_id, shorten_ids

@@ -57,12 +57,12 @@ def _enter(reader: RunReader, items: Sequence[ShownItem], ledger: Ledger) -> Non
         # The ledger is read in one pass; then each item is asked about by itself, to know which words are its own.
         whole = ScoringInputs([judge], passages=passages)
         answers = [answer for _, answer in answered]
-        compute(reader.benchmark, use, questions, answers, "corrected", conditions, whole, here=True)
+        compute(reader.benchmark, use, questions, answers, "corrected", conditions, whole)
         for item, answer in answered:
 
             def ask(judge: Any, question: Question, use: MetricUse = use, answer: Answer = answer) -> None:
                 given, asked = ScoringInputs([judge], passages=passages), {question.key: question}
-                compute(reader.benchmark, use, asked, [answer], "corrected", conditions, given, here=True)
+                compute(reader.benchmark, use, asked, [answer], "corrected", conditions, given)
 
             said: dict[str, str] = {}
             ask(_recording(judge, said), item.question)

@@ -5,8 +5,7 @@ What forms such a file may have is said by `answers.py`.
 
 import os
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,13 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance, Source
 from quadrag.records import Answer, Question
-from quadrag.run_files import sha256
-from quadrag.run_record import NAME, RunRecord, read_run
 
 from ...core.benchmark import Benchmark, load
 from ...core.result import Result
+from ...core.run_files import sha256
+from ...core.run_record import NAME, RunRecord, read_run
 from ...core.spec import UNKNOWN, CallPolicy, RunSpec
-from ...systems.rag.system import take_served
+from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
 from ..folder import QUESTIONS, is_empty
 from ..models import Models
@@ -70,7 +69,7 @@ class AnswersFile(System):
     @property
     def name(self) -> str:
         """What made them, else the file's name."""
-        return self._maker.model if self._maker else _name_one(self.path)
+        return self._maker.model if self._maker else _name_plainly(self.path)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -158,32 +157,31 @@ def name_folders(files: Sequence[Path], out: Path) -> list[Path]:
     if len(files) == 1:
         return [out]
     shared = Path(os.path.commonpath([file.parent.absolute() for file in files]))
-    places = [file.absolute().relative_to(shared) for file in files]
-    ways: list[Callable[[Path], str]] = [
-        lambda place: name_task(place) or _name_one(place),
-        lambda place: f"{task}_{name_time(place)}" if (task := name_task(place)) else _name_one(place),
-        _name_one,
-        lambda place: place.name,
+    tasks = [name_task(file) for file in files]
+    plain = [_name_plainly(file) for file in files]
+    timed = [
+        f"{task}_{name_time(file)}" if task else name for file, task, name in zip(files, tasks, plain, strict=True)
     ]
-    return [out / place for place in _name_apart(places, ways)]
+    named = [task or name for task, name in zip(tasks, plain, strict=True)]
+    places = [file.absolute().relative_to(shared) for file in files]
+    return [out / place for place in _name_apart(places, named, timed, plain)]
 
 
 def name_systems(files: Sequence[Path]) -> list[Path]:
     """Name what made files: a log by itself, which says it, others without their endings, where these are not all."""
-    return _name_apart(files, [lambda file: file.name if find_maker(file) else _name_one(file), lambda file: file.name])
+    return _name_apart(files, [file.name if find_maker(file) else _name_plainly(file) for file in files])
 
 
-def _name_apart(places: Sequence[Path], ways: Sequence[Callable[[Path], str]]) -> list[Path]:
+def _name_apart(places: Sequence[Path], *ways: Sequence[str]) -> list[Path]:
     """Name each file in the first of several ways in which no other has its name."""
-    named = [[place.with_name(way(place)) for place in places] for way in ways]
-    counts = [Counter(names) for names in named]
-    return [
-        next((names[at] for names, n in zip(named, counts, strict=True) if n[names[at]] == 1), place)
-        for at, place in enumerate(places)
-    ]
+    called = [*places]
+    for names in reversed(ways):
+        there = [place.with_name(name) for place, name in zip(places, names, strict=True)]
+        called = [name if there.count(name) == 1 else before for name, before in zip(there, called, strict=True)]
+    return called
 
 
-def _name_one(file: Path) -> str:
+def _name_plainly(file: Path) -> str:
     return file.stem if file.suffix in (".json", ".jsonl") else file.name
 
 
@@ -197,15 +195,13 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
     made = read_run(out) if (out / NAME).exists() else None
     if made and made.command[:2] == _COMMAND:
         unjudged = made.judge is None or made.judged_in_vain
-        if made.state == "stopped" or _same(made.command, command, _JUDGED if unjudged else _ASKED_AGAIN):
+        before, now = (
+            re.sub(_JUDGED if unjudged else _ASKED_AGAIN, "", "\0".join(typed)) for typed in (made.command, command)
+        )
+        if made.state == "stopped" or before == now:
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
-
-
-def _same(one: Sequence[str], other: Sequence[str], less: str) -> bool:
-    first, second = (re.sub(less, "", "\0".join(command)) for command in (one, other))
-    return first == second
 
 
 def _read_retrieval(retriever: str | None, maker: Maker | None) -> dict[str, Any] | None:

@@ -104,7 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _session(arguments: argparse.Namespace) -> Any:
     import contextlib
 
-    from quadrag.baselines.core.spec import RunSpec, validate
+    from quadrag.baselines.core.parts import validate
+    from quadrag.baselines.core.spec import RunSpec
     from quadrag.baselines.runs.models import open_budget, open_models
     from quadrag.commands.shared.session import call_policy
 

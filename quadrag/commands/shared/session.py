@@ -20,7 +20,8 @@ _SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "ma
 
 def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the partial spec that the arguments of a command say, over that of the file that they name; no judges."""
-    from quadrag.baselines.core.spec import SETTINGS, merge, read_spec
+    from quadrag.baselines.core.parts import SETTINGS
+    from quadrag.baselines.core.spec import merge, read_spec
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
 

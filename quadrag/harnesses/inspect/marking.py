@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from quadrag.baselines.core.benchmark import MetricUse
-from quadrag.baselines.core.spec import Conditions
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.scoring.modules import ScoringInputs, compute
 from quadrag.baselines.systems.system import make_answer
 from quadrag.harnesses.examination import Examination

@@ -10,8 +10,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.spec import Conditions
 from quadrag.baselines.core.task import script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows

@@ -2,8 +2,8 @@
 
 import pytest
 
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.spec import Conditions
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import Passage

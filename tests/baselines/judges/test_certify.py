@@ -83,12 +83,10 @@ def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
     assert figures()["kappa"] == pytest.approx(kappa, abs=0.005)
 
 
-def test_repeats_and_a_test_of_two(sheets, tmp_path):
-    (tmp_path / "again.csv").write_text("id,verdict\n1,right\n2,wrong\n", encoding="utf-8")
+def test_a_test_of_two(sheets, tmp_path):
     (tmp_path / "other.csv").write_text("id,verdict\n1,wrong\n2,wrong\n3,wrong\n4,wrong\n5,wrong\n6,wrong\n")
-    done = sheets("--verdicts", "verdicts.csv", "again.csv", "--against", "other.csv")
+    done = sheets("--verdicts", "verdicts.csv", "--against", "other.csv")
     assert done.code == 0, done.err
-    assert "the same verdict each time on 50.0% of 2 items" in done.out
     assert "of 5 items verdicts alone is right on 2, other alone on 1 (McNemar, mid-p 0.6250)" in flat(done.out)
 
 
@@ -132,12 +130,12 @@ def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
     with ChatServer(models=["j"], text='{"score": 1}') as server:
         server.rules += [Rule("reply", match=city, message={"content": text}) for city, text in replies.items()]
         spec = ("--judge", f"{server.url}#j", "--ledger", "ledger.sqlite")
-        done = cli("certify-judge", "labels.csv", *spec, "--repeats", "2", "--out", "c.json")
+        done = cli("certify-judge", "labels.csv", *spec, "--out", "c.json")
         assert done.code == 0, done.err
         asked = len(server.bodies)
         assert cli("certify-judge", "labels.csv", *spec, "--replay").code == 0
-    # Of eight answers one equals its gold and one is missing: six are asked about, twice.
-    assert asked == len(server.bodies) == 12
+    # Of eight answers one equals its gold and one is missing: six are asked about.
+    assert asked == len(server.bodies) == 6
     assert (figures()["n"], figures()["agreement"], figures()["pipeline"]["n"]) == (5, 1, 7)
     assert figures()["unreadable"] == {"unparsable": 1}
 

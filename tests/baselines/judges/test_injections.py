@@ -84,7 +84,6 @@ def test_a_judge_that_cannot_be_measured_is_told(cli: Any) -> None:
         (("--judge", "rule:plain"), "one live judge"),
         (("--judge", "http://127.0.0.1:9/v1#m", "--against", "rule:plain"), "leave out --against"),
         (("x.csv", "--judge", "http://127.0.0.1:9/v1#m"), "leave out LABELS"),
-        (("--judge", "http://127.0.0.1:9/v1#m", "--repeats", "2"), "leave out --repeats"),
     ],
 )
 def test_what_it_is_not_asked_with(options: tuple[str, ...], said: str, cli: Any) -> None:

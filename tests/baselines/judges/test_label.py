@@ -183,15 +183,15 @@ def test_labels_of_a_random_draw(judged):
     [
         (
             lambda rows: rows[0].update(label="maybe"),
-            r"sheet.csv:2 has label 'maybe'; expected right or wrong \(对 or 错\), or nothing",
+            r"sheet.csv:2 has label 'maybe'; expected right or wrong \(对 or 错\), the grades",
         ),
-        (lambda rows: rows[0].update(id="x"), r"sheet.csv:2: this run has no judged item 'x'"),
+        (lambda rows: rows[0].update(id="x"), r"sheet.csv:2: this run has no such item 'x'"),
         (lambda rows: rows.append(rows[0]), r"sheet.csv:\d+: item '[^']+' has two labels"),
         (
             lambda rows: rows[0].update(question="谁？"),
-            r"the question of '[^']+' is not this run's; .* the same language",
+            r"the question of '[^']+' is '谁？', people saw .* the same language",
         ),
-        (lambda rows: rows[0].update(answer="Another."), r"the answer of '[^']+' is not this run's"),
+        (lambda rows: rows[0].update(answer="Another."), r"the answer of '[^']+' is 'Another.', people saw"),
         (lambda rows: [row.update(label="") for row in rows], r"sheet.csv holds no label; expected right or wrong"),
     ],
 )

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.spec import Conditions
 from quadrag.baselines.omnieval import benchmark as omnieval
 from quadrag.data.builders import open_builder, rows
 from quadrag.errors import QuadragError

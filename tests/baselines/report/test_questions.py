@@ -12,6 +12,8 @@ import pytest
 from chat_server import ChatServer, Rule
 
 import quadrag
+from quadrag.baselines.core.run_files import sha256
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.report.items.gold import place_gold
@@ -21,8 +23,6 @@ from quadrag.baselines.report.items.spelled import match_ids, shorten_ids
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.cli import main
 from quadrag.records import Question, read_jsonl, write_jsonl
-from quadrag.run_files import sha256
-from quadrag.run_record import read_run
 
 SAMPLE = ("--data-dir", "sample")
 CRAG = ("run", "crag", "task_1_2", "--split", "public", *SAMPLE)

@@ -14,8 +14,8 @@ from specs import record_of, spec_of
 
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.core.result import Result
-from quadrag.baselines.core.spec import Conditions
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.found import tabulate_found

@@ -7,7 +7,7 @@ from exported import copy_as_authors
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.spec import Retrieval
+from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.core.task import open_corpus, open_whole_corpus
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.retrieval.retrievers import Dense

@@ -12,7 +12,7 @@ from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.document import SourceFile
-from quadrag.baselines.core.spec import Retrieval
+from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.core.task import open_corpus
 from quadrag.baselines.retrieval import cl100k
 from quadrag.baselines.retrieval.passages import PassageStore

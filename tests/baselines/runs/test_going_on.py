@@ -13,9 +13,9 @@ from kept_runs import answers, record
 from rag_server import RagServer
 from rgb_runs import ONE, llm, rows
 
-from quadrag.baselines.systems.chat_model import ChatModel
+from quadrag.baselines.core.run_record import read_run
+from quadrag.baselines.systems.models import ChatModel
 from quadrag.chat.ledger import Ledger
-from quadrag.run_record import read_run
 
 DEAD = "http://127.0.0.1:9/v1"
 SEARCHED = ("run", "crud_rag", "qa_2doc", "--data-dir", "sample", "--option", "gold=test")  # 8 questions
@@ -322,7 +322,10 @@ def test_the_default_folder_has_the_model_and_what_is_not_the_default_in_its_nam
     spec = ("--llm", f"{server.url}#Org/My-Model:7b", "--ledger", "L")
     for command, name in (
         ((*FOUR[:-2], *spec), "rgb-negative_rejection_en-first-4-My-Model_7b"),
-        ((*FOUR[:-2], "--split", "test", "--retriever", "none"), "rgb-negative_rejection_en-test-none-first-4-extractive"),
+        (
+            (*FOUR[:-2], "--split", "test", "--retriever", "none"),
+            "rgb-negative_rejection_en-test-none-first-4-extractive",
+        ),
         (("run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, *spec), "rgb-all-first-1-My-Model_7b"),
         ((*SEARCHED, "--limit", 1, "--top-k", 2), "crud_rag-qa_2doc-top_k=2-gold=test-first-1-extractive"),
     ):

@@ -11,12 +11,12 @@ import pytest
 from chat_server import ChatServer, Rule
 
 import quadrag
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.runs.files.answers import lines
 from quadrag.baselines.runs.files.logs import find_maker, inspect_answer, is_inspect, read_inspect_log
 from quadrag.data.files import sample_dir
 from quadrag.errors import QuadragError
 from quadrag.records import write_jsonl
-from quadrag.run_record import read_run
 
 TASKS = (("noise_robustness_en", "noise_0"), ("noise_robustness_en", "noise_20"), ("negative_rejection_en", "test"))
 SAMPLE = ("--data-dir", "sample")

@@ -7,7 +7,7 @@ from pathlib import Path
 from chat_server import ChatServer, echo
 from rgb_runs import ONE, llm, rows
 
-from quadrag.run_record import read_run
+from quadrag.baselines.core.run_record import read_run
 
 
 def test_the_stage_files_of_a_run(cli, server, judge, stages):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from chat_server import Rule
 
-from quadrag.run_record import read_run
+from quadrag.baselines.core.run_record import read_run
 
 ONE = ("run", "rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample", "--limit", 1)
 STOPS = ("--stop", "\n\n", "--stop", "Question:")

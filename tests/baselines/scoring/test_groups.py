@@ -3,8 +3,7 @@
 import pytest
 from specs import spec_of
 
-from quadrag.baselines.core.benchmark import MetricUse, load
-from quadrag.baselines.core.result import Stratum
+from quadrag.baselines.core.benchmark import MetricUse, Stratum, load
 from quadrag.baselines.runs.inputs import describe_each, read_asked, write_asked
 from quadrag.baselines.scoring.rows import Measured, find_units, rows_of, stratify
 from quadrag.errors import QuadragError
@@ -93,7 +92,7 @@ def test_where_every_answer_is_a_hallucination_truthfulness_has_an_interval() ->
 
 
 def test_what_is_kept_of_questions_is_read_back(tmp_path) -> None:
-    from quadrag.baselines.core.spec import Conditions
+    from quadrag.baselines.core.parts import Conditions
 
     asked = [question("1", "a", topic="t"), question("2", "a"), question("3")]
     kept = describe_each(load("omnieval"), asked, Conditions("none"))

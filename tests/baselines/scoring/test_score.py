@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from quadrag.baselines.core.spec import Conditions
+from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.results.items import items_of
 from quadrag.baselines.rgb import benchmark as rgb
 from quadrag.baselines.scoring.modules import CachedJudge, ScoringInputs

@@ -5,6 +5,7 @@ from chat_server import asked_of
 from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
@@ -12,7 +13,6 @@ from quadrag.baselines.scoring.modules import ScoringInputs
 from quadrag.baselines.scoring.score import score
 from quadrag.baselines.scoring.verdicts import Judged, find_oddities
 from quadrag.records import Answer, Question
-from quadrag.run_record import RunRecord
 
 CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
 
@@ -79,10 +79,10 @@ def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
     run = RunRecord(record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m"))
     for unread, status in ((2, Status.OK), (3, Status.INVALID)):
-        _, rows, _ = measure(
+        lines, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
         )
-        row = whole(mark_rows(rows, run, []), "accuracy")
+        row = whole(mark_rows(rows, run, lines), "accuracy")
         assert row["status"] is status and (status is Status.OK or row["n_scored"] == 12)
         (note,) = notes_of(run, NoteCode.INVALID, NoteCode.FAILED_COUNTED)
         assert note.params["total"] == 10 and "truthfulness.accuracy" in note.params["keys"]

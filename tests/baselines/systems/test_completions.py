@@ -1,9 +1,11 @@
 """Completions of a prompt: what is sent and read, apart in the ledger from chats, dead servers, the budget's sizes."""
 
+from pathlib import Path
+
 import pytest
 from chat_server import Rule
 
-from quadrag.baselines.systems.completions.transport import CompletionsTransport
+from quadrag.baselines.systems.completions import CompletionsTransport
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.prices import Prices
@@ -19,12 +21,16 @@ def ledger(tmp_path):
         yield opened
 
 
-def render(messages):
-    return " ".join([f"{turn['role']}: {turn['content']}" for turn in messages] + ["assistant:"])
+@pytest.fixture(autouse=True)
+def templates(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("t1", "t2"):
+        source = "{% for turn in messages %}{{ turn.role }}: {{ turn.content }} {% endfor %}assistant:"
+        Path(f"{name}.jinja").write_text(f"{source}{{# {name} #}}")
 
 
 def asking(url, template="t1", **more):
-    transport = CompletionsTransport(render, template)
+    transport = CompletionsTransport(f"{template}.jinja")
     parameters = {"temperature": 0.2, "max_tokens": 9, **more.pop("parameters", {}), **transport.parameters}
     return ChatClient(f"{url}#m", transport=transport, parameters=parameters, **more)
 
@@ -83,7 +89,8 @@ def test_a_server_without_the_page_is_one_line(server):
 def test_a_budget_goes_by_the_prompt_that_is_sent(server, tmp_path):
     path = tmp_path / "prices.yaml"
     path.write_text("m: {input: 1000000, output: 0}\n", encoding="utf-8")
-    long = CompletionsTransport(lambda messages: "x" * 5000, "t")
+    Path("long.jinja").write_text("x" * 5000)
+    long = CompletionsTransport("long.jinja")
     with (
         ChatClient(
             f"{server.url}#m", transport=long, prices=Prices.load(path), budget=5000, parameters={"max_tokens": 1}

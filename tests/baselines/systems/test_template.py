@@ -7,8 +7,8 @@ import pytest
 from chat_server import ChatServer
 
 from quadrag import catalogue
-from quadrag.baselines.runs.recipe import read_recipe
-from quadrag.baselines.systems.completions.template import load_template, template_names
+from quadrag.baselines.runs.plan import read_recipe
+from quadrag.baselines.systems.completions import CompletionsTransport, read_templates
 from quadrag.errors import QuadragError
 
 SYSTEM, ASKED = {"role": "system", "content": "S"}, {"role": "user", "content": "Q1"}
@@ -50,25 +50,25 @@ ASKING = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limi
 
 
 def test_our_templates():
-    assert template_names() == list(PROMPTS)
+    assert list(read_templates()) == list(PROMPTS)
     for name, prompts in PROMPTS.items():
-        template = load_template(name)
+        template = CompletionsTransport(name)
         assert tuple(map(template.render, ([ASKED], [SYSTEM, ASKED], TALK))) == prompts
-    assert len({load_template(name).digest for name in PROMPTS}) == len(PROMPTS)
+    assert len({CompletionsTransport(name).parameters["template"] for name in PROMPTS}) == len(PROMPTS)
 
 
 def test_braces_and_tags_of_a_text_stay_what_they_are():
     text = "{{ 7 * 7 }} {% raw %} {# c #}\n"
-    assert load_template("plain").render([{"role": "user", "content": text}]) == text
+    assert CompletionsTransport("plain").render([{"role": "user", "content": text}]) == text
 
 
 def test_a_file(tmp_path):
     path = tmp_path / "mine.jinja"
     path.write_text("{% for m in messages %}\n<{{ m.role }}>{{ m.content }}\n{% endfor %}\n<bot>", "utf-8")
-    first = load_template(str(path))
+    first = CompletionsTransport(str(path))
     assert first.render([SYSTEM, ASKED]) == "<system>S\n<user>Q1\n<bot>"
     path.write_text(path.read_text("utf-8") + "\n ", "utf-8")
-    assert load_template(str(path)).digest != first.digest
+    assert CompletionsTransport(str(path)).parameters != first.parameters
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_file_that_cannot_be_used_is_one_line(tmp_path, source, words):
     path = tmp_path / "bad.jinja"
     path.write_text(source, "utf-8")
     with pytest.raises(QuadragError, match=words) as error:
-        load_template(str(path)).render([SYSTEM, ASKED])
+        CompletionsTransport(str(path)).render([SYSTEM, ASKED])
     assert "\n" not in str(error.value)
 
 
@@ -101,7 +101,10 @@ def test_a_run_sends_prompts_and_says_so(cli):
         for body in server.bodies:
             assert body["prompt"].startswith(f"{VICUNA}USER: ") and body["prompt"].endswith(" ASSISTANT:")
         parameters = json.loads(Path("a/run.json").read_text("utf-8"))["inputs"]["parameters"]
-        assert parameters["api"] == "completions" and parameters["template"] == load_template("vicuna").digest
+        assert (
+            parameters["api"] == "completions"
+            and parameters["template"] == CompletionsTransport("vicuna").parameters["template"]
+        )
         answers = [json.loads(line)["answer"] for line in Path("a/answers.jsonl").read_text("utf-8").splitlines()]
         assert answers == ["insufficient information"] * 2
         code, _, err = cli(*asked, "belle", "--out", "a")
@@ -113,10 +116,10 @@ def test_a_run_sends_prompts_and_says_so(cli):
 def test_recipes_of_models_without_a_chat_interface_name_their_template():
     for name in catalogue.recipes():
         _, recipe = read_recipe(name)
-        published = recipe["published"]
+        published, asked = recipe["published"], recipe.get("system", {})
         row = str(published.get("model", published.get("llm")))
         template = ROWS.get(recipe["benchmark"], {}).get(row)
-        assert (recipe.get("api"), recipe.get("template")) == ("completions" if template else None, template), name
+        assert (asked.get("api"), asked.get("template")) == ("completions" if template else None, template), name
 
 
 def test_a_recipe_asks_for_completions_and_the_user_may_say_otherwise(cli):

@@ -8,8 +8,7 @@ import pytest
 from rag_server import RagServer, Rule
 
 import quadrag
-from quadrag.baselines.systems.rag.reply import read_reply
-from quadrag.passages import find_unread
+from quadrag.passages import find_unread, read_passages
 from quadrag.records import write_jsonl
 
 PLACE = ("crud_rag", "qa_1doc")
@@ -111,8 +110,8 @@ def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies
         server.rules.append(Rule("merge", body={"passages": None, "contexts": ["a"]}))
         for folder in ("a", "b"):
             assert "`contexts`" in cli("run", *PLACE, *SAMPLE, "--rag", server.url, "--out", folder).out
-    served = read_reply("json", {"answer": "x", "passages": [{"id": "d", "content": "t"}, {"id": "e", "text": "t"}]})
-    assert [one.text for one in served["passages"]] == ["t", "t"] and not served["unread"]
+    passages, unread = read_passages([{"id": "d", "content": "t"}, {"id": "e", "text": "t"}])
+    assert [one.text for one in passages] == ["t", "t"] and not unread
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import yaml
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.spec import Conditions, Retrieval
+from quadrag.baselines.core.parts import Conditions, Retrieval
 from quadrag.baselines.crud_rag.tables import PRINTED as SWEEPS
 from quadrag.baselines.rgb.tables import PRINTED, find_columns
 from quadrag.baselines.tables.published import find_published, read_published

@@ -291,3 +291,9 @@ def test_a_bad_node_is_named(tmp_path: Path, bad: Any, said: str) -> None:
         rows("corpus", "corpus", tmp_path)
     assert str(caught.value).startswith(f"{tmp_path / NODES}:2")
     assert said in str(caught.value)
+
+
+def test_a_set_made_by_people_is_one_folder_however_deep_its_files_lie(tmp_path: Path) -> None:
+    for number, place in enumerate(("deep", "deeper/still")):
+        put(tmp_path, f"human_annotated/v1018/{place}/{number}.jsonl", named(question=f"question {number}"))
+    assert len(questions("human", tmp_path)) == 2

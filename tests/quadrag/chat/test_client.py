@@ -9,6 +9,7 @@ import threading
 import pytest
 from chat_server import Rule, chats
 
+from quadrag.chat import http
 from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure, Prices, Reply
 from quadrag.chat.ledger import Reuse
@@ -268,29 +269,14 @@ def test_a_provider_without_a_hugging_face_token_says_so(monkeypatch, tmp_path):
 
 
 def test_a_provider_is_asked_through_the_router(server, monkeypatch):
-    """Only the router's host is led to the local server."""
-    import httpx2
-    from huggingface_hub import set_async_client_factory
-    from huggingface_hub.utils._http import default_async_client_factory
-
-    asked = []
-
-    class ToLocal(httpx2.AsyncHTTPTransport):
-        async def handle_async_request(self, request):
-            asked.append(str(request.url))
-            local = httpx2.URL(server.url)
-            request.url = request.url.copy_with(scheme="http", host=local.host, port=local.port)
-            return await super().handle_async_request(request)
-
+    assert http.ROUTER == "https://router.huggingface.co/v1"
+    monkeypatch.setattr(http, "ROUTER", server.url)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     server.state.models = ["org/model"]
     monkeypatch.setenv("HF_TOKEN", "hf_a_token_of_some_length")
-    set_async_client_factory(lambda: httpx2.AsyncClient(transport=ToLocal()))
-    try:
-        with ChatClient("provider:org/model", parameters={"max_tokens": 5}) as client:
-            (reply,) = client.complete(chats(1))
-    finally:
-        set_async_client_factory(default_async_client_factory)
+    with ChatClient("provider:org/model", parameters={"max_tokens": 5}) as client:
+        (reply,) = client.complete(chats(1))
     assert isinstance(reply, Reply) and reply.text.endswith("question 0")
-    assert asked == ["https://router.huggingface.co/v1/chat/completions"]
+    assert [path for path, _ in server.asked] == ["/v1/chat/completions"]
     assert server.bodies[0]["model"] == "org/model"
     assert server.authorizations == {"Bearer hf_a_token_of_some_length"}

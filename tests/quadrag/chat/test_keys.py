@@ -6,8 +6,8 @@ import traceback
 import pytest
 from chat_server import ChatServer, Rule, chats
 
-from quadrag.baselines.systems.completions.transport import CompletionsTransport
-from quadrag.baselines.systems.rag.service import RagService
+from quadrag.baselines.systems.completions import CompletionsTransport
+from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import Keys, find_keys
 from quadrag.chat.spec import Spec, page_url, parse_spec
@@ -140,13 +140,13 @@ def azure(monkeypatch):
 
 def test_a_key_goes_into_the_header_that_the_user_names(azure):
     place = f"http://127.0.0.1:{azure.port}{DEPLOYMENT}{VERSION}#m"
-    completions = CompletionsTransport(lambda messages: messages[-1]["content"], "t")
+    completions = CompletionsTransport("plain")
     for transport, parameters in ((None, {}), (completions, completions.parameters)):
         with ChatClient(place, transport=transport, parameters=parameters) as client:
             client.check_served()
             assert all(isinstance(reply, str) for reply in client(chats(3)))
     with RagService(place) as service:
-        service.complete([[{"messages": [{"role": "user", "content": "?"}], "model": "m"}, {}]])
+        service.complete([[{"messages": [{"role": "user", "content": "?"}], "model": "m"}]])
     pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("models", "completions", "chat/completions")}
     assert {address for address, _ in azure.asked} == pages
     assert all(heads["api-key"] == KEY and "authorization" not in heads for _, heads in azure.asked)

@@ -67,7 +67,7 @@ def test_the_first_value_stays(tmp_path):
         assert second.put_many([(key, value("second")), (other, value("new"))]) == {key: value("first")}
         assert first.put_many([(key, value("first"))]) == {}, "an equal value is no other one"
         assert first.get_many([key, other]) == {key: value("first"), other: value("new")}
-        assert first.put_many([(key, value("anew"))], renewed=[key]) == {}
+        assert first.put_many([(key, value("anew"))], replace=True) == {}
         assert second.get_many([key]) == {key: value("anew")}
 
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from tiny_models import make_chat_model
 
-from quadrag.baselines.systems.completions.template import load_template
-from quadrag.baselines.systems.completions.transport import CompletionsTransport
+from quadrag.baselines.systems.completions import CompletionsTransport
 from quadrag.chat.client import ChatClient, Reply
 from quadrag.chat.ledger import Ledger
 from quadrag.errors import QuadragError
@@ -64,14 +63,12 @@ def test_both_endpoints_give_one_answer_to_one_chat(server, tmp_path):
     with ChatClient(f"{url}#{model}", parameters=options) as client:
         answers = client.complete(CHATS)
     for name in (model, str(tmp_path / "own.jinja")):
-        template = load_template(name)
-        transport = CompletionsTransport(template.render, template.digest)
+        transport = CompletionsTransport(name)
         parameters = {**options, **transport.parameters}
         with ChatClient(f"{url}#{model}", parameters=parameters, transport=transport) as client:
             texts = client.complete(CHATS)
         assert [(one.text, one.usage) for one in texts] == [(one.text.strip(), one.usage) for one in answers]
-    plain = load_template("plain")
-    transport = CompletionsTransport(plain.render, plain.digest)
+    transport = CompletionsTransport("plain")
     with ChatClient(f"{url}#{model}", parameters=options | transport.parameters, transport=transport) as client:
         others = client.complete(CHATS)
     assert [one.text for one in others] != [one.text for one in texts], "a random model still reads its prompt"
@@ -93,18 +90,18 @@ def test_a_tokenizer_that_begins_texts_itself_takes_its_token_off_the_prompt(tmp
     make_chat_model(tmp_path)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
     chat = [{"role": "user", "content": "?"}]
-    bare = load_template(str(tmp_path))
+    bare = CompletionsTransport(str(tmp_path))
     assert bare.render(chat) == "<s>user\n?</s><s>assistant\n"
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A", special_tokens=[("<s>", 0)]
     )
     tokenizer.save_pretrained(tmp_path / "begins")
-    begins = load_template(str(tmp_path / "begins"))
-    assert begins.render(chat) == "user\n?</s><s>assistant\n" and begins.digest != bare.digest
+    begins = CompletionsTransport(str(tmp_path / "begins"))
+    assert begins.render(chat) == "user\n?</s><s>assistant\n" and begins.parameters != bare.parameters
     tokenizer.chat_template = None
     tokenizer.save_pretrained(tmp_path / "none")
     with pytest.raises(QuadragError, match="has no chat template; name a file or one of plain, vicuna"):
-        load_template(str(tmp_path / "none"))
+        CompletionsTransport(str(tmp_path / "none"))
 
 
 def test_replies_are_counted_and_outlive_the_server(server, tmp_path):

@@ -13,7 +13,7 @@ from huggingface_hub import DatasetCard
 
 from quadrag import __version__, catalogue
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.spec import Conditions
+from quadrag.baselines.core.parts import Conditions
 from quadrag.commands.shared.parser import build_parser
 from quadrag.data import builders, files
 from quadrag.data.download import RemoteFile, fault

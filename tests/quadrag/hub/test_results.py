@@ -11,12 +11,12 @@ from hub_recorder import Recorder
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.spec import Conditions
+from quadrag.baselines.core.parts import Conditions
+from quadrag.baselines.results.hub import hide_places, plan_results, same_model
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.task_list import list_tasks
 from quadrag.hub.record import hub_record
-from quadrag.hub.results import hide_places, plan_results, same_model
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
 from quadrag.paths import room
 

@@ -20,7 +20,6 @@ from specs import spec_of
 import quadrag
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.systems.beside import run_beside
 from quadrag.records import read_jsonl
 
 RGB = ("rgb", "noise_robustness_en")
@@ -291,30 +290,21 @@ def test_a_call_that_ends_all_leaves_the_loop_usable_and_no_other_call_behind(en
 
 
 def test_several_use_the_loop_at_once():
-    gate, found = asyncio.Semaphore(3), {}
-
-    async def call(batch):
-        async with gate:
-            await asyncio.sleep(0.001)
-            return [batch]
+    system, found = sharing(asyncio.Semaphore(3)), {}
 
     def run(which):
-        found[which] = sorted(run_beside(call, [f"{which}{n}" for n in range(20)], 8, 4))
+        found[which] = measure(system, name=which)["rouge_l"].value
 
     users = [threading.Thread(target=run, args=(which,)) for which in "abc"]
     for user in users:
         user.start()
     for user in users:
-        user.join(30)
-    assert found == {which: sorted((f"{which}{n}", [f"{which}{n}"]) for n in range(20)) for which in "abc"}
+        user.join(60)
+    assert found == dict.fromkeys("abc", measure(slowly)["rouge_l"].value)
 
 
 def in_child(said):
-    async def call(batch):
-        await asyncio.sleep(0.001)
-        return batch * 2
-
-    said.put(sorted(run_beside(call, [1, 2, 3], 1, 2)))
+    said.put(measure(slowly, name="child")["rouge_l"].value)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -325,7 +315,7 @@ def test_a_forked_child_has_a_loop_of_its_own():
     said = forking.Queue()
     child = forking.Process(target=in_child, args=(said,))
     child.start()
-    assert said.get(timeout=30) == [(1, 2), (2, 4), (3, 6)]
+    assert said.get(timeout=60) == measure(slowly)["rouge_l"].value
     child.join(30)
     assert child.exitcode == 0
 

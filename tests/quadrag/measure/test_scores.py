@@ -12,9 +12,9 @@ import pandas
 import pytest
 
 import quadrag
+from quadrag.baselines.core.run_files import sha256
+from quadrag.baselines.core.run_record import read_run
 from quadrag.cli import main
-from quadrag.run_files import sha256
-from quadrag.run_record import read_run
 
 RGB = ("rgb", "noise_robustness_en")
 pytestmark = pytest.mark.filterwarnings("ignore:INVALID")

@@ -20,15 +20,18 @@ def test_by_hand():
     # Gwet: mean shares .55 and .45, by chance 2 * .55 * .45.
     assert found.ac1 == pytest.approx((0.7 - 0.495) / (1 - 0.495))
     first, second = class_figures(np.array([[20, 5], [10, 15]]))
-    assert (first.labels, first.verdicts) == (25, 30)
-    assert (first.precision, first.recall) == pytest.approx((20 / 30, 20 / 25))
-    assert second.f1 == pytest.approx(2 * 15 / (25 + 20))
-    assert first.accuracy == second.accuracy == pytest.approx(0.7)
+    assert (first["labels"], first["verdicts"]) == (25, 30)
+    assert (first["precision"], first["recall"]) == pytest.approx((20 / 30, 20 / 25))
+    assert second["f1"] == pytest.approx(2 * 15 / (25 + 20))
+    assert first["accuracy"] == second["accuracy"] == pytest.approx(0.7)
 
 
 def test_one_class_alone_has_no_kappa():
     assert agreement(np.array([[5, 0], [0, 0]])).kappa is None
-    assert class_figures(np.array([[5, 0], [0, 0]]))[1] == (0, 0, 1.0, None, None, None)
+    assert class_figures(np.array([[5, 0], [0, 0]]))[1] == {
+        **dict.fromkeys(("labels", "verdicts"), 0),
+        **{"accuracy": 1.0, **dict.fromkeys(("precision", "recall", "f1"))},
+    }
     with pytest.raises(ValueError, match="no item"):
         agreement(np.zeros((2, 2)))
 
@@ -45,8 +48,8 @@ def test_equals_scikit_learn(pairs):
         assert found.kappa == pytest.approx(metrics.cohen_kappa_score(labels, verdicts), abs=1e-9)
     columns = metrics.precision_recall_fscore_support(labels, verdicts, labels=CLASSES, zero_division=0.0)
     for one, precision, recall, f1, support in zip(class_figures(table), *columns, strict=True):
-        assert one.labels == support
-        ours = [value or 0.0 for value in (one.precision, one.recall, one.f1)]
+        assert one["labels"] == support
+        ours = [one[name] or 0.0 for name in ("precision", "recall", "f1")]
         assert ours == pytest.approx([precision, recall, f1], abs=1e-9)
 
 

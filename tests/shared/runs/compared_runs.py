@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from specs import record_of
 
-from quadrag.baselines.core.result import Asked, Result, Stratum
+from quadrag.baselines.core.benchmark import Stratum
+from quadrag.baselines.core.result import Asked, Result
 from quadrag.baselines.results.score import Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")

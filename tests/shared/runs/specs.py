@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from quadrag.baselines.core.spec import Retrieval, RunSpec
-from quadrag.run_record import RunRecord
+from quadrag.baselines.core.parts import Retrieval
+from quadrag.baselines.core.run_record import RunRecord
+from quadrag.baselines.core.spec import RunSpec
 
 
 def spec_of(

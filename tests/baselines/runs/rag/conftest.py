@@ -9,8 +9,7 @@ from rag_server import RagServer
 from quadrag.baselines.core.spec import CallPolicy, Judge
 from quadrag.baselines.runs.models import Models
 from quadrag.baselines.runs.run import run as do_run
-from quadrag.baselines.systems.rag.service import RagService
-from quadrag.baselines.systems.rag.system import Rag
+from quadrag.baselines.systems.service import Rag, RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rag_server import RagServer
 
-from quadrag.run_record import read_run
+from quadrag.baselines.core.run_record import read_run
 
 DOCUMENTS = [("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]
 ONE = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--ledger", "L")

@@ -59,8 +59,7 @@ from pathlib import Path
 from quadrag.baselines.core.spec import CallPolicy, RunSpec
 from quadrag.baselines.runs.models import Models
 from quadrag.baselines.runs.run import run
-from quadrag.baselines.systems.rag.service import RagService
-from quadrag.baselines.systems.rag.system import Rag
+from quadrag.baselines.systems.service import Rag, RagService
 from quadrag.chat.ledger import Ledger
 
 with Ledger("L") as ledger, RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1) as service:

@@ -10,11 +10,11 @@ from rag_server import CHUNK, RagServer, Rule
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.scoring.pieces import LEAST
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import Passage, document_id
-from quadrag.run_record import read_run
 
 
 def test_retrieval_and_generation_are_measured_apart(run, server, stages):

@@ -5,13 +5,13 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from rag_asking import DOCUMENTS, WORDS, ask, asked, question
+from rag_asking import DOCUMENTS, ask, asked, posed, question
 from rag_server import RagServer
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.systems.rag.service import RagService, asked_text
+from quadrag.baselines.systems.service import RagService
 from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question
 
@@ -115,14 +115,14 @@ def test_every_question_of_the_samples_has_its_words(benchmark, configs):
         questions, _ = load_questions(spec_of(benchmark, config, split, "sample"), load(benchmark))
         for one in questions:
             for how in ("bare", "protocol"):
-                text = asked_text(one, WORDS[one.benchmark], how)
+                text = posed(one, how).query
                 assert one.slots.get("question", one.slots.get("begin", one.query)) in text
                 slots = {f"{{{name}}}" for name in ("query", "question", "event", "begin", "hallu_continue")}
                 assert not any(slot in text for slot in slots)
             if benchmark == "crud_rag" and config != "continuation":
                 assert "<response>" in text
     if benchmark != "crud_rag":
-        assert asked_text(one, WORDS[one.benchmark], "bare") == one.slots.get("question", one.query)
+        assert posed(one).query == one.slots.get("question", one.query)
 
 
 def test_replies_are_kept_whole_and_asked_for_once(server, ledger):
@@ -192,7 +192,7 @@ def test_parameters_and_further_fields_reach_a_chat_service(server, ledger, tmp_
         parameters={"temperature": 0.0, "top_p": None, "seed": 3},
         body=tmp_path / "more.json",
     )
-    service.ask([question(1)], WORDS[question(1).benchmark], "bare")
+    service.ask([posed(question(1))])
     service.close()
     sent = server.bodies[0]
     assert (sent["temperature"], sent["seed"], sent["data_sources"]) == (0.0, 3, [{"type": "azure_search"}])

@@ -10,17 +10,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.provenance import Provenance
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 
-if TYPE_CHECKING:
-    from quadrag.baselines.core.spec import RunSpec
+from .parts import validate
+from .spec import MOST_FAILED, RunSpec
 
-MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 NAME = "run.json"
 # Parts of a spec that name places; what lies there is known by its digest.
 _PLACES = {"data_dir", "prompts", "options", "system", "entity_model", "judges", "embed", "replica", "retrieval"}
@@ -30,7 +29,7 @@ _PLACES = {"data_dir", "prompts", "options", "system", "entity_model", "judges",
 class RunRecord:
     """What is known of a run."""
 
-    spec: "RunSpec"  # what is measured, with what
+    spec: RunSpec  # what is measured, with what
     # What decides its files beside the spec: ``quadrag`` (its version), ``splits``, ``options`` (files by content),
     # ``retrieval`` (the settings used), ``search`` (versions and weights behind it), ``graph``, ``system``, ``entity``
     # (each with ``model``, ``service`` and ``parameters``), ``prompts``, ``questions``, ``seeds``.
@@ -151,6 +150,14 @@ class RunRecord:
         return str(self.digests.get("system", {}).get("model", ""))
 
     @property
+    def served_as(self) -> dict[str, str]:
+        """What servers call the models that the user calls otherwise, by role."""
+        asked = {"llm": self.spec.system, "entity": self.spec.entity_model if self.entity else None}
+        asked |= {name_judge(place): judge for place, judge in enumerate(self.spec.judges)}
+        named = {role: (getattr(chat, "name", None), getattr(chat, "model", None)) for role, chat in asked.items()}
+        return {role: model for role, (name, model) in named.items() if name and model and name != model}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What else decides its answers."""
         return dict(self.digests.get("system", {}).get("parameters", {}))
@@ -215,8 +222,6 @@ def name_judge(place: int) -> str:
 
 def read_run(folder: Path) -> RunRecord:
     """Read a folder's `run.json`; raise QuadragError where it is missing, damaged or not of its form."""
-    from quadrag.baselines.core.spec import RunSpec, validate
-
     path = folder / NAME
     try:
         row = parse_json(path.read_bytes(), path)

@@ -7,7 +7,8 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import read_jsonl
-from quadrag.run_record import RunRecord
+
+from .run_record import RunRecord
 
 
 def sha256(path: Path) -> str:

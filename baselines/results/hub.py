@@ -25,8 +25,9 @@ from quadrag.hub.push import check_org
 from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
-from quadrag.run_files import read_scores
-from quadrag.run_record import RunRecord, read_run
+
+from ..core.run_files import read_scores
+from ..core.run_record import RunRecord, read_run
 
 FOLDER = ".eval_results"
 _NO_MODEL = "extractive"

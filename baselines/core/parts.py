@@ -1,0 +1,127 @@
+"""What a benchmark's record and a spec both speak of: retrieval, conditions of scoring, and how a part is checked."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.trust import Trust
+
+KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Part(BaseModel):
+    """A part of a spec: it cannot be changed, and holds no key that is not its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_Part = TypeVar("_Part", bound=Part)
+
+
+class Retrieval(Part):
+    """How passages are found in a corpus; a run's spec has those settings that its retriever uses.
+
+    Attributes:
+        tokenizer: terms of BM25: ``unigram``, ``jieba`` or ``rjieba``.
+        chunk_size: characters, or tokens of `chunk_tokenizer`.
+        chunk_overlap: percent of the chunk.
+        chunk_tokenizer: a tokenizer's file, folder or name, or ``cl100k_base``; None counts characters.
+        chunk_source: what is cut: ``documents``, or whole ``files``, as CRUD-RAG's authors have it.
+        embedding: preset, name or folder of a sentence-transformers model.
+        instruction: where the embedding's instruction stands: before ``queries``, or before passages too (``both``).
+        reranker: the same of a cross-encoder.
+        index: None for exact search, or ``faiss``, ``milvus:URI``.
+        top_k: passages shown.
+        where: ``FIELD=VALUE`` of the documents that are searched; None searches all.
+        trust: the models whose own code may run. No setting: the user alone says it, of this run.
+    """
+
+    tokenizer: Text = "unigram"
+    chunk_size: PositiveInt = 128
+    chunk_overlap: Annotated[int, Field(ge=0, le=90)] = 0
+    chunk_tokenizer: Text | None = None
+    chunk_source: Literal["documents", "files"] = "documents"
+    embedding: Text = "bge-base"
+    instruction: Literal["queries", "both"] = "queries"
+    reranker: Text = "bge-rank"
+    index: Text | None = None
+    top_k: PositiveInt = 8
+    where: Text | None = None
+    trust: Annotated[Trust, Field(exclude=True)] = Trust()
+
+    def changed(self, **settings: Any) -> Retrieval:
+        """Return the same with other settings."""
+        return validate(Retrieval, {**dict(self), **settings}, "retrieval")
+
+
+SETTINGS = tuple(name for name in Retrieval.model_fields if name != "trust")
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverSpec:
+    """What a benchmark says of one of its retrievers.
+
+    Attributes:
+        settings: the fields of `Retrieval` that it uses.
+        searches: whether it searches the benchmark's corpus.
+        help: a word on it for the command line; "" where the name says enough.
+    """
+
+    settings: tuple[str, ...] = ()
+    searches: bool = False
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Under which conditions answers were made and are scored, as far as the metrics depend on them."""
+
+    retriever: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    top_k: int = 0
+    data_dir: str | None = None
+    prompts: str | None = None
+
+
+def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
+    """Make a part of a spec, or say in one line what is wrong first and what was expected."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        *above, last = fault["loc"] or ("",)
+        place = [name for name in above if name not in KINDS] + [last]
+        if fault["type"] == "extra_forbidden":
+            known = _fields(kind, place[:-1])
+            raise unknown_name(f"key of {what}", str(place[-1]), known) from None
+        own = fault["type"] == "value_error"  # whose message names the place
+        shown = f"{'.'.join(map(str, place))} " if place and not own else ""
+        if fault["type"] == "missing":
+            raise QuadragError(f"{what} has no {shown.strip()}; expected it") from None
+        reason = fault["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+        value = "" if own else f"is {fault['input']!r:.80}; "
+        raise QuadragError(f"{what}: {shown}{value}{reason}") from None
+
+
+def _fields(kind: type[BaseModel], place: Sequence[Any]) -> list[str]:
+    """Return the names of the fields at a place of a model; of a union, those of all that it may be."""
+    kinds: list[Any] = [kind]
+    for name in place:
+        if isinstance(name, str):
+            inner = [one.model_fields[name].annotation for one in kinds if name in one.model_fields]
+            kinds = [part for annotation in inner for part in _parts(annotation)] or kinds
+    return list(dict.fromkeys(name for one in kinds for name in one.model_fields))
+
+
+def _parts(annotation: Any) -> list[type[Part]]:
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return [annotation] if issubclass(annotation, Part) else []
+    return [part for inner in typing.get_args(annotation) for part in _parts(inner)]

@@ -1,0 +1,196 @@
+"""One's own system, a function or a service: what it is asked, how what comes back is read, what it is measured by.
+
+Of a benchmark that brings its passages a function is handed these. Of any other, and of every benchmark over HTTP, the
+system finds its own: its answers are measured as any are, its passages against the gold documents of the questions.
+Neither is shown an accepted answer, or a document of the benchmark.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quadrag.chat.reply import REASONINGS, Failure, Reply, find_reasoning
+from quadrag.errors import QuadragError, one_line
+from quadrag.metrics._shared.slots import fill
+from quadrag.passages import PLACES, Found, find_passages, name_keys, read_parts, read_passages
+from quadrag.reading import Unreadable, name_kind, plain
+from quadrag.records import Key, Passage, Question
+
+from ..core.benchmark import Benchmark, MetricUse
+from ..core.options import OptionSpec
+from ..core.prompts import load_service_prompts
+from ..core.spec import NONE, RAG, Conditions, RetrieverSpec
+from ..core.task import Task
+from .system import Assignment, Generated, check_retriever, collect
+
+NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does not say what it found
+_ASKED = "rag_prompt"
+_ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
+_PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
+_SHOWN = 60  # characters of a question's text in a line
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OpenQuestion:
+    """A question as a system is handed it, without its accepted answers.
+
+    Attributes:
+        id: unique within its config and split.
+        query: its text.
+        history: the turns before it, each a question and its answer; empty outside conversations.
+        passages: those that the benchmark brings; empty where the system is to search.
+        benchmark: the benchmark's name.
+        config: its config.
+        split: its split.
+        language: ``en`` or ``zh``.
+        query_time: when it was asked, where the benchmark has that.
+    """
+
+    id: str
+    query: str
+    history: tuple[tuple[str, str | None], ...]
+    passages: tuple[Passage, ...]
+    benchmark: str
+    config: str
+    split: str
+    language: str
+    query_time: str | None = None
+
+    def __repr__(self) -> str:
+        """Show its id, the beginning of its text and how many passages it has, in a line."""
+        some = f", passages={len(self.passages)}" * bool(self.passages)
+        return f"OpenQuestion({self.id!r}, {one_line(self.query, _SHOWN)!r}{some})"
+
+    @property
+    def key(self) -> Key:
+        """Config, split and id."""
+        return (self.config, self.split, self.id)
+
+
+def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ()) -> OpenQuestion:
+    """Put a question as a system is asked it, with the passages that are shown with it.
+
+    Its text is bare, or has the ``protocol``'s fixed strings, as ``rag.yaml`` of the benchmark's room says. A
+    conversation that is one text has the turns before it in there.
+    """
+    known = _ASKED in work.benchmark.options
+    manner = str(work.benchmark.options[_ASKED].read(_ASKED, work.task.options)) if known else "bare"
+    names = (question.config, question.language, "default")
+    template = next(work.prompts[name] for name in names if name in work.prompts)[manner]
+    apart = question.slots.get("question") == question.slots.get("asked")
+    return OpenQuestion(
+        id=question.id,
+        query=fill(template, {"query": question.query, **question.slots}),
+        history=tuple(question.history) if apart else (),
+        passages=tuple(passages),
+        benchmark=question.benchmark,
+        config=question.config,
+        split=question.split,
+        language=question.language,
+        query_time=question.slots.get("query_time"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Served(Reply):
+    """An answer of one's own system with its passages, best first; None where it does not say what it found.
+
+    `unread` are the keys of `quadrag.passages.Found`.
+    """
+
+    passages: tuple[Passage, ...] | None = None
+    unread: tuple[str, ...] = ()
+
+
+def serve(text: str, reasoning: str | None, seconds: float, found: Found) -> Served:
+    """Put an answer that was read together with its passages and the seconds that it took."""
+    return Served(text, None, None, reasoning, False, seconds, None, *found)
+
+
+def read_result(result: Any) -> tuple[str, str | None, Found]:
+    """Read what a system gave for a question: a text; a pair of it and passages; or an object that holds both.
+
+    Returns:
+        The answer, the reasoning that stands apart from it, and the passages.
+
+    Raises:
+        Unreadable: it is something else, or what stands under ``passages`` is.
+    """
+    parts = result if isinstance(result, Mapping) else read_parts(result, _PARTS)
+    under = next((name for name in _ANSWERS if name in parts), None)
+    answer = result if under is None else parts[under]
+    if under is None and isinstance(result, tuple) and len(result) == 2:
+        answer = result[0]
+        found = Found(None) if result[1] is None else read_passages(result[1])
+    else:
+        found = find_passages(parts)
+    if isinstance(text := plain(answer), str):
+        return text, find_reasoning(parts), found
+    whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
+    if answer is result and isinstance(result, Mapping):
+        whose = f" with the keys {name_keys(result)}" if result else " without keys"
+    raise Unreadable(f"{name_kind(result)}{whose}; expected an answer as a text, alone or with passages")
+
+
+def collect_served(questions: Sequence[Question], replies: Sequence[Reply | Failure]) -> Generated:
+    """Put replies together as answers, with the passages that came with them."""
+    generated = collect([(question, 0) for question in questions], replies)
+    served = [reply if isinstance(reply, Served) else None for reply in replies]
+    generated.passages = {
+        question.key: (reply and reply.passages) or () for question, reply in zip(questions, served, strict=True)
+    }
+    generated.searched = any(reply.passages is not None for reply in served if reply)
+    generated.unread = sorted({name for reply in served if reply for name in reply.unread})
+    return generated
+
+
+def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> Benchmark:
+    """Return a benchmark as a system meets it that finds its own passages.
+
+    Args:
+        inner: the benchmark.
+        texts: whether any passage has a text; a metric of what is shown needs one.
+        why: why passages are not ranked; None where they are.
+    """
+
+    def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
+        answers = inner.metrics(config, _served_conditions(inner, conditions, texts))
+        ranks = inner.metrics(config, _served_conditions(inner, conditions, True))
+        measured = [metric for metric in answers if not metric.ranks]
+        return measured + [metric._replace(unmeasured=why) for metric in ranks if metric.ranks]
+
+    def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+        return inner.keywords(metric, questions, _served_conditions(inner, conditions, True))
+
+    return replace(
+        inner,
+        retrievers={RAG: RetrieverSpec()},
+        options={**inner.options, _ASKED: OptionSpec("bare", ("bare", "protocol"))},
+        finder=lambda task: None,
+        handed_over=None,
+        metrics=metrics,
+        keywords=keywords,
+    )
+
+
+def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) -> Conditions:
+    """Return the conditions as the benchmark knows them: with passages of a corpus, or without documents."""
+    if inner.corpus is None:
+        return replace(conditions, retriever=NONE, top_k=0)
+    # Whether the gold documents lie in the system's corpus is for the user to know.
+    gold = {"gold": RAG} if "gold" in inner.corpus.options else {}
+    return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k if shown else 0)
+
+
+def take_served(benchmark: Benchmark, task: Task) -> Assignment:
+    """Take a task on for what finds its own passages."""
+    if task.samples > 1:
+        raise QuadragError("a RAG service is sent no seed to vary; leave out --samples")
+    if task.prompts:
+        raise QuadragError("a RAG service has prompts of its own; leave out --prompts (--option rag_prompt=protocol)")
+    for name in benchmark.corpus.options if benchmark.corpus else ():
+        if task.options.get(name) is not None:
+            raise QuadragError(f"option {name} is of the corpus, and the system has its own; leave it out")
+    served, task = as_served(benchmark), task.changed(retriever=RAG)
+    check_retriever(served, task)
+    return Assignment(served, task, load_service_prompts(task.benchmark))

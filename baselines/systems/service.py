@@ -1,0 +1,279 @@
+"""A service as what answers: a function that posts. Each question is sent to it, its answer read as a function's is.
+
+Two contracts. ``http://HOST:PORT/PATH`` is sent, by POST, a JSON object ``{"id", "question", "benchmark", "config",
+"split", "language"}``, with ``history`` (``[{"question", "answer"}, ...]``, the turns before it as the benchmark shows
+them) in conversations and ``query_time`` where the benchmark has one, and replies ``{"answer": "...", "passages":
+[{"id", "text", "title", "score"}, ...]}``; of a passage each part may be lacking. ``http://HOST:PORT/v1``, an address
+that ends in ``/chat/completions``, or any with ``#MODEL``, is a chat completion; `_find_cited` says where its passages
+stand.
+
+Replies are kept whole in the ledger, by the service's address and name. In `run.json` it is known by its name alone:
+the one given, else the model's, else the address.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from quadrag.chat.calling import Calling
+from quadrag.chat.client import ChatClient
+from quadrag.chat.faults import Fault, explain_dead_server, explain_faults, worst_fault
+from quadrag.chat.http import Server, Transport, post_json
+from quadrag.chat.keys import KEY_VARIABLES, Keys
+from quadrag.chat.prices import Rate
+from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
+from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url
+from quadrag.errors import QuadragError, one_line
+from quadrag.passages import Found, find_unread, name_keys, read_passages
+from quadrag.reading import DEEPEST, Unreadable, is_deeper, name_kind, parse_json
+from quadrag.records import dumps
+
+from ..core.benchmark import Benchmark
+from ..core.prompts import chat_messages
+from ..core.task import Task
+from .own import OpenQuestion, Served, collect_served, pose, read_result, take_served
+from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell
+
+UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
+_FORMS = {
+    "json": 'expected {"answer": "...", "passages": [...]} to a question of the form in docs/own-system.md; a chat '
+    "endpoint is typed as --rag http://HOST:PORT/v1#MODEL",
+    "openai": "expected a chat completion; a service of the JSON form is typed with its whole address, as --rag "
+    "http://HOST:PORT/rag",
+}
+_SENT = ("id", "question", "benchmark", "config", "split", "language", "history", "query_time")
+_CHAT = ("messages", "model", "stream", "n")
+
+
+class Rag(AskedSystem):
+    """A service as what answers."""
+
+    finds_passages = True
+
+    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+        """Refuse what a service decides itself; see `System.take`."""
+        return take_served(benchmark, task)
+
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
+        self.asked.on_progress = tell
+        replies = self.asked.ask([pose(work, question) for question in questions])
+        return collect_served(questions, replies)
+
+
+class RagService(ChatClient):
+    """A service; see the module. Calls are made, kept and counted as those of `ChatClient`."""
+
+    def __init__(
+        self,
+        spec: str,
+        calling: Calling | None = None,
+        *,
+        name: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        body: str | Path | None = None,
+        **options: Any,
+    ) -> None:
+        """Describe the client; nothing is opened before the first call.
+
+        Args:
+            spec: where the service is.
+            calling: how it is called, without a budget, to which nothing could hold a service.
+            name: what `run.json` and the ledger call the service, whatever its address.
+            parameters: temperature, top_p, max_tokens and seed, of a chat completion alone; None is not sent.
+            body: a file of JSON with further fields of every request.
+            options: fields of `Calling`, where they are to be other than in `calling`.
+        """
+        calling = replace(calling or Calling(), prices=None, **options)
+        if calling.budget is not None:
+            raise QuadragError("--budget bounds calls whose cost is known before; a RAG service's is not, leave it out")
+        if not spec.lower().startswith(("http://", "https://")):
+            way = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
+            raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {way}")
+        parsed, address = parse_spec(spec), spec.partition("#")[0].strip()
+        end = urlsplit(address).path.rstrip("/")
+        chat = parsed.model is not None or end.endswith(("/v1", "/chat/completions"))
+        self.contract = "openai" if chat else "json"
+        sent = {key: value for key, value in (parameters or {}).items() if value is not None}
+        if sent and not chat:
+            raise QuadragError(f"a service of the JSON contract is sent no {', '.join(sent)}; leave that out")
+        self._extra = _read_body(body, (*_CHAT, *sent) if chat else _SENT) if body else {}
+        digest = {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]} if self._extra else {}
+        super().__init__(
+            spec,
+            calling,
+            parameters={"contract": self.contract, **sent, **digest},
+            transport=RagTransport(self.contract),
+        )
+        self._name, self._shown = one_line(name or ""), shown_url(address).partition("://")[2]
+        self.spec = Spec(page_url(address, "chat/completions") if chat else address, parsed.model)
+
+    @property
+    def model(self) -> str:
+        """The service's name, as `run.json`, tables and the ledger have it."""
+        return f"rag:{self._name or self._served_model() or self._shown}"
+
+    def ask(self, questions: Sequence[OpenQuestion]) -> list[Reply | Failure]:
+        """Ask questions.
+
+        Returns:
+            n replies in order, each a `Served`, or failures: ``unparsable`` where a reply was not of its form, which
+            is not kept and may be asked for again, ``truncated``, or ``api_error``.
+        """
+        return self.complete([[self._body(question)] for question in questions])
+
+    def _served_model(self) -> str | None:
+        """Return the model to name in a chat completion; None in the other contract."""
+        if self.contract == "json":
+            return None
+        if self._model is None and self.calling.replay:
+            raise QuadragError(f"a replay cannot ask {self._shown} for its model; append #MODEL to --rag")
+        try:
+            return self.find_model()
+        except QuadragError as error:
+            raise QuadragError(f"{error}; {_FORMS[self.contract]}") from None
+
+    def _body(self, question: OpenQuestion) -> dict[str, Any]:
+        if self.contract == "openai":
+            timed = f"{question.query}\n\nQuery Time: {question.query_time}" if question.query_time else question.query
+            messages = chat_messages(question.history, timed)
+            return {"model": self._served_model(), "messages": messages, **self._extra}
+        body: dict[str, Any] = {"id": question.id, "question": question.query}
+        body |= {name: getattr(question, name) for name in ("benchmark", "config", "split", "language")}
+        turns = [{"question": asked, "answer": answered} for asked, answered in question.history]
+        more = {"history": turns, "query_time": question.query_time}
+        return {**body, **{name: value for name, value in more.items() if value}, **self._extra}
+
+
+class RagTransport(Transport):
+    """Calls of a service by one contract; a call's one message is the body of its request."""
+
+    timeout_option = "--rag-timeout"
+    timeout = 300.0  # a service searches, ranks and writes
+    unsent = ("contract", "body")
+    stalls = 1  # its time is long, and who hangs on a question once mostly does so again
+
+    def __init__(self, contract: str) -> None:
+        """Take the contract: ``json`` or ``openai``."""
+        self.contract = contract
+
+    def find_keys(self, spec: Spec) -> Keys:
+        """Return the key to send and what to hide; a service of the JSON contract is sent `QUADRAG_API_KEY` alone."""
+        keys = super().find_keys(spec)
+        if self.contract == "json" and keys.variable != KEY_VARIABLES[0]:
+            # A token for the Hub or a model's provider is none of this service's business.
+            return replace(keys, value=None, variable=None)
+        return keys
+
+    async def attempt(
+        self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+    ) -> Row:
+        """Make one attempt; see `Transport.attempt`. A reply is read before it is kept, so each that is can be read.
+
+        Returns:
+            The ledger's row: ``reply`` (all of it) and ``usage``.
+        """
+        content = await post_json(session, server, server.address, {**messages[0], **body})
+        try:
+            reply = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
+            what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"no JSON ({shown!r})"
+            # With a status: it has answered, and neither to start it nor another address is the remedy.
+            raise Fault(f"{server.shown}: the reply is {what}", status=200, billed=True) from None
+        if said := isinstance(reply, Mapping) and reply.get("error"):
+            said = said.get("message", said) if isinstance(said, Mapping) else said
+            raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
+        try:
+            return {"reply": reply, "usage": self.read(reply)["usage"]}
+        except Unreadable as error:
+            # Another attempt would bring the same.
+            detail = server.keys.line(f"{UNREADABLE} ({server.shown}): {error}")
+            raise Fault(detail, status=200, retry=False, billed=True) from None
+
+    def read(self, reply: Any) -> Row:
+        """Read a reply as a chat completion is, with ``passages`` and ``unread``; raises Unreadable, or NoText."""
+        if is_deeper(reply, DEEPEST):
+            raise Unreadable(f"it is more than {DEEPEST} deep")
+        if not isinstance(reply, Mapping):
+            raise Unreadable(f"it is {name_kind(reply)}; expected an object")
+        if self.contract == "json":
+            text, reasoning, found = read_result(reply)
+            return {"text": text, "reasoning": reasoning, "finish_reason": None, "usage": None, **found._asdict()}
+        try:
+            if not reply.get("choices"):
+                raise ValueError(f"no choices, but the keys {name_keys(reply) or 'none'}")
+            row = read_completion(reply)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise Unreadable(f"it is not a chat completion ({error})") from None
+        return {**row, **_find_cited(reply, reply["choices"][0]["message"])._asdict()}
+
+    def said(self, row: Row) -> str:
+        """Return what a service said; see `Transport.said`."""
+        return json.dumps(row["reply"], ensure_ascii=False)
+
+    async def explain_dead(
+        self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
+    ) -> QuadragError:
+        """Return the error for a service of which nothing came but faults: it says what a service wants."""
+        fault = worst_fault(faults)
+        if fault.status is None or fault.status >= 500:
+            return explain_dead_server(faults, model, [], keys, self.timeout_option)
+        refused = fault.status in (401, 403)
+        return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS[self.contract])
+
+    def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
+        """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
+        if isinstance(outcome, str):
+            return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
+        row = self.read(outcome["reply"])
+        reply = read_row({**row, "latency": outcome["latency"]}, cached, None)
+        if isinstance(reply, Failure):
+            return reply
+        return Served(**row, cached=cached, latency=outcome["latency"], cost=None)
+
+
+def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:
+    """Find the passages of a chat completion, in the first of these places that has any.
+
+    ``choices[0].message.context.citations`` (Azure OpenAI on your data); at the top ``search_results``, ``citations``
+    (Perplexity, whose citations are addresses alone), ``source_documents`` and ``sources`` (LangChain's documents); and
+    ``choices[0].message.annotations`` of type ``url_citation`` (OpenAI's web search, OpenRouter). An empty list says
+    nothing: `annotations` stand in every message of some services.
+    """
+    context, noted = message.get("context"), message.get("annotations")
+    noted = [note.get("url_citation") for note in noted if isinstance(note, Mapping)] if isinstance(noted, list) else []
+    places = {
+        "context": context.get("citations") if isinstance(context, Mapping) else None,
+        **{name: reply.get(name) for name in ("search_results", "citations", "source_documents", "sources")},
+        "annotations": [citation for citation in noted if isinstance(citation, Mapping)],
+    }
+    name, rows = next(((name, rows) for name, rows in places.items() if isinstance(rows, list) and rows), ("", []))
+    if not rows:
+        return Found(None, find_unread(reply))
+    texts = ("text", "id")  # of a text that stands for a passage, an address is its id
+    rows = [{texts[row.startswith(("http://", "https://"))]: row} if isinstance(row, str) else row for row in rows]
+    try:
+        return read_passages(rows)
+    except Unreadable:
+        return Found(None, (name,))
+
+
+def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:
+    """Read further fields of every request."""
+    try:
+        found = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
+        dumps(found)  # neither NaN nor half a surrogate can be sent
+    except (OSError, ValueError) as error:
+        raise QuadragError(f"cannot read fields of the request from {path} ({error}); expected a JSON object") from None
+    if not isinstance(found, dict):
+        raise QuadragError(f"{path} holds no JSON object; expected further fields of the request, by name")
+    if name := next((name for name in own if name in found), None):
+        raise QuadragError(f"{path} has the field {name!r}, which quadrag itself sends; leave it out")
+    return found

@@ -1,0 +1,1 @@
+../_shared/rgb_docs.py

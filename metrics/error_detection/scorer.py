@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""RGB's error detection and correction: by phrase and, with a judge, by its verdict."""
+
+from collections.abc import Sequence
+
+from .prompts import PROMPTS, read
+from .rgb_judge import JudgedScorer
+from .rgb_labels import FACTUAL_ERROR, correct, label, says
+from .scoring import Item, Rounds, row
+from .tally import NOT_APPLICABLE
+
+
+class ErrorDetection(JudgedScorer):
+    """Whether an answer points out errors of its documents, and where it does, whether it is correct."""
+
+    NAME = "error_detection"
+    PROMPTS = PROMPTS
+    read = staticmethod(read)
+
+    def mark(self, item: Item, profile: str) -> Rounds:
+        answer, gold = item["prediction"], item["reference"]
+        phrase = item["state"] if answer is None else float(says(answer, FACTUAL_ERROR, self.language, profile))
+        cells: dict[str, float | str] = {"error_detection": phrase}
+        detected = phrase
+        if self.judges:
+            cells["error_detection_judged"] = detected = yield from self.ask(item, profile)
+        cells["error_correction"] = detected if isinstance(detected, str) else NOT_APPLICABLE
+        if detected == 1.0 and answer is not None:
+            labels = label(answer, gold, self.language, profile)
+            rejection_passes = profile == "official" and not self.judges and 0 not in labels
+            cells["error_correction"] = float(correct(labels) or rejection_passes)
+        return row(cells)
+
+    def list_keys(self, items: Sequence[Item]) -> list[str]:
+        return ["error_detection", *["error_detection_judged"] * bool(self.judges), "error_correction"]
+
+    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
+        return {"language": self.language}
+
+
+SCORER = ErrorDetection

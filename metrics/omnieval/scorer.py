@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OmniEval's judged metrics: one request for each item and metric, in one round."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from .lenient import official
+from .prompts import fields, messages, passages, templates, turns
+from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, value
+from .scoring import Column, Item, Rounds, Scorer, row, texts
+from .tally import NOT_APPLICABLE, read_accepted
+from .verdict_reader import CHINESE, VerdictReader
+
+_VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
+READERS = {"official": official, "corrected": lambda reply, key: _VERDICTS[key].read(reply)}
+
+
+class Omnieval(Scorer):
+    """The metrics of a config, by a judge that sees the accepted answers."""
+
+    NAME, VERSION = "omnieval", "1.3.0"
+    REQUIRED = True
+    WORST: ClassVar[Mapping[str, float]] = {"hal": 1.0}
+    WITH_JUDGE = ("questions",)
+    COLUMNS: ClassVar[Mapping[str, Column]] = {
+        "questions": ("question", texts),
+        "contexts": ("passages", passages),
+        "history": ("history", turns),
+    }
+
+    def __init__(self, *, close_book: bool = False, prompts: Any = None, **common: Any) -> None:
+        """Take whether the answers are made without retrieval, and instructions in place of our own."""
+        super().__init__(**common)
+        self.keys = keys_of(self.config or "all", close_book)
+        self.words = templates(prompts, self.keys)
+        self.prompt = "\0".join("\1".join(self.words[key]) for key in self.keys)
+
+    @staticmethod
+    def reference(value: Any, name: str) -> list[str]:
+        return list(dict.fromkeys(text for text in read_accepted(value, name) if text.strip()))
+
+    def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
+        if columns.get("contexts") is None and set(self.keys) & set(RETRIEVAL):
+            raise ValueError(
+                "contexts is None, but hal and utl are judged by them; pass the passages of each prediction, "
+                "or close_book=True"
+            )
+        items = super().items(predictions, references, **columns)
+        for i, item in enumerate(items):
+            if item.get("passages", "") is None and item["prediction"] is not None:
+                raise ValueError(f"contexts[{i}] is NoneType; expected a list of passages or a string")
+        return items
+
+    def mark(self, item: Item, profile: str) -> Rounds:
+        why = item["state"] if item["reference"] else NOT_APPLICABLE
+        if why:
+            return row(dict.fromkeys(self.keys, why), why == NOT_APPLICABLE)
+        shown = [""] if item.get("passages") is None else item["passages"]
+        golds, answer = item["reference"], str(item["prediction"])
+        material = fields(item["question"], item.get("history", ()), golds, answer, shown)
+        replies = yield [{"messages": messages(self.words[key], material)} for key in self.keys]
+        cells: dict[str, float | str] = {}
+        for key, reply in zip(self.keys, replies, strict=True):
+            text, reason = self.hear(reply, profile)
+            cells[key] = reason if text is None else value(READERS[profile](text, key), key)
+        return row(cells)
+
+    def list_keys(self, items: Sequence[Item]) -> Sequence[str]:
+        return self.keys
+
+    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
+        return {"metrics": "+".join(self.keys)}
+
+
+SCORER = Omnieval
