@@ -283,7 +283,7 @@ def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica
 @cache
 def recipes() -> Mapping[str, dict[str, Any]]:
     """Read all recipes, by name: ``TABLE-ROW`` of a benchmark's `recipes.yaml`, over what ``all`` of its table says."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for benchmark in known():
         path = room("baselines") / benchmark / "recipes.yaml"
         for table, rows in (parse_yaml(path.read_bytes(), path, "tables of recipes") if path.is_file() else {}).items():

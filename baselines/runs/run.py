@@ -114,11 +114,13 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
     """Do the stages that are not done."""
     started, before, again = time.time(), models.spent(), folder.was_finished
     asked = begin(folder, loaded, policy)
+    passages: Mapping[Key, Sequence[Passage]] = {}
     if models.system.finds_passages:
         generated, stopped = answer(folder, loaded, models, {}), None
         passages = passages_of.read(folder.place(RETRIEVED), loaded.questions)
     else:
-        passages = {} if models.system.has_answers else retrieve(folder, loaded, models)
+        if not models.system.has_answers:
+            passages = retrieve(folder, loaded, models)
         try:
             generated, stopped = answer(folder, loaded, models, passages), None
         except BudgetReached as stop:
@@ -153,6 +155,7 @@ def require_entity_llm(entity_llm: Completer | None, answering: Completer | None
 def load_run(work: Assignment, models: Models, finder: Finder | None) -> Loaded:
     """Load the questions, and open the corpus in which their passages are found."""
     spec = work.task
+    questions: Sequence[Question]
     questions, source = load_questions(spec.changed(limit=None), work.benchmark)
     whole = len(questions)
     if spec.limit:
