@@ -1,4 +1,4 @@
-"""What a plain run costs: files and functions of quadrag that it enters, seconds, memory; seconds to import, to help.
+"""What a plain run costs: files and functions of ours that it enters, seconds, memory; seconds to import, to help.
 
 ``python benchmarks/plain_run.py``: twelve questions of RGB's sample, answered by extraction, and answered and judged by
 a scripted server on this machine. Each figure is of a process of its own, the least of three; the ratio is to a bare
@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+_NO_FUNCTIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 ROOMS = ("quadrag", "baselines", "metrics", "datasets_scripts")
 
 
@@ -30,15 +31,15 @@ def enter() -> None:
     def note(frame: object, event: str, _: object) -> None:
         if event == "call":
             code = frame.f_code  # type: ignore[attr-defined]
-            if code.co_flags & inspect.CO_OPTIMIZED:  # a function, no module and no class
+            if code.co_flags & inspect.CO_OPTIMIZED and code.co_name not in _NO_FUNCTIONS:  # no module and no class
                 entered.add((code.co_filename, code.co_firstlineno))
 
     threading.setprofile(note)
     sys.setprofile(note)
     code = quadrag.cli.main(sys.argv[2:])
     sys.setprofile(None)
-    ours = {(os.path.realpath(file), line) for file, line in entered if any(f"/{room}/" in file for room in ROOMS)}
-    ours = {(file, line) for file, line in ours if "site-packages" not in file or "/quadrag/" in file}
+    places = {(Path(os.path.realpath(file)), line) for file, line in entered if not file.startswith("<")}
+    ours = {(file, line) for file, line in places if any(file.is_relative_to(ROOT / room) for room in ROOMS)}
     print(json.dumps({"code": code, "files": len({file for file, _ in ours}), "functions": len(ours)}))
 
 

@@ -134,7 +134,7 @@ def calls(real: Path, size: int, folder: Path) -> Work:
 def scores(real: Path, size: int, folder: Path) -> Work:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.core.parts import Conditions
-    from quadrag.baselines.scoring.score import score
+    from quadrag.baselines.scoring.drive import score
     from quadrag.records import Answer, Question
 
     place = ("crud_rag", "summary", "test")

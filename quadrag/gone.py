@@ -4,6 +4,7 @@ GONE: dict[str, str] = {
     "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
     "--format": "--json prints one object for scripts",
+    "--ledger": "show, report and view read what judges said from the run folder",
     "--judge-large": "name one judge with --judge",
     "--judge-reads": "recall finds answers that stand in snippets and pages, and asks no judge",
     "--keep-agreement": "certify each judge alone",

@@ -67,6 +67,11 @@ class MetricUse(NamedTuple):
             else tuple(key for key in self.keys if metric_record(self.module).key(key).needs == "judge")
         )
 
+    @property
+    def name(self) -> str:
+        """What it is called where verdicts are kept."""
+        return f"{self.module}.{self.config}" if self.config else self.module
+
     def asks(self, place: int, judges: int) -> bool:
         """Whether it asks the judge at a place, of so many."""
         return bool(self.judged) and (self.panel or min(self.judge, judges - 1) == place)

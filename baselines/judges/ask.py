@@ -1,5 +1,6 @@
 """What a judge says of the items of a label set: asked as a run asks it, or taken from files, the set, or a rule."""
 
+import inspect
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
+from quadrag.metrics._shared.scoring import drive
 from quadrag.progress import Progress
 from quadrag.sheet import read_sheet
 from quadrag.stats import NOT_APPLICABLE
@@ -19,8 +21,8 @@ from quadrag.stats import NOT_APPLICABLE
 from ..core.benchmark import known, load
 from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..scoring.modules import Judge, load_module
-from ..scoring.probe import explain_unread
+from ..scoring.drive import Judge, load_scorer
+from ..scoring.judging import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
 from ..systems.system import Completer
 from .labels import PAIRS, Graded, Item, LabelSet, check_shown
@@ -240,23 +242,23 @@ def _judge_items(labels: LabelSet, judge: Judge) -> tuple[list[Mapping[str, Any]
     graded, items = labels.graded, labels.items
     shown = [(item, item.answer) for item in items]
     shown += [(item, item.other or "") for item in items if labels.pairs]
-    module = load_module(graded.metric, graded.key if graded.key in metric_record(graded.metric).configs else None)
-    keywords: dict[str, Any] = {
+    kind, n = load_scorer(graded.metric), len(items)
+    language = "zh" if any(_CHINESE.search(item.question) for item in items) else "en"
+    options = {"language": language} if "language" in inspect.signature(kind).parameters else {}
+    config = graded.key if graded.key in metric_record(graded.metric).configs else None
+    scorer = kind(profiles=(PROFILE,), judges=1, config=config, **options)
+    columns = {
         "questions": [item.question for item, _ in shown],
         "contexts": [list(item.passages) for item, _ in shown],
-        "language": "zh" if any(_CHINESE.search(item.question) for item in items) else "en",
     }
-    result = module.compute_quietly(
-        predictions=[answer for _, answer in shown],
-        references=[_shape(graded, item) for item, _ in shown],
-        judge=judge,
-        profile=PROFILE,
-        **{name: value for name, value in keywords.items() if name in module.OPTIONS},
+    cases = scorer.items(
+        **kind.columns([answer for _, answer in shown], [_shape(graded, item) for item, _ in shown]),
+        **{name: values for name, values in columns.items() if name in kind.COLUMNS},
     )
-    rows, n = result["per_item"], len(items)
+    rows: list[Mapping[str, Any]] = [row[PROFILE] for row in drive(scorer, cases, [judge])]
     if labels.pairs:
         rows = [_better(graded.key, *both) for both in zip(rows[:n], rows[n:], strict=True)]
-    return rows, result["signature"]
+    return rows, scorer.sign(cases, PROFILE, [getattr(judge, "model", None)])
 
 
 def _shape(graded: Graded, item: Item) -> Any:

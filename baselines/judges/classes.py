@@ -23,7 +23,7 @@ from quadrag.paths import room
 from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
-from ..scoring.probe import FIRST, explain_unread
+from ..scoring.judging import FIRST, explain_unread
 from ..systems.system import Completer
 from ..tables.cells import NOTHING, interval_cell
 from ..tables.grid import Alarm, Cell, Grid, Line

@@ -50,7 +50,6 @@ class Answers:
 
 def collect_answers(
     runs: Sequence[tuple[str, Sequence[Result]]],
-    ledger: str | None = None,
     most: int = MOST,
     profile: str | None = None,
     labels: str = ENGLISH,
@@ -59,7 +58,6 @@ def collect_answers(
 
     Args:
         runs: name and results of each.
-        ledger: where the judge's words are kept; in the user's cache folder when None.
         most: how many items are taken of a run, of each part alike; that others are left out is told.
         profile: whose values they are shown with; the runs' own, of runs with two ``official``, when None.
         labels: the language of why an answer is lacking.
@@ -82,7 +80,7 @@ def collect_answers(
                 answers.told.append(f"Single answers are not shown: {error}.")
                 continue
             items = reader.select()[:share]
-            look_up_verdicts([(reader, items)], ledger)
+            look_up_verdicts(reader, items)
             for item in items:
                 place = (reader.run.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item

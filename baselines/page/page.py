@@ -38,7 +38,6 @@ def write_page(
     runs: Runs,
     grids: Sequence[Grid],
     labels: str = "en",
-    ledger: str | None = None,
     profile: str | None = None,
 ) -> None:
     """Write the page of runs to a file.
@@ -48,11 +47,10 @@ def write_page(
         runs: name of each, and what it came to: one result, or one a config. Several stand beside each other.
         grids: the tables.
         labels: the language, ``en`` or ``zh``.
-        ledger: where the judge's words are kept; in the user's cache folder when None.
         profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, ledger, profile=profile, labels=labels)
+    answers = collect_answers(runs, profile=profile, labels=labels)
     alone = len(runs) == 1
     shown = profile or own_profile(results) or PROFILES[0]
     headline, grids, lead = _lay_out(runs, grids, shown)

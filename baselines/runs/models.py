@@ -18,7 +18,7 @@ from quadrag.errors import QuadragError
 from ..core.benchmark import load
 from ..core.run_record import name_judge
 from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
-from ..scoring.modules import Embed
+from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import Embedding, open_completer, open_system
 from ..systems.service import Rag, RagService

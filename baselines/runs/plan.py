@@ -24,7 +24,7 @@ from ..core.benchmark import Benchmark, JudgePreset, known, load
 from ..core.options import OptionSpec
 from ..core.parts import SETTINGS, Retrieval, validate
 from ..core.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
-from ..scoring.modules import verdict_format
+from ..scoring.judging import verdict_format
 
 Partial = Mapping[str, Any]
 ENTITY_SAMPLING = {"temperature": 0.0, "max_tokens": 512}  # of a list of entities

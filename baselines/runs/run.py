@@ -33,8 +33,8 @@ from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
 from ..results.adapter import mark_rows
 from ..results.items import find_short
-from ..scoring.judging import DeadJudge, Scored, check_judges, refuse_idle_models, score_answers
-from ..scoring.score import count_verdicts, score_text
+from ..scoring.drive import DeadJudge, score_text
+from ..scoring.judging import Scored, check_judges, count_verdicts, refuse_idle_models, score_answers
 from ..scoring.served import score_service
 from ..systems.system import Assignment, Completer, Generated
 from . import questions as kept_questions
@@ -381,7 +381,8 @@ def summarise(
         stopped = f"{stopped}{kept}: do it again with a judge that does"
     elif stopped:
         stopped = f"{len(answers)} of {len(generated.answers)} answers; {stopped}"
-    texts = {ITEMS: jsonl_text(scored.items), SCORES: score_text(scored.scores)}
+    texts = {VERDICTS: jsonl_text(one.as_row() for one in scored.verdicts)} if models.judges else {}
+    texts |= {ITEMS: jsonl_text(scored.items), SCORES: score_text(scored.scores)}
     if stopped and not folder.whole:
         folder.write_partial(texts)
     else:

@@ -1,4 +1,4 @@
-"""The session's judges at the score stage: how many may be named, and what remains where their budget ends."""
+"""The judges of a run: how many may be named, which is asked no further, and what is told of what they said."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,32 +6,47 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
-from quadrag.chat.faults import DeadServer
 from quadrag.chat.keys import known_keys
 from quadrag.chat.ledger import Reuse
-from quadrag.chat.prices import BudgetReached
-from quadrag.chat.reply import UNREADABLE
+from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError
+from quadrag.metric_record import metric_record
 from quadrag.progress import Progress
-from quadrag.records import Answer, Key, Passage, Question
+from quadrag.records import Answer, Key, Passage, Question, dumps
 
 from ..core.benchmark import Benchmark, MetricUse
+from ..core.parts import Conditions
 from ..core.result import PROFILES
 from ..core.run_record import RunRecord
 from ..core.task import Task
+from ..results.judges import Said, read_verdict, read_verdicts
+from ..results.judges import check_judges as note_oddities
 from ..results.note import Note
 from ..systems.system import Completer
-from .modules import CachedJudge, Embed, Judge, ScoringInputs
-from .probe import Unread, find_unread
+from .drive import (
+    Asked,
+    Bench,
+    DeadJudge,
+    Embed,
+    Rows,
+    ScoringInputs,
+    Verdict,
+    Work,
+    follow,
+    known_conditions,
+    load_scorer,
+    score,
+)
 from .rules import find_refused
-from .score import score
-from .verdicts import Judged, find_oddities
 
+FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
+_AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
 _SHOWN = 120  # characters of a verdict
+_NOT_ASKED = Failure("api_error", "not asked yet")
 
 
 class Scored(NamedTuple):
-    """Items and scores, why the run stopped, what a judge said, and which was asked no further.
+    """Items and scores, what was asked and said, why the run stopped, and which judge was asked no further.
 
     `verdict` could not be read, or is what the judges said most often where all could.
     `notes` are of what is odd of their verdicts.
@@ -39,24 +54,21 @@ class Scored(NamedTuple):
     `dead` tells whether it stopped since a judge does not answer: only what needs no judge is scored then.
     """
 
-    items: list[dict[str, Any]]
-    scores: list[dict[str, Any]]
+    items: Rows
+    scores: Rows
     stopped: str | None = None
     verdict: str | None = None
     unread: str | None = None
     dead: bool = False
     notes: Sequence[Note] = ()
     refused: tuple[int, int] = (0, 0)
+    verdicts: Sequence[Verdict] = ()
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""
         run.verdict, run.unread_judge, run.dead_judge = self.verdict, self.unread, self.dead
         run.notes = [note.as_row() for note in self.notes]
         run.refused = list(self.refused)
-
-
-class DeadJudge(QuadragError):
-    """A judge of which nothing came but faults."""
 
 
 class Judging(Protocol):
@@ -79,6 +91,37 @@ class Judging(Protocol):
         """Say what was spent so far."""
 
 
+class Judged(NamedTuple):
+    """Answers, of what, and who judges them."""
+
+    benchmark: Benchmark
+    questions: Mapping[Key, Question]
+    answers: Sequence[Answer]
+    task: Task
+    given: ScoringInputs
+    bench: Bench
+
+    @property
+    def conditions(self) -> Conditions:
+        """As the metrics see them."""
+        return known_conditions(self.task.conditions, self.given)
+
+    @property
+    def metrics(self) -> list[MetricUse]:
+        """Those that ask a judge."""
+        return [one for one in self.benchmark.metrics(self.task.config, self.conditions) if one.judged]
+
+    def score(self, verdicts: list[Verdict] | None = None) -> tuple[Rows, Rows]:
+        """Return items and scores; see `drive.score`."""
+        return score(
+            self.benchmark, self.questions, self.answers, self.task.conditions, self.given, self.bench, verdicts
+        )
+
+    def open(self, metric: MetricUse, answers: Sequence[Answer], profile: str, place: int | None = None) -> Work:
+        """Return one metric over some answers by one profile, of the judge at a place alone where one is given."""
+        return Work(self.benchmark, metric, self.questions, answers, self.conditions, self.given, [profile], place)
+
+
 def score_answers(
     session: Judging,
     benchmark: Benchmark,
@@ -94,8 +137,18 @@ def score_answers(
     of what it says first can be read and not all items may fail, only what needs no judge is scored.
     """
     by_key = {question.key: question for question in questions}
-    scored = _score_by_key(session, benchmark, by_key, answers, task, stopped, passages)
-    return scored._replace(refused=_count_refused(benchmark, by_key, answers, task))
+    refused = _count_refused(benchmark, by_key, answers, task)
+    given = ScoringInputs(embed=session.embed, passages=passages)
+    dead = session.dead_judge
+    if session.judges and not stopped and not dead:
+        asked = replace(given, judges=session.judges)
+        judged = Judged(benchmark, by_key, answers, task, asked, Bench(session.judges))
+        try:
+            return _judge(session, judged)._replace(refused=refused)
+        except DeadJudge as error:
+            dead = str(error)
+    unjudged = score(benchmark, by_key, answers, task.conditions, given)
+    return Scored(*unjudged, stopped or dead, dead=dead is not None, refused=refused)
 
 
 def _count_refused(
@@ -110,128 +163,159 @@ def _count_refused(
     return len(held) - held.count(None), held.count(True)
 
 
-def _score_by_key(
-    session: Judging,
-    benchmark: Benchmark,
-    by_key: Mapping[Key, Question],
-    answers: Sequence[Answer],
-    task: Task,
-    stopped: str | None,
-    passages: Mapping[Key, Sequence[Passage]] | None,
-) -> Scored:
-    given = ScoringInputs(embed=session.embed, passages=passages)
-    dead = session.dead_judge
-    if session.judges and not stopped and not dead:
-        try:
-            return _judge_answers(session, benchmark, by_key, answers, task, given)
-        except DeadJudge as error:
-            dead = str(error)
-    return Scored(*score(benchmark, by_key, answers, task.conditions, given), stopped or dead, dead=dead is not None)
+def _judge(session: Judging, judged: Judged) -> Scored:
+    """Score answers with the judges of a session; DeadJudge where nothing came of one."""
+    bench, retried = judged.bench, UNREADABLE in session.reuse.retry
 
-
-def _judge_answers(
-    session: Judging,
-    benchmark: Benchmark,
-    by_key: Mapping[Key, Question],
-    answers: Sequence[Answer],
-    task: Task,
-    given: ScoringInputs,
-) -> Scored:
-    """Score answers with the judges of a session.
-
-    Raises:
-        DeadJudge: nothing came of a judge.
-    """
-    judges = session.judges
-    ended: list[str] = []
-
-    def stopping(judge: Completer) -> Judge:
-        def verdicts(batch: list[list[dict[str, str]]]) -> list[Any]:
-            try:
-                return list(judge(batch))
-            except BudgetReached as stop:
-                ended.append(str(stop))
-                return list(stop.results)
-            except DeadServer as dead:
-                raise DeadJudge(f"the judge {judge.model} does not answer: {dead}") from dead
-
-        verdicts.model = judge.model  # type: ignore[attr-defined]  # the judge contract's optional attribute
-        return verdicts
-
-    asked = [CachedJudge(stopping(judge)) for judge in judges]
-    given = replace(given, judges=asked)
-
-    def ask_anew(ask: Callable[[ScoringInputs], Unread | None]) -> Unread | None:
-        again = [CachedJudge(stopping(judge)) for judge in judges]
+    def again(ask: Callable[[Judged], Any]) -> Any:
+        """Ask the judges anew what they are asked here."""
+        fresh = judged._replace(bench=Bench(bench.judges))
         with session.reuse.renewing():
-            found = ask(replace(given, judges=again))
-        for judge, anew in zip(asked, again, strict=True):
-            judge.verdicts.update(anew.verdicts)
+            found = ask(fresh)
+        bench.take(fresh.bench)
         return found
 
-    def begin(given: ScoringInputs) -> Unread | None:
-        return find_unread(benchmark, by_key, answers, task, given)
-
-    with Progress(f"{task.config}: verdicts", len(answers), session.tell_spent) as progress:
-        for judge in judges:
+    with Progress(f"{judged.task.config}: verdicts", len(judged.answers), session.tell_spent) as progress:
+        for judge in session.judges:
             judge.on_progress = progress.update
-        retried = UNREADABLE in session.reuse.retry
-        unread = None
-        if session.max_failed < 1:
-            unread = begin(given)
-            if unread and retried:
-                unread = ask_anew(begin)
+        unread = _find_unread(judged) if session.max_failed < 1 else None
+        if unread and retried:
+            unread = again(_find_unread)
         if unread:
-            unjudged = score(benchmark, by_key, answers, task.conditions, replace(given, judges=()))
-            return Scored(*unjudged, verdict=unread.said, unread=unread.judge)
-        items, scores = score(benchmark, by_key, answers, task.conditions, given)
-        if retried and not ended:
-            judged = Judged(benchmark, by_key, answers, items, task, given)
-            ask_anew(lambda given: _ask_unreadable_again(judged._replace(given=given)))
-            items, scores = score(benchmark, by_key, answers, task.conditions, given)
-    judged = Judged(benchmark, by_key, answers, items, task, given)
-    said = _find_unreadable(judged)
-    often = Counter(reply for judge in asked for reply in judge.verdicts.values() if isinstance(reply, str))
+            bare = replace(judged.given, judges=())
+            unjudged = score(judged.benchmark, judged.questions, judged.answers, judged.task.conditions, bare)
+            return Scored(*unjudged, verdict=unread[1], unread=unread[0])
+        verdicts: list[Verdict] = []
+        items, scores = judged.score(verdicts)
+        if retried and not bench.stopped:
+            again(lambda fresh: _ask_unreadable(fresh, items))
+            verdicts.clear()
+            items, scores = judged.score(verdicts)
+    said = _find_unreadable(judged, items)
+    often = Counter(reply for replies in bench.said for reply in replies.values() if isinstance(reply, str))
     said = said or next((reply for reply, _ in often.most_common(1)), None)
-    verdict = None if said is None else known_keys().line(said, _SHOWN)
-    return Scored(items, scores, ended[0] if ended else None, verdict, notes=find_oddities(judged))
+    verdict = None if said is None else quote_reply(said)
+    return Scored(items, scores, bench.stopped, verdict, notes=find_oddities(judged, items), verdicts=verdicts)
 
 
-def _ask_unreadable_again(judged: Judged) -> None:
-    """Ask the judges anew about the answers whose verdict could not be read, metric by metric."""
-    for metric, profile, answers in _list_unreadable(judged):
-        judged.compute(metric, answers, profile)
+def _find_unread(judged: Judged) -> tuple[str, str] | None:
+    """Ask every judge for its first verdicts, of the first metric that asks it.
+
+    Returns:
+        The judge none of whose first can be read, where there are more to ask for, and what it said.
+    """
+    answered = [answer for answer in judged.answers if answer.answer is not None][:_AMONG]
+    if len(answered) <= FIRST:
+        return None
+    judges = judged.bench.judges
+    for place in range(len(judges)):
+        for metric in [one for one in judged.metrics if one.asks(place, len(judges))][:1]:
+            said: list[Any] = []
+            held_back = 0
+
+            def ask(batch: list[Asked], said: list[Any] = said) -> list[Any]:
+                nonlocal held_back
+                now = [*{dumps(one.messages): one for one in batch}.values()][: FIRST - len(said)]
+                known = dict(zip([dumps(one.messages) for one in now], judged.bench.ask(now), strict=True))
+                said += known.values()
+                replies = [known.get(dumps(one.messages), _NOT_ASKED) for one in batch]
+                held_back += replies.count(_NOT_ASKED)
+                return replies
+
+            (rows,) = follow([judged.open(metric, answered, PROFILES[-1], place)], ask)
+            asked = [row[PROFILES[-1]] for row in rows if not row[PROFILES[-1]].get("ruled")]
+            found = {row["reasons"].get(key) for row in asked for key in metric.judged}
+            if held_back and "unparsable" in found and found <= {"unparsable", _NOT_ASKED.reason}:
+                return str(judged.bench.models[place]), quote_reply(next(one for one in said if isinstance(one, str)))
+    return None
 
 
-def _list_unreadable(judged: Judged) -> Iterator[tuple[MetricUse, str, list[Answer]]]:
+def _ask_unreadable(judged: Judged, lines: Rows) -> None:
+    """Ask the judges about the answers whose verdict could not be read, metric by metric."""
+    for metric, profile, answers in _list_unreadable(judged, lines):
+        follow([judged.open(metric, answers, profile)], judged.bench.ask)
+
+
+def _list_unreadable(judged: Judged, lines: Rows) -> Iterator[tuple[MetricUse, str, list[Answer]]]:
     """Yield the metrics that ask a judge with the answers whose verdict a profile could not read, where there are any.
 
     What a rule decides under one profile the other one may have judged.
     """
-    metrics = [one for one in judged.benchmark.metrics(judged.task.config, judged.task.conditions) if one.judged]
-    for metric, profile in product(metrics, reversed(PROFILES)):
-        places = {
-            (row["config"], row["split"], row["id"])
-            for row in judged.lines
-            for name, entry in row.items()
-            if name.partition(".")[0] == metric.module and (entry.get("reason") or {}).get(profile) == "unparsable"
-        }
-        if places:
-            yield metric, profile, [answer for answer in judged.answers if answer.key in places]
+    for metric, profile in product(judged.metrics, reversed(PROFILES)):
+        names = [f"{metric.module}.{key}" for key in metric.judged]
+        unread = [
+            answer
+            for answer, line in zip(judged.answers, lines, strict=True)
+            if any(line.get(name, {}).get("reason", {}).get(profile) == "unparsable" for name in names)
+        ]
+        if unread:
+            yield metric, profile, unread
 
 
-def _find_unreadable(judged: Judged) -> str | None:
+def _find_unreadable(judged: Judged, lines: Rows) -> str | None:
     """Return a judge's last reply on the first answer whose verdict could not be read; None where all could."""
-    judges = judged.given.judges
-    for metric, profile, answers in _list_unreadable(judged):
-        asking = [judge for place, judge in enumerate(judges) if metric.asks(place, len(judges))]
-        for answer, judge in product(answers, asking):
-            heard = CachedJudge(judge)
-            (row,) = judged.ask(heard).compute(metric, [answer], profile)
-            replies = [reply for reply in heard.verdicts.values() if isinstance(reply, str)]
-            if "unparsable" in row["reasons"].values() and replies:
-                return replies[-1]
+    n = len(judged.bench.judges)
+    for metric, profile, answers in _list_unreadable(judged, lines):
+        for answer, place in product(answers, (place for place in range(n) if metric.asks(place, n))):
+            heard: list[Any] = []
+
+            def ask(batch: list[Asked], heard: list[Any] = heard) -> list[Any]:
+                replies = judged.bench.ask(batch)
+                heard += replies
+                return replies
+
+            ((row,),) = follow([judged.open(metric, [answer], profile, place)], ask)
+            texts = [reply for reply in heard if isinstance(reply, str)]
+            if "unparsable" in row[profile]["reasons"].values() and texts:
+                return texts[-1]
     return None
+
+
+def find_oddities(judged: Judged, lines: Rows) -> list[Note]:
+    """Note what is odd of the verdicts on answers; of several judges on a panel each is read by itself."""
+    said: list[Said] = []
+    n = len(judged.bench.judges)
+    for place, model in enumerate(judged.bench.models):
+        for metric in (one for one in judged.metrics if one.asks(place, n)):
+            rows: Rows = []
+            if metric.panel and n > 1:
+                (rows,) = follow([judged.open(metric, judged.answers, PROFILES[-1], place)], judged.bench.ask)
+            for key in metric.judged:
+                name = f"{metric.module}.{key}"
+                verdicts = [_read(row[PROFILES[-1]], name, key) for row in rows] or read_verdicts(lines, name)
+                said.append(Said(str(model), metric, name, verdicts))
+    return note_oddities(said, lines)
+
+
+def _read(row: Mapping[str, Any], name: str, key: str) -> float | str | None:
+    return None if row.get("ruled") else read_verdict(name, row["reasons"].get(key, row.get(key)))
+
+
+def explain_unread(said: str, form: str) -> str:
+    """Say what a judge said in place of a verdict, how one looks, and what to do."""
+    cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
+    return f"; it said {said!r}, where a verdict is like {form!r}: {cure}; --fresh asks this one anew"
+
+
+def quote_reply(reply: str) -> str:
+    """Return a reply as a short line without keys."""
+    return known_keys().line(reply, _SHOWN)
+
+
+def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]], reason: str) -> int:
+    """Count the answers that a judge was asked about in vain, for one reason; a later run may ask again."""
+    return sum(
+        answer.state == "ok"
+        and any(
+            reason in value.get("reason", {}).values()
+            for name, value in line.items()
+            if isinstance(value, dict) and metric_record(name.partition(".")[0]).verdict
+        )
+        for answer, line in zip(answers, items, strict=True)
+    )
+
+
+# Who may judge.
 
 
 def asks_judge(measured: Sequence[tuple[Benchmark, Task]]) -> bool:
@@ -265,3 +349,23 @@ def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) 
         wanted = "one judge" if most == 1 else f"at most {most} judges"
         times = "once" if most == 1 else "less often"
         raise QuadragError(f"{name} asks {wanted}, and {len(judges)} were named; give --judge {times}")
+
+
+def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
+    """Return the request's field that holds a judge to a form: none for ``text``, any JSON, or a metric's own schema.
+
+    Args:
+        benchmark: whose verdicts they are.
+        shape: ``text``, ``json`` or ``schema``.
+        role: the judge's place; OmniEval's second is asked about hallucination alone, and has its schema.
+    """
+    if shape == "text":
+        return {}
+    if shape == "json":
+        return {"response_format": {"type": "json_object"}}
+    judged = [use for use in benchmark.metrics(benchmark.configs[0], Conditions("", top_k=1)) if use.judged]
+    using = [use for use in judged if metric_record(use.module).verdict_schema]
+    if not using:
+        raise QuadragError(f"no metric of {benchmark.name} has a schema of its verdicts; give --judge-format json")
+    alone = next((use.config for use in using if role and use.judge == role), None)
+    return {"response_format": load_scorer(using[0].module)(config=alone).schema}

@@ -25,9 +25,9 @@ from ..core.document import Document
 from ..core.parts import Conditions
 from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
 from ..systems.own import NOT_GIVEN, as_served
+from .drive import score
 from .judging import Judging, Scored, score_answers
 from .pieces import LEAST, find_pieces, squeeze
-from .score import score
 
 _LONGEST = 16  # characters of an id that is shown
 _MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something

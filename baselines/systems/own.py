@@ -18,8 +18,9 @@ from quadrag.records import Key, Passage, Question
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.options import OptionSpec
+from ..core.parts import Conditions, RetrieverSpec
 from ..core.prompts import load_service_prompts
-from ..core.spec import NONE, RAG, Conditions, RetrieverSpec
+from ..core.spec import NONE, RAG
 from ..core.task import Task
 from .system import Assignment, Generated, check_retriever, collect
 

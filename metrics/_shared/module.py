@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import datasets
 import evaluate
 
-from .scoring import Item, Row, Scorer
+from .scoring import Scorer, drive
 from .tally import NOT_APPLICABLE, UNSCORED, is_list
 
 TEXT = datasets.Value("string")
@@ -84,35 +84,6 @@ def info(
         codebase_urls=list(code),
         reference_urls=list(papers),
     )
-
-
-def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:
-    """Have items scored: ask each judge on the panel all that a round has for it in one call."""
-    rounds = scorer.score(items)
-    replies: Any = None
-    while True:
-        try:
-            batch = rounds.send(replies)
-        except StopIteration as done:
-            rows: list[Row] = done.value
-            return rows
-        replies = [None] * len(batch)
-        for place, judge in enumerate(judges):
-            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
-            said = _ask(judge, [batch[at]["messages"] for at in own]) if own else []
-            for at, reply in zip(own, said, strict=True):
-                replies[at] = reply
-
-
-def _ask(judge: Any, chats: list[Any]) -> list[Any]:
-    replies = judge(chats)
-    if not is_list(replies):
-        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
-        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
-    replies = list(replies)
-    if len(replies) != len(chats):
-        raise ValueError(f"judge returned {len(replies)} replies to {len(chats)} requests; expected one each")
-    return replies
 
 
 def panel(judge: Any, judges: Any, required: bool) -> list[Any]:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from .tally import NOT_APPLICABLE, UNSCORED, column, missing, split_reasoning, strings
+from .tally import NOT_APPLICABLE, UNSCORED, column, is_list, missing, split_reasoning, strings
 
 PROFILES = ("official", "corrected")
 _STRETCH, _STEP = 140, 20  # bytes: a stretch is longer than a verdict, and than a rule of them that a judge quotes
@@ -213,6 +213,35 @@ def count(rows: Sequence[Row]) -> dict[str, Any]:
         if reason:
             unscored[reason] = unscored.get(reason, 0) + 1
     return {"n_total": len(rows), "n_scored": len(rows) - sum(unscored.values()), "unscored": unscored}
+
+
+def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:
+    """Have items scored: ask each judge on the panel all that a round has for it in one call."""
+    rounds = scorer.score(items)
+    replies: Any = None
+    while True:
+        try:
+            batch = rounds.send(replies)
+        except StopIteration as done:
+            rows: list[Row] = done.value
+            return rows
+        replies = [None] * len(batch)
+        for place, judge in enumerate(judges):
+            own = [at for at, request in enumerate(batch) if request.get("judge", 0) == place]
+            said = _ask(judge, [batch[at]["messages"] for at in own]) if own else []
+            for at, reply in zip(own, said, strict=True):
+                replies[at] = reply
+
+
+def _ask(judge: Any, chats: list[Any]) -> list[Any]:
+    replies = judge(chats)
+    if not is_list(replies):
+        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
+    replies = list(replies)
+    if len(replies) != len(chats):
+        raise ValueError(f"judge returned {len(replies)} replies to {len(chats)} requests; expected one each")
+    return replies
 
 
 @lru_cache

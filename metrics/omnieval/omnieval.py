@@ -10,7 +10,7 @@ from .lenient import official as official
 from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
 from .papers import OMNIEVAL
 from .prompts import PROMPTS as PROMPTS
-from .scales import keys_of, response_format
+from .scales import keys_of
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .slots import fill as fill
@@ -85,4 +85,4 @@ class Omnieval(Shared, evaluate.Metric):
     @property
     def response_format(self) -> dict[str, Any]:
         """What a chat server that constrains its replies takes as `response_format`; a new one each time."""
-        return response_format(keys_of(self.config_name, False))
+        return SCORER(config=self.config_name).schema

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from .lenient import official
 from .prompts import fields, messages, passages, templates, turns
-from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, value
+from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, response_format, value
 from .scoring import Column, Item, Rounds, Scorer, row, texts
 from .tally import NOT_APPLICABLE, read_accepted
 from .verdict_reader import CHINESE, VerdictReader
@@ -35,6 +35,11 @@ class Omnieval(Scorer):
         self.words = templates(prompts, self.keys)
         self.prompt = "\0".join("\1".join(self.words[key]) for key in self.keys)
 
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What a chat server that constrains its replies takes as `response_format`; a new one each time."""
+        return response_format(self.keys)
+
     @staticmethod
     def reference(value: Any, name: str) -> list[str]:
         return list(dict.fromkeys(text for text in read_accepted(value, name) if text.strip()))
@@ -58,7 +63,8 @@ class Omnieval(Scorer):
         shown = [""] if item.get("passages") is None else item["passages"]
         golds, answer = item["reference"], str(item["prediction"])
         material = fields(item["question"], item.get("history", ()), golds, answer, shown)
-        replies = yield [{"messages": messages(self.words[key], material)} for key in self.keys]
+        form = self.schema
+        replies = yield [{"messages": messages(self.words[key], material), "schema": form} for key in self.keys]
         cells: dict[str, float | str] = {}
         for key, reply in zip(self.keys, replies, strict=True):
             text, reason = self.hear(reply, profile)

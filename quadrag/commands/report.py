@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.labels(parser)
     options.certificates(parser)
     options.verbose(parser)
-    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
     parser.add_argument(
         "--profile", choices=("official", "corrected"), help="this one alone (compared: that of the runs)"
     )
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
-        write_page(Path(arguments.html), runs, page or grids, arguments.labels, arguments.ledger, profiles[0])
+        write_page(Path(arguments.html), runs, page or grids, arguments.labels, profiles[0])
     print_tables(arguments, [*map(lift_place, grids)], verbose=arguments.verbose)
     if arguments.html:
         write(f"\n{arguments.html}")

@@ -231,7 +231,7 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     else:
         benchmark = results[0].run.benchmark
         grids = show_paper(benchmark, results, profiles, arguments.labels, arguments.verbose)
-    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels, arguments.ledger)
+    write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels)
     tell(arguments, *tell_reused(results))
     if arguments.llm is None and results[0].run.llm == EXTRACTIVE:
         write("No --llm: the extractive baseline answers, the sentence most like the question.")

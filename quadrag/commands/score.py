@@ -115,7 +115,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
                 page = tabulate_all(systems, profiles, arguments.labels)
             if out:
                 pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
-                write_page(pages[-1], systems, page, arguments.labels, arguments.ledger)
+                write_page(pages[-1], systems, page, arguments.labels)
             if len(benchmarks) > 1:
                 shown[0].notes.insert(0, head_benchmark(benchmark))
             grids += shown

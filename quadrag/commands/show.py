@@ -64,7 +64,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.labels(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
-    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -101,7 +100,6 @@ def run(arguments: argparse.Namespace) -> None:
         arguments.limit or few,
         GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None,
         arguments.verbose,
-        arguments.ledger,
         partial(speak, language=arguments.labels),
         arguments.ids,
     )

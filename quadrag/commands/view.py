@@ -24,7 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="print the page's name alone")
     options.labels(parser)
     options.certificates(parser)
-    parser.add_argument("--ledger", metavar="FILE", help="where replies are kept (default: in the user's cache folder)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -60,4 +59,4 @@ def _write(arguments: argparse.Namespace, page: Path) -> None:
     runs = read_runs(arguments.runs)
     ran = (result for _, results in runs for result in results)
     lay_beside(ran, read_certificates(arguments.certificate))
-    write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels, arguments.ledger)
+    write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels)

@@ -27,7 +27,7 @@ from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.task import Task, load_questions
 from quadrag.baselines.runs import retrieve
-from quadrag.baselines.scoring.score import score
+from quadrag.baselines.scoring.drive import score
 from quadrag.baselines.systems.system import make_answer
 from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name

@@ -208,15 +208,10 @@ class Evaluation(Mapping[str, Score]):
         write(f"\n{self._page if self._page.exists() else self.folder}")
 
     @entrance
-    def report(self, path: str | Path, *, ledger: str | None = None) -> Path:
-        """Write the page, and return where it lies.
-
-        Args:
-            path: the file.
-            ledger: where the judge's words are kept; in the user's cache folder when None.
-        """
+    def report(self, path: str | Path) -> Path:
+        """Write the page to a file, and return where it lies."""
         place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
-        write_page(place, [(self.name, [self.result])], grids, self.labels, ledger, self.profile)
+        write_page(place, [(self.name, [self.result])], grids, self.labels, self.profile)
         return place
 
     @entrance

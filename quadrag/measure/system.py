@@ -135,7 +135,7 @@ def evaluate(
         say(f"{none}the answers of {date_answers([made])} are {done}; the function was not asked")
     lay_beside([found])
     measured = Evaluation(found, folder, profile, shown_in)
-    measured.report(folder / PAGE, ledger=None if policy.ledger is None else str(policy.ledger))
+    measured.report(folder / PAGE)
     for line in measured.invalid:
         warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
     return measured

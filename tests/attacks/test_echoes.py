@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from quadrag import catalogue
-from quadrag.baselines.scoring.modules import load_module
+from quadrag.baselines.scoring.drive import load_scorer
 from quadrag.metric_record import metric_record
 
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
@@ -45,7 +45,7 @@ def reply_to(row: dict[str, Any], name: str, chat: list[dict[str, str]]) -> str:
 @pytest.mark.parametrize("row", ECHOES, ids=lambda row: row["name"])
 @pytest.mark.parametrize(("name", "language"), JUDGED)
 def test_what_repeats_the_instructions_is_no_verdict(row: dict[str, Any], name: str, language: str) -> None:
-    module = load_module(name, "acc" if name == "omnieval" else None)
+    module = load_scorer(name, "acc" if name == "omnieval" else None)
     given: dict[str, Any] = {"judge": lambda chats: [reply_to(row, name, chat) for chat in chats]}
     given |= {"questions": [QUESTION]} if "questions" in module.OPTIONS else {}
     given |= {"language": language} if "language" in module.OPTIONS else {}

@@ -75,7 +75,7 @@ def test_a_run_ends_whatever_it_is_told(tmp_path, monkeypatch, capfd, route, rou
     assert said.err.count("repeats a secret") == 1
     run = str(tmp_path / "run")
     assert main(["report", run]) in (0, 3)
-    assert main(["show", run, "--limit", "100", "--ledger", str(tmp_path / "L")]) == 0
+    assert main(["show", run, "--limit", "100"]) == 0
     shown = capfd.readouterr().out
     assert "\x1b" not in shown and not [name for name, secret in SECRETS.items() if secret in shown]
     # Of a model's samples and a judge's verdicts some are shown; which of them were told a secret changes.

@@ -439,7 +439,7 @@ def test_no_reply_crashes_the_metric_or_becomes_a_value_unread(
     scorer, reader = part("scorer"), part("scorer").READERS[profile]
     said = {"ASKING R": questions, "ANSWERING R": expected, f"ANSWERING {prediction}": answers}
     core = scorer.SCORER(profiles=[profile], judges=1, prompts=SHORT)
-    (row,) = part("module").drive(core, core.items([prediction], ["R"]), [Judge(said)])
+    (row,) = part("scoring").drive(core, core.items([prediction], ["R"]), [Judge(said)])
     got = [row[profile]["reasons"].get(key, row[profile][key]) for key in scorer.KEYS]
     for value in got:
         if isinstance(value, str):

@@ -66,7 +66,8 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
         yield from write_ids(ident for *_, ident in shown)
         return
     pairs = [(theirs[at], mine[at]) for place in shown for at in mine if at[0] == place and at in theirs]
-    look_up_verdicts([(before, [one for one, _ in pairs]), (after, [one for _, one in pairs])], manner.ledger)
+    look_up_verdicts(before, [one for one, _ in pairs])
+    look_up_verdicts(after, [one for _, one in pairs])
     for name, reader in zip(columns, (before, after), strict=True):
         invalid = note_invalid([reader.result]) if metric in reader.invalid else []
         yield from (f"{manner.spell(name)}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)

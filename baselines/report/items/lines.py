@@ -19,7 +19,7 @@ from ...tables.failed import note_failed, note_invalid
 from .gold import place_gold, tell_gold
 from .reader import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
-from .verdicts import ASKED_SINCE, NOT_KEPT, look_up_verdicts
+from .verdicts import look_up_verdicts
 
 REFUSED = "the answer holds the refusal phrase and counts as wrong, though it holds the gold"
 BY_RULE = "decided by rule, without the judge"
@@ -35,7 +35,6 @@ class Manner:
         longest: characters of a text, be it answer, gold or passage; all when None.
         every: whether all metrics are written, under both profiles; else the headlines, and what has no value, under
             the run's own.
-        ledger: where replies are kept; in the user's cache folder when None.
         spell: returns what is said of the run, in words of who reads it.
         ids: the ids alone, each once, a line each.
         cut: whether a text was longer.
@@ -44,7 +43,6 @@ class Manner:
     limit: int | None = 10
     longest: int | None = None
     every: bool = False
-    ledger: str | None = None
     spell: Callable[[str], str] = str
     ids: bool = False
     cut: bool = False
@@ -81,7 +79,7 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     if not found:
         yield manner.spell(reader.say_none(which))
         return
-    look_up_verdicts([(reader, shown)], manner.ledger)
+    look_up_verdicts(reader, shown)
     for item in shown:
         yield from write_item([("", item)], manner, which.unscored and not manner.every)
         yield ""
@@ -204,8 +202,7 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
         yield manner.spell(REFUSED)
     for name, replies in item.verdicts.items():
         for reply in replies:
-            words = manner.spell(reply) if reply in (NOT_KEPT, ASKED_SINCE) else manner.line(reply)
-            yield f"{manner.line(name)}, {manner.spell('the judge')}{manner.spell(': ')}{words}"
+            yield f"{manner.line(name)}, {manner.spell('the judge')}{manner.spell(': ')}{manner.line(reply)}"
 
 
 def _add_other(item: ShownItem, entry: Mapping[str, Any], manner: Manner) -> str:

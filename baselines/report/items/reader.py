@@ -103,7 +103,7 @@ class RunReader(ScoredItems):
             QuadragError: the data are not there any more, or are other ones.
         """
         super().__init__(result)
-        self.scored = (folder / "items.jsonl").stat().st_mtime  # Unix time
+        self.folder = folder
         self.run: RunRecord = result.run
         inputs = self.run
         self.benchmark: Benchmark = load(inputs.benchmark)

@@ -9,8 +9,9 @@ config=task_1_2 -S profile=corrected``.
 # Inspect's types are not there where ours are checked.
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from anyio import to_thread
@@ -26,15 +27,18 @@ from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-n
 
 from quadrag import catalogue
 from quadrag.baselines.runs.files.logs import inspect_answer
+from quadrag.baselines.scoring.drive import Asked
 from quadrag.baselines.scoring.judging import check_judges
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination
-from quadrag.harnesses.inspect.marking import Chat, Marking, Marks, ReplayJudge
+from quadrag.harnesses.inspect.marking import Marking, Marks
 from quadrag.harnesses.inspect.metrics import FAILED, NOT_RUN, SCORED, by_slice, counts, gravest_reason, mean
 from quadrag.harnesses.inspect.samples import chat_message
 
 GRADER = "grader"  # the role that Inspect's own scorers ask
+# One at a time: the scorers' libraries are not made for threads, and all of it is work of the processor.
+_TURN = threading.Lock()
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge
 
 
@@ -50,17 +54,25 @@ def _load_marking(benchmark: str, config: str, settings: str) -> Marking:
 
 async def ask_marks(marking: Marking, module: str, ident: str, text: str | None, state: str) -> Marks:
     """Return a module's marks of an answer, and ask the graders where it wants them."""
-    graders, marks = _graders(marking), Marks()
-    work = partial(marking.mark, module, ident, text, state, list(graders), marks)
-    while missing := await to_thread.run_sync(work):
-        asked = [(one.judge, chat) for one in missing for chat in one.chats]
-        replies = await collect(*(_reply(graders[judge], chat) for judge, chat in asked))
-        for (judge, chat), reply in zip(asked, replies, strict=True):
-            judge.enter(chat, reply)
-    return marks
+    graders = _graders(marking)
+    rounds, replies = marking.mark(module, ident, text, state, len(graders)), None
+    while True:
+        batch = await to_thread.run_sync(_advance, rounds, replies)
+        if isinstance(batch, Marks):
+            return batch
+        replies = await collect(*(_reply(graders[one.judge], one.messages) for one in batch))
 
 
-def _graders(marking: Marking) -> dict[ReplayJudge, Model]:
+def _advance(rounds: Generator[list[Asked], list[Any], Marks], replies: Any) -> list[Asked] | Marks:
+    with _TURN:
+        try:
+            return rounds.send(replies)
+        except StopIteration as done:
+            marks: Marks = done.value
+            return marks
+
+
+def _graders(marking: Marking) -> list[Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
     named = model_roles().get(GRADER, [])
     models = named if isinstance(named, list) else [named]
@@ -69,10 +81,10 @@ def _graders(marking: Marking) -> dict[ReplayJudge, Model]:
     except QuadragError as error:  # in the words of a command that has --judge
         said = str(error).partition(";")[0]
         raise QuadragError(f"{said}; name fewer models in the role {GRADER}") from None
-    return {ReplayJudge(str(model)): model for model in models}
+    return models
 
 
-async def _reply(grader: Model, chat: Chat) -> str | Failure:
+async def _reply(grader: Model, chat: list[dict[str, str]]) -> str | Failure:
     """Ask for one verdict; what the role's own configuration says goes before ours."""
     wanted = {name: value for name, value in _VERDICT.items() if getattr(grader.config, name) is None}
     try:

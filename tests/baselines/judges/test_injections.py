@@ -13,7 +13,7 @@ from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.judges.injections import cases, injections
 from quadrag.baselines.judges.labels import find_graded, graded_keys
-from quadrag.baselines.scoring.modules import load_module
+from quadrag.baselines.scoring.drive import load_scorer
 from quadrag.records import Passage, Question
 
 SLOTS = ("query_time", "question", "asked")
@@ -49,10 +49,10 @@ def unquoted(text: str, *_: Any) -> str:
 @pytest.mark.parametrize(("metric", "least"), [("truthfulness", 90), ("rejection_rate", 10), ("omnieval.hal", 90)])
 def test_where_nothing_is_escaped_they_win(metric: str, least: int, cli: Any, monkeypatch: Any) -> None:
     """The planted fault: a prompt into which texts go as they are."""
-    module, _, config = metric.partition(".")
+    module = metric.partition(".")[0]
     with monkeypatch.context() as patch, ChatServer(models=["m"], text=obedient) as server:
         for name in ("escape", "quote"):
-            for function in functions(type(load_module(module, config or None))):
+            for function in functions(load_scorer(module)):
                 patch.setitem(function, name, unquoted)
         done = cli("certify-judge", "--injections", "--metric", metric, "--judge", f"{server.url}#m", "--ledger", "L")
     assert done.code == 0, done.err

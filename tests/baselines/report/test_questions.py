@@ -218,7 +218,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judged(once: Path, cli: Any) -> Any:
     """A function that shows a run in which the judge said something of its own about every question."""
     shutil.copytree(once, ".", dirs_exist_ok=True)
-    return lambda *more: cli("show", "run", "--ledger", "L", *more)
+    return lambda *more: cli("show", "run", *more)
 
 
 def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
@@ -236,7 +236,7 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     shown = collect_answers(read_runs(["run"]), "L").items
     said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
     assert len(said) == 1 and "it is" not in said.pop()
-    assert 'the judge: {"score": 1} it is right' in cli("show", "later", "--ledger", "L").out
+    assert 'the judge: {"score": 1} it is right' in cli("show", "later").out
     Path("L").unlink()
     assert judged("--limit", "100").code == 0, "without the ledger all else is shown"
 
@@ -322,7 +322,7 @@ def test_what_a_rule_decided_which_gold_the_judge_was_told_and_what_is_scored(cl
 
         given = {"judge": f"{judge.url}#j", "ledger": "L", "out": "run", "data_dir": "sample", "split": "public"}
         quadrag.evaluate("crag", "task_1_2", answer, **given)
-    first, second = cli("show", "run", "--ledger", "L", "--limit", "2").out.split("\n\n")[:2]
+    first, second = cli("show", "run", "--limit", "2").out.split("\n\n")[:2]
     assert "decided by rule" in first and ", the judge:" not in first and "decided by rule" not in second
     for gold in ("$1.12", "1.12"):
         assert f'  truthfulness ({gold}), the judge: {{"score": 0}} it is wrong\n' in second

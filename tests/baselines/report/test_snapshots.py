@@ -33,7 +33,7 @@ SHOWN: dict[str, list[tuple[str, ...]]] = {
         ("show", "poor", "--wrong", "--limit", "2"),
         ("show", "poor", "good", "--better", "--limit", "1"),
         ("show", "failed", "--unscored", "--limit", "1"),
-        ("show", "judged", "--limit", "2", "--ledger", "L"),
+        ("show", "judged", "--limit", "2"),
     ],
 }
 LANGUAGES = {"en": [*SHOWN], "zh": ["judged", "invalid", "two", "questions"]}

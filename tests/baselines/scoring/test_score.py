@@ -8,8 +8,7 @@ import pytest
 from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.results.items import items_of
 from quadrag.baselines.rgb import benchmark as rgb
-from quadrag.baselines.scoring.modules import CachedJudge, ScoringInputs
-from quadrag.baselines.scoring.score import score
+from quadrag.baselines.scoring.drive import ScoringInputs, score
 from quadrag.records import Answer, Question
 
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
@@ -205,20 +204,3 @@ def test_items_are_read_back_as_they_were():
     assert items[3].reason == "api_error"
     assert items[0].question == ("negative_rejection_en", "test", "0")
     assert items_of(lines, "rejection_rate.rejection_rate_judged", "official") == []
-
-
-def test_once_asks_every_chat_once():
-    batches = []
-
-    def judge(batch):
-        batches.append(batch)
-        return [chat[0]["content"].upper() for chat in batch]
-
-    judge.model = "j"
-    once = CachedJudge(judge)
-    a, b, c = ([{"role": "user", "content": text}] for text in "abc")
-    assert once([a, b, a]) == ["A", "B", "A"]
-    assert once([b, c, a]) == ["B", "C", "A"]
-    assert once([a]) == ["A"] and once([]) == []
-    assert batches == [[a, b], [c]]
-    assert once.model == "j" and CachedJudge(lambda batch: batch).model is None

@@ -9,9 +9,8 @@ from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
-from quadrag.baselines.scoring.modules import ScoringInputs
-from quadrag.baselines.scoring.score import score
-from quadrag.baselines.scoring.verdicts import Judged, find_oddities
+from quadrag.baselines.scoring.drive import Bench, ScoringInputs
+from quadrag.baselines.scoring.judging import Judged, find_oddities
 from quadrag.records import Answer, Question
 
 CRAG, TASK = load("crag"), spec_of("crag", "task_1_2")
@@ -37,11 +36,11 @@ def measure(pairs, *judges):
     ]
     answers = [Answer("crag", *one.key, 0, text, "ok") for one, (text, _) in zip(asked, pairs, strict=True)]
     by_key, given = {one.key: one for one in asked}, ScoringInputs(judges)
-    lines, rows = score(CRAG, by_key, answers, TASK.conditions, given)
+    judged = Judged(CRAG, by_key, answers, TASK, given, Bench(judges))
+    lines, rows = judged.score()
     calls = [judge.calls for judge in judges]
-    odd = find_oddities(Judged(CRAG, by_key, answers, lines, TASK, given))
-    if len(judges) == 1:
-        assert [judge.calls for judge in judges] == calls, "nobody is asked again"
+    odd = find_oddities(judged, lines)
+    assert [judge.calls for judge in judges] == calls, "nobody is asked again"
     return lines, rows, odd
 
 
@@ -196,9 +195,8 @@ def test_verdicts_against_a_phrase_are_noted():
 
     by_key = {one.key: one for one in asked}
     for judge, noted in ((inverted, True), (lenient, False)):
-        given = ScoringInputs([judge])
-        lines, _ = score(rgb, by_key, answers, task.conditions, given)
-        found = doubtful(find_oddities(Judged(rgb, by_key, answers, lines, task, given)))
+        judged = Judged(rgb, by_key, answers, task, ScoringInputs([judge]), Bench([judge]))
+        found = doubtful(find_oddities(judged, judged.score()[0]))
         assert [(note["score"], note["doubt"], note["n"], note["of"]) for note in found] == [
             ("error_detection.error_detection_judged", "refused", 5, 5)
         ] * noted
