@@ -89,8 +89,7 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.spec import MOST_FAILED
-    from quadrag.baselines.core.spec import NONE
+    from quadrag.baselines.core.spec import MOST_FAILED, NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
         UnreadJudge,

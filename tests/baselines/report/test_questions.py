@@ -1,7 +1,6 @@
 """`quadrag show`: single questions of a run or of two, as the terminal, Python and the page select and write them."""
 
 import json
-import os
 import re
 import shutil
 from functools import partial
@@ -201,7 +200,9 @@ def test_what_official_leaves_out_is_told_apart_from_what_it_makes_values_of(cli
         given = {"data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
         found = quadrag.evaluate("rgb", "counterfactual_robustness_en", answer, out="j", **given)
     assert [found[key].n for key in ("error_detection_judged", "error_correction")] == [11, 10]
-    assert sum("1 raised, 1 unparsable" in note for note in found.notes) == 2
+    failed = [note for note in found.notes if "2 of 12 items failed" in note]
+    assert len(failed) == 2 and all("1 raised" in note and "1 unparsable" in note for note in failed)
+    assert not any(note.count(" test") > 1 for note in found.notes), "a place is named once"
 
 
 @pytest.fixture(scope="module")
@@ -230,15 +231,13 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     with ChatServer(models=["j"], text='{"score": 1} it is right') as judge:
         more = ("--judge", f"{judge.url}#j", "--judge-name", "j")
         assert cli(*CRAG, *more, "--fresh", "--ledger", "L", "--out", "later").code == 0
-    before = Path("run/items.jsonl").stat().st_mtime - 60
-    os.utime("run/items.jsonl", (before, before))  # as if it had ended long before
-    assert "it is" not in judged("--limit", "100").out, "words of a later run are not this one's"
-    shown = collect_answers(read_runs(["run"]), "L").items
+    assert judged("--limit", "100").out == out, "words of a later run are not this one's"
+    shown = collect_answers(read_runs(["run"])).items
     said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
-    assert len(said) == 1 and "it is" not in said.pop()
+    assert said == {"who knows", '{"score": 0} it is wrong'}
     assert 'the judge: {"score": 1} it is right' in cli("show", "later").out
     Path("L").unlink()
-    assert judged("--limit", "100").code == 0, "without the ledger all else is shown"
+    assert judged("--limit", "100").out == out, "the ledger is not asked"
 
 
 def test_wrong_ones_are_selected_by_the_metric_that_is_asked_for_and_ids_by_their_beginnings(judged):
@@ -326,7 +325,7 @@ def test_what_a_rule_decided_which_gold_the_judge_was_told_and_what_is_scored(cl
     assert "decided by rule" in first and ", the judge:" not in first and "decided by rule" not in second
     for gold in ("$1.12", "1.12"):
         assert f'  truthfulness ({gold}), the judge: {{"score": 0}} it is wrong\n' in second
-    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"]), "L").items[:2])
+    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"])).items[:2])
     assert "rule" in one["reasons"]["truthfulness.missing"]
     assert [*two["verdicts"]] == ["truthfulness ($1.12)", "truthfulness (1.12)"]
     answers = ("Let me think. <response>十九座</response>", " 十九座 ")
