@@ -8,6 +8,7 @@ from typing import Any
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.estimate import Estimate
 from quadrag.chat.faults import DeadServer
+from quadrag.chat.http import MOST_REPLY_BYTES
 from quadrag.chat.ledger import Ledger, Reuse
 from quadrag.chat.prices import Budget, Prices, tell_spent
 from quadrag.chat.reply import FAILED
@@ -108,7 +109,7 @@ def open_models(
             reuse=reuse,
             trust=policy.trust,
             estimate=policy.estimate,
-            **({"max_reply_bytes": policy.max_reply_bytes} if policy.max_reply_bytes else {}),
+            max_reply_bytes=MOST_REPLY_BYTES if policy.max_reply_bytes is None else policy.max_reply_bytes,
         )
         system = system or _open_system(spec, policy, calling)
         stack.callback(system.close)

@@ -89,8 +89,7 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.run_record import MOST_FAILED
-    from quadrag.baselines.core.spec import NONE
+    from quadrag.baselines.core.spec import MOST_FAILED, NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
         find_classes,
@@ -179,8 +178,8 @@ def _offer(
         tell(arguments, drawn if meanings else f"{drawn} ({said})", graded.asks)
         for name, meaning in (meanings or {}).items():
             write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
-    given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
-    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
+    words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
         from quadrag.baselines.construct.review.server import LabelPage
