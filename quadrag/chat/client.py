@@ -76,7 +76,7 @@ class ChatClient:
         self._transport = transport or Transport()
         url = self.spec.url
         place = self._transport.find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
-        self.service = calling.alias.service or place
+        self.service = calling.alias.service or calling.alias.name or place
         kind_of = self._transport.kind_of
         self.shelf = None if calling.ledger is None else Shelf(calling.ledger, calling.reuse, kind_of)
         self._budget = calling.open_budget()
@@ -87,8 +87,13 @@ class ChatClient:
 
     @property
     def model(self) -> str:
-        """The model's name as requested: it stands in signatures and in the ledger's keys."""
+        """The model's name as requested: it stands in signatures."""
         return self.find_model()
+
+    @property
+    def known_as(self) -> str:
+        """What the ledger calls the model: by the user's name for it, wherever it is served, else as it is requested."""
+        return self.calling.alias.name or self.model
 
     def find_model(self) -> str:
         """Return the model that the spec names, else the only one that the server, or a replay's ledger, has."""
@@ -113,20 +118,15 @@ class ChatClient:
         """Hold the model's name against the server's list; one that is not given, or is empty, says nothing.
 
         Raises:
-            NotServed: the list has neither it nor the one that answers to it as the user says.
-            QuadragError: the list has the model under its own name too.
+            NotServed: the list does not have it.
         """
         listed = self._open().list_models()
         if not isinstance(listed, list):
             return
-        alias, place = self.calling.alias, self.spec.shown
-        option, serves = f"--{alias.role}served-as", f"{place} serves {_list(listed)}"
-        if alias.served_as is not None and self.model in listed:
-            raise QuadragError(f"{serves}, so {self.model} is served by itself; leave out {option}")
-        name = alias.served_as or self.model
-        if listed and name not in listed:
-            only = f"{option} NAME is for a server that answers to any name"
-            raise NotServed(f"{serves}, not {name}; type {place}#{listed[0]}; {only}")
+        if listed and self.model not in listed:
+            place, option = self.spec.shown, f"--{self.calling.alias.role}-name"
+            more = f"or another of them; {option} NAME says what to call it"
+            raise NotServed(f"{place} serves {_list(listed)}, not {self.model}; type {place}#{listed[0]}, {more}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies, and return as many replies or failures in order.
@@ -150,7 +150,7 @@ class ChatClient:
 
     def find_made(self, messages: Messages) -> float | None:
         """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
-        key = call_key(self.model, self._transport.compose(messages), self.parameters, service=self.service)
+        key = call_key(self.known_as, self._transport.compose(messages), self.parameters, service=self.service)
         return self._taken[key][1] or None if key in self._taken else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
@@ -177,7 +177,7 @@ class ChatClient:
         self.close()
 
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
-        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf, self.service)
+        batch = Batch(self.known_as, chats, self.parameters, numbers, self.shelf, self.service)
         self._count_kept(batch)
         rate = self.calling.rate(self.model)
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
@@ -189,7 +189,7 @@ class ChatClient:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
         elif batch.missing and not batch.stored and self.calling.ledger is not None:
             lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
-            way = f"run without replay, or as the first run was (--{self.calling.alias.role}service)"
+            way = f"run without replay, or as the first run was (--{self.calling.alias.role}-name)"
             raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
         results = [
             self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
