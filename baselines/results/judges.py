@@ -106,15 +106,6 @@ def note_constant(alike: Sequence[Said], keys: Sequence[str]) -> Note:
     return Note(NoteCode.JUDGE_CONSTANT, {**params, "verdicts": verdicts, "keys": list(keys)})
 
 
-def count_held(lines: Lines, name: str) -> tuple[int, int]:
-    """Count the judged answers that words alone find right, which check a judge, and all judged; 0, 0 of others."""
-    record = _record(name)
-    if not record.words or _record(record.words[0]).phrase:
-        return 0, 0
-    held, others = _part(read_verdicts(lines, name), record, lines)
-    return len(held), len(held) + len(others)
-
-
 def _find_against(said: Said, lines: Lines) -> dict[str, Any] | None:
     """Find verdicts against answers that words find right: many, or more than against other answers."""
     record = _record(said.name)
