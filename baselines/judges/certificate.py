@@ -28,7 +28,7 @@ from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, c
 from ..core.result import Result
 from ..results.adapter import discredit
 from ..results.note import NoteCode, keys_of
-from ..results.score import Reason
+from ..results.score import Cause
 from ..scoring.rules import RULE
 from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, known_verdicts, list_judged, list_judges, read_signature
@@ -368,7 +368,7 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
             if is_by_chance(result, verdict):
                 discredit(row)
             elif (_name_judge(result), verdict) in doubtful:
-                discredit(row, Reason.JUDGE_DOUBTFUL_BESIDE)
+                discredit(row, Cause.JUDGE_DOUBTFUL_BESIDE)
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:

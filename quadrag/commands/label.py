@@ -24,7 +24,6 @@ from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
-from quadrag.metric_record import show_key
 from quadrag.printing import write
 from quadrag.records import write_jsonl
 
@@ -76,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _label_values(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.corrected import correct, tabulate_corrected, take_back
+    from quadrag.metric_record import show_key
 
     graded, items = _read_values(arguments)
     if arguments.people:
@@ -89,8 +89,7 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.run_record import MOST_FAILED
-    from quadrag.baselines.core.spec import NONE
+    from quadrag.baselines.core.spec import MOST_FAILED, NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
         find_classes,
@@ -179,8 +178,8 @@ def _offer(
         tell(arguments, drawn if meanings else f"{drawn} ({said})", graded.asks)
         for name, meaning in (meanings or {}).items():
             write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
-    given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
-    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
+    words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
         from quadrag.baselines.construct.review.server import LabelPage
