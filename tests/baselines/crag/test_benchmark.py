@@ -127,10 +127,8 @@ def test_questions_without_pages_can_be_answered_by_a_model_alone_only():
 
 
 def test_a_graph_must_be_named_outside_the_sample(tmp_path):
-    one = task("snippets-kg")
-    one.data_dir = str(tmp_path)
     with pytest.raises(QuadragError, match="needs the knowledge graph: quadrag kg build"):
-        crag.finder(one)
+        crag.finder(task("snippets-kg").changed(data_dir=str(tmp_path)))
 
 
 def test_weights_are_a_mapping_of_types_or_of_domains(tmp_path):
