@@ -21,7 +21,7 @@ from ...core.run_record import NAME, RunRecord, read_run
 from ...core.spec import UNKNOWN, CallPolicy, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
-from ..folder import QUESTIONS
+from ..folder import QUESTIONS, is_empty
 from ..models import Models
 from ..questions import digest_each, read_asked
 from ..run import run
@@ -196,7 +196,7 @@ def refuse_full(out: Path, command: Sequence[str]) -> None:
         )
         if made.state == "stopped" or before == now:
             return
-    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+    if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
