@@ -200,7 +200,9 @@ def test_what_official_leaves_out_is_told_apart_from_what_it_makes_values_of(cli
         given = {"data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
         found = quadrag.evaluate("rgb", "counterfactual_robustness_en", answer, out="j", **given)
     assert [found[key].n for key in ("error_detection_judged", "error_correction")] == [11, 10]
-    assert sum("1 raised, 1 unparsable" in note for note in found.notes) == 2
+    failed = [note for note in found.notes if "2 of 12 items failed" in note]
+    assert len(failed) == 2 and all("1 raised" in note and "1 unparsable" in note for note in failed)
+    assert not any(note.count(" test") > 1 for note in found.notes), "a place is named once"
 
 
 @pytest.fixture(scope="module")
@@ -208,7 +210,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged")
     with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
         judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        more = ("--judge", f"{judge.url}#j", "--concurrency", "1", "--ledger", str(folder / "L"))
+        more = ("--judge", f"{judge.url}#j", "--judge-name", "j", "--concurrency", "1", "--ledger", str(folder / "L"))
         assert main([*CRAG, *more, "--out", str(folder / "run")]) == 0
     return folder
 
@@ -259,7 +261,7 @@ def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged
     first, *others = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([json.dumps(json.loads(first) | {"sha256": "0"}), *others]), encoding="utf-8")
     run = read_run(path.parent)
-    run.asked = sha256(path)
+    run.files[path.name] = sha256(path)
     run.write(path.parent)
     ran = judged()
     assert ran.code == 2 and ran.err.count("\n") == 1
