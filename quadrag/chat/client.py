@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quadrag.chat.calling import Calling
 from quadrag.chat.faults import DeadServer, tell_refused
 from quadrag.chat.http import Transport
-from quadrag.chat.ledger import Batch, Ledger, Shelf, call_key
+from quadrag.chat.ledger import Batch, Ledger, Shelf
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.spec import parse_spec, without_user
@@ -110,23 +110,16 @@ class ChatClient:
         return self._model
 
     def check_served(self) -> None:
-        """Hold the model's name against the server's list; one that is not given, or is empty, says nothing.
+        """Hold the model's name against the server's list, where it has one and the user does not name the service.
 
         Raises:
-            NotServed: the list has neither it nor the one that answers to it as the user says.
-            QuadragError: the list has the model under its own name too.
+            NotServed: the list has others.
         """
-        listed = self._open().list_models()
-        if not isinstance(listed, list):
-            return
-        alias, place = self.calling.alias, self.spec.shown
-        option, serves = f"--{alias.role}served-as", f"{place} serves {_list(listed)}"
-        if alias.served_as is not None and self.model in listed:
-            raise QuadragError(f"{serves}, so {self.model} is served by itself; leave out {option}")
-        name = alias.served_as or self.model
-        if listed and name not in listed:
-            only = f"{option} NAME is for a server that answers to any name"
-            raise NotServed(f"{serves}, not {name}; type {place}#{listed[0]}; {only}")
+        listed = None if self.calling.alias.service else self._open().list_models()
+        if isinstance(listed, list) and listed and self.model not in listed:
+            place, option = self.spec.shown, f"--{self.calling.alias.role or 'llm-'}name"
+            way = f"type {place}#{listed[0]}, or where the server answers to any name, say with {option} what it is"
+            raise NotServed(f"{place} serves {_list(listed)}, not {self.model}; {way}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies, and return as many replies or failures in order.
@@ -147,11 +140,6 @@ class ChatClient:
             return []
         with self._turn:
             return self._complete([self._transport.compose(messages) for messages in batch], numbers)
-
-    def find_made(self, messages: Messages) -> float | None:
-        """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
-        key = call_key(self.model, self._transport.compose(messages), self.parameters, service=self.service)
-        return self._taken[key][1] or None if key in self._taken else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
@@ -189,7 +177,7 @@ class ChatClient:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
         elif batch.missing and not batch.stored and self.calling.ledger is not None:
             lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
-            way = f"run without replay, or as the first run was (--{self.calling.alias.role}service)"
+            way = f"run without replay, or as the first run was (--{self.calling.alias.role or 'llm-'}name)"
             raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
         results = [
             self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
