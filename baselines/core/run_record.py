@@ -107,7 +107,7 @@ class RunRecord:
     @property
     def retriever(self) -> str:
         """What found the passages; ``unknown`` of a file of answers that does not say it."""
-        return self.spec.retriever or ""
+        return self.spec.retriever
 
     @property
     def limit(self) -> int | None:

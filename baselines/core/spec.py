@@ -78,7 +78,8 @@ class Chat(Part):
     @model_validator(mode="before")
     @classmethod
     def _part_model(cls, values: Any) -> Any:
-        if isinstance(values, Mapping) and is_address(llm := values.get("llm")) and "#" in llm:
+        llm = values.get("llm") if isinstance(values, Mapping) else None
+        if isinstance(llm, str) and is_address(llm) and "#" in llm:
             address, _, model = llm.partition("#")
             return {**values, "llm": address.strip(), "model": model.strip() or None}
         return values
@@ -201,7 +202,7 @@ class RunSpec(Part):
         samples: answers a question.
         options: of the benchmark and of its dataset script, by name.
         prompts: a file of the user's own.
-        retriever: what finds passages; the benchmark's first when None.
+        retriever: what finds passages; the benchmark's first when empty.
         retrieval: how.
         system: what answers.
         entity_model: what names the entities of questions, where a retriever asks for them; `system` when None.
@@ -218,7 +219,7 @@ class RunSpec(Part):
     samples: PositiveInt = 1
     options: dict[str, Any] = Field(default={})
     prompts: Text | None = None
-    retriever: Text | None = None
+    retriever: str = ""
     retrieval: Retrieval = Retrieval()
     system: System = Chat()
     entity_model: Chat | None = None
@@ -233,7 +234,7 @@ class RunSpec(Part):
     @property
     def retrieves(self) -> RetrieverSpec:
         """What its benchmark says of its retriever; of one that is none of the benchmark's, nothing."""
-        return load(self.benchmark).retrievers.get(self.retriever or "", RetrieverSpec())
+        return load(self.benchmark).retrievers.get(self.retriever, RetrieverSpec())
 
     @property
     def searches(self) -> bool:
@@ -244,7 +245,7 @@ class RunSpec(Part):
     def conditions(self) -> Conditions:
         """What the metrics depend on."""
         top_k = self.retrieval.top_k if self.searches else 0
-        return Conditions(self.retriever or "", self.options, top_k, self.data_dir, self.prompts)
+        return Conditions(self.retriever, self.options, top_k, self.data_dir, self.prompts)
 
     def settings(self) -> dict[str, Any]:
         """Return those settings of the retrieval that its retriever uses, an address without user and password."""
@@ -257,7 +258,8 @@ class RunSpec(Part):
         """Return it as JSON, with what was said alone, less what is secret in addresses."""
         spec: dict[str, Any] = self.model_dump(mode="json", exclude_defaults=True, exclude={"retrieval"})
         settings = self.settings()
-        return _hide_secrets({**spec, **({"retrieval": settings} if settings else {})})
+        shown: dict[str, Any] = _hide_secrets({**spec, **({"retrieval": settings} if settings else {})})
+        return shown
 
 
 def hide_user(address: str) -> str:

@@ -226,7 +226,7 @@ def _write_notes(
     parts += [f"prompts sha256 {inputs.prompts}"] if inputs.prompts else []
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
-    parts += [f"quadrag {inputs.quadrag}", f"signature {official['signature']}"]
+    parts += [f"quadrag {inputs.digests.get('quadrag')}", f"signature {official['signature']}"]
     return hide_places("; ".join(parts))
 
 

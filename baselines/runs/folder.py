@@ -90,6 +90,11 @@ class RunFolder:
         if self.finished and self.path:
             self._aside = self.path / ASIDE
 
+    @property
+    def was_finished(self) -> bool:
+        """Whether the folder holds a finished run, which stays as it is until all of another is there."""
+        return self._aside is not None and not self.whole
+
     def redo(self, stages: Iterable[str]) -> None:
         """Send stages back to work; of a finished run their files stay until the new ones are there."""
         self.finished = False
@@ -145,6 +150,11 @@ class RunFolder:
         for stage, text in texts.items():
             write_text(self.place(stage), text)
 
+    def close(self) -> None:
+        """Remove what is aside still: of a run that came to nothing."""
+        if self.path and self._aside:
+            shutil.rmtree(self._aside, ignore_errors=True)
+
     def commit(self) -> None:
         """Put in place what was made aside, and write `run.json`."""
         if self.path is None:
@@ -194,6 +204,12 @@ def read_answers(path: Path) -> list[Answer]:
     return answers
 
 
+def is_empty(folder: Path) -> bool:
+    """Whether a folder holds nothing but what a run leaves that failed or was killed at once."""
+    ours = re.compile(rf"{re.escape(LOCK)}|{re.escape(ASIDE)}|\..*\.part")
+    return all(ours.fullmatch(path.name) for path in folder.iterdir())
+
+
 @contextlib.contextmanager
 def lock_folder(out: Path) -> Iterator[None]:
     """Keep two runs out of one folder, which is made; the lock lies in it, and goes with the process that holds it."""
@@ -202,8 +218,7 @@ def lock_folder(out: Path) -> Iterator[None]:
     for part in (out, *out.parents):
         if part.exists() and not part.is_dir():
             raise QuadragError(f"{part} is a file; expected a folder for the run, name another with --out")
-    ours = re.compile(rf"{re.escape(LOCK)}|\..*\.part")  # what a run that was killed at once leaves
-    if out.exists() and not (out / NAME).exists() and not all(ours.fullmatch(path.name) for path in out.iterdir()):
+    if out.exists() and not (out / NAME).exists() and not is_empty(out):
         raise QuadragError(f"{out} is not empty and holds no run.json; name another folder with --out")
     out.mkdir(parents=True, exist_ok=True)
     lock = FileLock(out / LOCK)

@@ -8,6 +8,7 @@ from typing import Any
 from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.estimate import Estimate
 from quadrag.chat.faults import DeadServer
+from quadrag.chat.http import MOST_REPLY_BYTES
 from quadrag.chat.ledger import Ledger, Reuse
 from quadrag.chat.prices import Budget, Prices, tell_spent
 from quadrag.chat.reply import FAILED
@@ -108,7 +109,7 @@ def open_models(
             reuse=reuse,
             trust=policy.trust,
             estimate=policy.estimate,
-            **({"max_reply_bytes": policy.max_reply_bytes} if policy.max_reply_bytes else {}),
+            max_reply_bytes=MOST_REPLY_BYTES if policy.max_reply_bytes is None else policy.max_reply_bytes,
         )
         system = system or _open_system(spec, policy, calling)
         stack.callback(system.close)
@@ -118,7 +119,7 @@ def open_models(
             stack.callback(judges[-1].close)
         entity = None
         if spec.entity_model is not None:
-            entity = _open_chat(spec.entity_model, calling)
+            entity = _open_chat(spec.entity_model, calling, "entity")
             stack.callback(entity.close)
         yield Models(policy, system, judges, entity, embed, reuse, budget)
 
@@ -164,7 +165,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
     )
 
 
-def _open_chat(chat: Chat, calling: Calling, role: str = "", **more: Any) -> Completer:
+def _open_chat(chat: Chat, calling: Calling, role: str, **more: Any) -> Completer:
     if not chat.is_chat:
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
     own = replace(calling, alias=Alias(chat.name, role=role))
@@ -174,14 +175,14 @@ def _open_chat(chat: Chat, calling: Calling, role: str = "", **more: Any) -> Com
 def _open_judge(judge: Any, calling: Calling) -> Completer:
     shape = {} if judge.response_format is None else {"response_format": judge.response_format}
     try:
-        opened = _open_chat(judge, calling, "judge-", **shape)
+        opened = _open_chat(judge, calling, "judge", **shape)
         opened.model  # noqa: B018  # a server's only one is asked for here
     except DeadServer:
         if calling.estimate is not None:
             raise
         # It is called by its address, and whatever needs no judge is scored.
         named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
-        return _open_chat(named, replace(calling, prices=None, budget=None), "judge-", **shape)
+        return _open_chat(named, replace(calling, prices=None, budget=None), "judge", **shape)
     return opened
 
 

@@ -8,7 +8,7 @@ partial specs themselves, and ``published``, the printed row that it is of.
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -153,41 +153,46 @@ def _read_judge(text: str, place: int) -> tuple[str, dict[str, Any]]:
 def plan_all(partial: Partial, original: bool = False, trust: Trust | None = None) -> list[RunSpec]:
     """Make the specs of all that a paper's tables need, on the original data where there are two versions."""
     benchmark = load(name_benchmark(partial))
-    typed = ["config"] if benchmark.corpus or benchmark.options else ["config", "options", "split"]
     runs = [
         {"config": config, **({"retriever": retriever} if retriever else {})}
         for config, retriever in benchmark.campaign(original)
     ]
+    _refuse_said("--all", benchmark, runs, partial)
+    return _plan_among({}, runs, partial, trust)
+
+
+def _refuse_said(who: str, benchmark: Benchmark, runs: Sequence[Partial], partial: Partial) -> None:
+    """Refuse what several runs say themselves; of a benchmark that has only datasets' options, splits and these too."""
+    options = partial.get("options") or {}
+    typed = {"config": partial.get("config")}
+    if not (benchmark.corpus or benchmark.options):
+        typed["options"] = " ".join(f"--option {name}={value}" for name, value in options.items())
+        typed["split"] = partial.get("split") and f"--split {partial['split']}"
     if any("retriever" in run for run in runs):
-        typed.append("retriever")
-    _refuse_said("--all", partial, typed)
-    return _plan_among(partial, runs, trust)
+        typed["retriever"] = partial.get("retriever") and f"--retriever {partial['retriever']}"
+    for name in sorted(typed):
+        if typed[name]:
+            raise QuadragError(f"{who} says the {name} of every run; leave out {typed[name]}")
 
 
-def _refuse_said(who: str, partial: Partial, names: Iterable[str]) -> None:
-    for name in sorted(names):
-        if partial.get(name):
-            raise QuadragError(f"{who} says the {name} of every run; leave out {partial[name]}")
+def _plan_among(said: Partial, runs: Sequence[Partial], partial: Partial, trust: Trust | None) -> list[RunSpec]:
+    """Make the specs of several runs: what is said of all, of each over it, and what the user says over both.
 
-
-def _plan_among(partial: Partial, runs: Sequence[Partial], trust: Trust | None) -> list[RunSpec]:
-    """Make the specs of several runs; of the user's options each takes what its retriever and config use."""
-    options, specs = partial.get("options") or {}, []
+    Of the options that are not of one run each takes those that its retriever and config use.
+    """
+    benchmark = load(name_benchmark({**said, **partial}))
+    options, specs = {**said.get("options", {}), **(partial.get("options") or {})}, []
     unused = set(options)
     for run in runs:
-        own = load(name_benchmark(partial)).options
-        retriever = (
-            run.get("retriever") or partial.get("retriever") or next(iter(load(name_benchmark(partial)).retrievers))
-        )
+        both = merge(merge(said, run), {name: value for name, value in partial.items() if name != "config"})
+        retriever = str(both.get("retriever") or next(iter(benchmark.retrievers)))
         taken = {
             name: value
             for name, value in options.items()
-            if not own.get(name, OptionSpec()).find_idle(str(run["config"]), str(retriever))
+            if not benchmark.options.get(name, OptionSpec()).find_idle(str(run["config"]), retriever)
         }
         unused -= set(taken)
-        both = merge(run, {name: value for name, value in partial.items() if name not in ("config", "options")})
-        both["options"] = {**run.get("options", {}), **taken}
-        specs.append(plan_run(both, trust))
+        specs.append(plan_run({**both, "options": {**run.get("options", {}), **taken}}, trust))
     if unused:
         raise QuadragError(f"none of these runs uses the option {min(unused)}; leave it out")
     return specs
@@ -200,7 +205,8 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
     if partial.get("benchmark") and name_benchmark(partial) != recipe["benchmark"]:
         raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {partial['benchmark']}")
     benchmark = load(recipe["benchmark"])
-    _refuse_said(f"the recipe {name}", partial, ("config", "retriever"))
+    said = {"retriever": benchmark.default_retriever, **said}
+    _refuse_said(f"the recipe {name}", benchmark, [said], partial)
     settings, given = said.get("retrieval", {}), partial.get("retrieval", {})
     for setting, value in settings.items():
         if setting in given and setting not in _REPLACEABLE:
@@ -214,9 +220,11 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
         said = {key: value for key, value in said.items() if key != "entity_model"}
     if not partial.get("entity_model"):
         said = {key: value for key, value in said.items() if key != "entity_model"}
-    full = merge({"retriever": benchmark.default_retriever, **said}, partial)
-    specs = _plan_among(full, runs, trust)
-    alone = _plan_among(merge({"retriever": benchmark.default_retriever, **said}, _places(partial)), runs, trust)
+    told = said
+    if (partial.get("system") or {}).get("api") == "chat":  # of a model that has an interface for chats after all
+        told = {**said, "system": {key: value for key, value in said["system"].items() if key != "template"}}
+    specs = _plan_among(told, runs, partial, trust)
+    alone = _plan_among(said, runs, _places(partial), trust)
     return [spec.changed(replica=_compare(name, recipe, spec, own)) for spec, own in zip(specs, alone, strict=True)]
 
 
@@ -278,7 +286,7 @@ def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica
 @cache
 def recipes() -> Mapping[str, dict[str, Any]]:
     """Read all recipes, by name: ``TABLE-ROW`` of a benchmark's `recipes.yaml`, over what ``all`` of its table says."""
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for benchmark in known():
         path = room("baselines") / benchmark / "recipes.yaml"
         for table, rows in (parse_yaml(path.read_bytes(), path, "tables of recipes") if path.is_file() else {}).items():

@@ -5,7 +5,6 @@ it was; replies already paid for come from the ledger. Answers of a file, a func
 What a table looks like is not decided here.
 """
 
-import copy
 import json
 import platform
 import time
@@ -20,10 +19,10 @@ from typing import Any
 from quadrag import __version__, stats
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import FAILED
-from quadrag.errors import NotReady, QuadragError
+from quadrag.errors import NotReady
 from quadrag.progress import Progress
 from quadrag.provenance import Provenance, join
-from quadrag.records import Key, Passage, Question, dumps, jsonl_text
+from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
 
 from ..core.authors import know_files
 from ..core.benchmark import Finder, load
@@ -53,7 +52,6 @@ from .folder import (
     VERDICTS,
     RunFolder,
     find_fresh,
-    is_as_written,
     lock_folder,
     read_answers,
 )
@@ -104,36 +102,34 @@ def run(
         record = describe(loaded, models, policy)
         stack.enter_context(lock_folder(out) if out else nullcontext())
         folder = RunFolder(out, record, whole=system.has_answers)
+        stack.callback(folder.close)
         folder.refuse_altered()
-        before = copy.deepcopy(folder.run)
         renew(folder, models, policy, since)
         if folder.finished:
             return show_again(folder, policy)
-        try:
-            return _work(loaded, folder, models, policy, again=before.state == "finished")
-        except QuadragError:
-            if out and before.state == "finished" and all(is_as_written(out, before, name) for name in before.files):
-                before.write(out)  # nothing came of asking again: what was finished is so still
-            raise
+        return _work(loaded, folder, models, policy)
 
 
-def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy, again: bool) -> Result:
-    """Do the stages that are not done; `again`: the run was finished before."""
-    started, before = time.time(), models.spent()
+def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Result:
+    """Do the stages that are not done."""
+    started, before, again = time.time(), models.spent(), folder.was_finished
     asked = begin(folder, loaded, policy)
+    passages: Mapping[Key, Sequence[Passage]] = {}
     if models.system.finds_passages:
         generated, stopped = answer(folder, loaded, models, {}), None
         passages = passages_of.read(folder.place(RETRIEVED), loaded.questions)
     else:
-        passages = {} if models.system.has_answers else retrieve(folder, loaded, models)
+        if not models.system.has_answers:
+            passages = retrieve(folder, loaded, models)
         try:
             generated, stopped = answer(folder, loaded, models, passages), None
         except BudgetReached as stop:
             (generated,), stopped = stop.results, str(stop)
-    scored = score(folder, loaded, models, generated, passages, stopped)
+    answers = generated.asked if stopped else generated.answers
+    scored = score(folder, loaded, models, answers, passages, stopped)
     if scored.dead and again and not models.dead_judge:
         raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
-    summarise(folder, loaded, models, generated, scored, started)
+    summarise(folder, models, generated, answers, scored, started)
     folder.run.usage = _show_moments(models.spent_since(before))
     marked = mark_rows(scored.scores, folder.run, scored.items)
     if not (folder.run.stopped and again):
@@ -159,6 +155,7 @@ def require_entity_llm(entity_llm: Completer | None, answering: Completer | None
 def load_run(work: Assignment, models: Models, finder: Finder | None) -> Loaded:
     """Load the questions, and open the corpus in which their passages are found."""
     spec = work.task
+    questions: Sequence[Question]
     questions, source = load_questions(spec.changed(limit=None), work.benchmark)
     whole = len(questions)
     if spec.limit:
@@ -338,7 +335,7 @@ def _note_answers(record: RunRecord, generated: Generated) -> None:
 def _recall(folder: RunFolder, loaded: Loaded, models: Models) -> None:
     """Hand a function its answers that are there, where only those that failed are wanted."""
     system, path = models.system, folder.path
-    if path is None or system.asks_models:
+    if path is None or system.asks_models or models.policy.fresh:
         return
     places = [path / RETRIEVED, path / ANSWERS]
     if all(place.is_file() for place in places) and not (path / ANSWERING).exists():
@@ -353,12 +350,12 @@ def score(
     folder: RunFolder,
     loaded: Loaded,
     models: Models,
-    generated: Generated,
+    answers: Sequence[Answer],
     passages: Mapping[Key, Sequence[Passage]],
     stopped: str | None,
 ) -> Scored:
     """Drive the scorers over the answers; of a run that stopped, over those there are, by what needs no judge."""
-    spec, answers = loaded.work.task, generated.asked if stopped else generated.answers
+    spec = loaded.work.task
     if not models.system.finds_passages:
         shown = None if models.system.has_answers else passages
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
@@ -369,11 +366,15 @@ def score(
 
 
 def summarise(
-    folder: RunFolder, loaded: Loaded, models: Models, generated: Generated, scored: Scored, started: float
+    folder: RunFolder,
+    models: Models,
+    generated: Generated,
+    answers: Sequence[Answer],
+    scored: Scored,
+    started: float,
 ) -> None:
     """Write items and scores, and note what the run came to."""
     record, stopped = folder.run, scored.stopped
-    answers = generated.asked if generated.not_asked else generated.answers
     scored.tell(record)
     if stopped and record.dead_judge:
         kept = f"; the answers are kept in {folder.path}" if folder.path else ""

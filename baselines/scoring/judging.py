@@ -82,7 +82,10 @@ class Judging(Protocol):
     dead_judge: str | None
     embed: Embed | None
     reuse: Reuse
-    max_failed: float
+
+    @property
+    def max_failed(self) -> float:
+        """The share of a metric's items above which its value is not shown."""
 
     def tell_spent(self) -> str:
         """Say what was spent so far."""

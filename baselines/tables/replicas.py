@@ -82,7 +82,7 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
 def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     recipes = _judge_recipes(results, profile).values()
-    judged = [(ours[0].run.spec.replica, _ROW if why else _REPLICATED) for ours, why in recipes]
+    judged = [(replica, _ROW if why else _REPLICATED) for ours, why in recipes if (replica := ours[0].run.spec.replica)]
     printed = [line for line in grid.lines if line.kind == "published"]
     marks = {
         one.label: next((mark for replica, mark in judged if _is_row(one.label.strip(), replica)), "")

@@ -76,7 +76,7 @@ class ChatClient:
         self._transport = transport or Transport()
         url = self.spec.url
         place = self._transport.find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
-        self.service = calling.alias.service or place
+        self.service = calling.alias.service or calling.alias.name or place
         kind_of = self._transport.kind_of
         self.shelf = None if calling.ledger is None else Shelf(calling.ledger, calling.reuse, kind_of)
         self._budget = calling.open_budget()
@@ -87,8 +87,13 @@ class ChatClient:
 
     @property
     def model(self) -> str:
-        """The model's name as requested: it stands in signatures and in the ledger's keys."""
+        """The model's name as requested: it stands in signatures."""
         return self.find_model()
+
+    @property
+    def known_as(self) -> str:
+        """What the ledger calls the model: by the user's name for it, else as it is requested."""
+        return self.calling.alias.name or self.model
 
     def find_model(self) -> str:
         """Return the model that the spec names, else the only one that the server, or a replay's ledger, has."""
@@ -110,16 +115,18 @@ class ChatClient:
         return self._model
 
     def check_served(self) -> None:
-        """Hold the model's name against the server's list, where it has one and the user does not name the service.
+        """Hold the model's name against the server's list, where it has one.
 
         Raises:
-            NotServed: the list has others.
+            NotServed: the list does not have it.
         """
-        listed = None if self.calling.alias.service else self._open().list_models()
-        if isinstance(listed, list) and listed and self.model not in listed:
-            place, option = self.spec.shown, f"--{self.calling.alias.role or 'llm-'}name"
-            way = f"type {place}#{listed[0]}, or where the server answers to any name, say with {option} what it is"
-            raise NotServed(f"{place} serves {_list(listed)}, not {self.model}; {way}")
+        listed = self._open().list_models()
+        if not isinstance(listed, list):
+            return
+        if listed and self.model not in listed:
+            place, option = self.spec.shown, f"--{self.calling.alias.role}-name"
+            more = f"or another of them; {option} NAME says what to call it"
+            raise NotServed(f"{place} serves {_list(listed)}, not {self.model}; type {place}#{listed[0]}, {more}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies, and return as many replies or failures in order.
@@ -165,7 +172,7 @@ class ChatClient:
         self.close()
 
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
-        batch = Batch(self.model, chats, self.parameters, numbers, self.shelf, self.service)
+        batch = Batch(self.known_as, chats, self.parameters, numbers, self.shelf, self.service)
         self._count_kept(batch)
         rate = self.calling.rate(self.model)
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
@@ -177,7 +184,7 @@ class ChatClient:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
         elif batch.missing and not batch.stored and self.calling.ledger is not None:
             lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
-            way = f"run without replay, or as the first run was (--{self.calling.alias.role or 'llm-'}name)"
+            way = f"run without replay, or as the first run was (--{self.calling.alias.role}-name)"
             raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
         results = [
             self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
@@ -228,7 +235,7 @@ class ChatClient:
                 self.on_progress(done, len(batch.keys))
 
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
-        engine.run(batch, self.calling.rate(self.model), proven, tell)
+        engine.run(self.model, batch, self.calling.rate(self.model), proven, tell)
 
     def _open(self) -> Engine:
         if self._engine is None:

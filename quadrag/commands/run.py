@@ -205,7 +205,9 @@ def _ask(
         if arguments.all:
             named = campaigns.name_campaign_folder(specs, model, partial.get("options", {}), arguments.original)
         else:
-            named = campaigns.name_recipe_folder(specs[0].replica.recipe, specs[0].replica.replaced and settings)
+            replica = specs[0].replica
+            assert replica is not None
+            named = campaigns.name_recipe_folder(replica.recipe, settings if replica.replaced else {})
         out = place(Path(arguments.out or named))
         who = f"the recipe {arguments.recipe}" if arguments.recipe else "--all"
         return out, campaigns.run_all(specs, policy, models, out, who), False

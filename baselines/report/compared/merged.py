@@ -54,7 +54,7 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
     parts = [run.coverage.split(" of ") for run in runs if run.coverage]
     return replace(
         runs[0],
-        inputs=replace(runs[0], splits=splits),
+        digests={**runs[0].digests, "splits": splits},
         provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
         short={place: kind for run in runs for place, kind in run.short.items()},

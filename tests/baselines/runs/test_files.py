@@ -38,16 +38,6 @@ def test_scores_that_were_altered_are_made_again(cli, stages):
     assert cli(*ONE, "--out", "r").code == 0 and stages(Path("r")) == files
 
 
-def test_a_part_that_a_stop_left_stands_in_nobodys_way(cli, server, stages):
-    Path("prices.yaml").write_text("m: {input: 1000000, output: 1000000}\n", encoding="utf-8")
-    asked = (*ONE, *llm(server), "--prices", "prices.yaml", "--max-tokens", 10, "--concurrency", 1, "--out", "r")
-    assert cli(*asked, "--limit", 5).code == 0
-    assert cli(*asked, "--budget", 2000).code == 2, "the answers of the smaller limit are there still"
-    assert cli(*asked).code == 0 and server.requests == 12
-    assert cli(*ONE, *llm(server), "--max-tokens", 10, "--out", "whole").code == 0
-    assert stages(Path("r")) == stages(Path("whole"))
-
-
 def test_a_record_that_is_damaged_or_altered_is_not_believed(cli):
     assert cli(*ONE, "--out", "r").code == 0
     path = Path("r/run.json")
@@ -59,7 +49,7 @@ def test_a_record_that_is_damaged_or_altered_is_not_believed(cli):
         text.replace('"sum"', '"rum"'),
         text.replace("[", "{", 1),
         json.dumps({name: value for name, value in whole.items() if name != "sum"}),
-        '{"inputs": [], "files": [], "state": "finished"}',
+        '{"digests": [], "files": [], "state": "finished"}',
         "[1]",
         "{",
         "",

@@ -13,6 +13,7 @@ from kept_runs import answers, record
 from rag_server import RagServer
 from rgb_runs import ONE, llm, rows
 
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.systems.models import ChatModel
 from quadrag.chat.ledger import Ledger
 
@@ -68,7 +69,7 @@ def test_a_reply_that_was_cut_is_not_asked_again_and_a_refused_call_can_be_repla
 @pytest.mark.parametrize(
     ("changed", "word"),
     [
-        (("--temperature", "1"), "--temperature"),
+        (("--temperature", "1"), "system.parameters.temperature"),
         (("--limit", "5"), "limit"),
         (("--samples", "2"), "samples"),
         (("--retriever", "none"), "retriever"),
@@ -101,7 +102,7 @@ def test_a_dead_server_or_judge_leaves_whole_stages_and_may_be_corrected(cli, se
     Path("r/.run.json.123.part").write_text('{"st')  # of a run that was killed
     assert cli(*ONE, *llm(server), "--judge", f"{DEAD}#mistyped", "--out", "r").code == 2
     assert len(rows("r/answers.jsonl")) == 12 and record("r")["state"] == "stopped"
-    assert "judge" not in record("r")["inputs"]["services"]
+    assert not read_run(Path("r")).services.keys() - {"llm"}, "nor is a judge named that did not reply"
     assert cli(*ONE, *llm(server), "--judge", f"{judge.url}#j", "--out", "r").code == 0 and server.requests == 12
     assert cli(*ONE, *llm(server, "L0"), "--judge", f"{judge.url}#j", "--out", "undisturbed").code == 0
     assert stages(Path("r")) == stages(Path("undisturbed"))
@@ -111,7 +112,7 @@ def test_a_dead_server_or_judge_leaves_whole_stages_and_may_be_corrected(cli, se
 def test_a_folder_where_nothing_is_answered_yet_may_be_taken_over(cli, server):
     assert cli(*ONE, "--llm", f"{server.url}#mistyped", "--ledger", "L", "--out", "r").code == 2
     assert cli(*ONE, *llm(server), "--retriever", "none", "--out", "r").code == 0
-    assert all(row["passages"] == [] for row in rows("r/retrieved.jsonl")) and record("r")["inputs"]["llm"] == "m"
+    assert all(row["passages"] == [] for row in rows("r/retrieved.jsonl")) and read_run(Path("r")).llm == "m"
 
 
 def test_two_runs_do_not_share_a_folder_whatever_their_caches(cli, monkeypatch):
@@ -125,17 +126,18 @@ def test_two_runs_do_not_share_a_folder_whatever_their_caches(cli, monkeypatch):
     assert cli(*ONE, "--out", "r").code == 0
 
 
-@pytest.mark.parametrize("first", [(), ("--limit", 5)], ids=["as many", "more questions too"])
-def test_a_judge_is_added_to_a_finished_run_and_no_other_one_after_it(cli, server, judge, stages, first):
+def test_a_judge_is_added_to_a_finished_run_and_no_other_one_after_it(cli, server, judge, stages):
     asked = (*ONE, "--llm", f"{server.url}#m")
     judged = (*asked, "--judge", f"{judge.url}#j")
     assert cli(*judged, "--ledger", "L0", "--out", "whole").code == 0
     calls = server.requests
-    assert cli(*asked, *first, "--ledger", "L", "--out", "r").code == 0
-    assert first or cli(*asked, "--judge", f"{DEAD}#j", "--ledger", "L", "--out", "r").code == 2
+    assert cli(*asked, "--ledger", "L", "--out", "r").code == 0
+    files, written = stages(Path("r")), record("r")
+    assert cli(*asked, "--judge", f"{DEAD}#j", "--ledger", "L", "--out", "r").code == 2
+    assert stages(Path("r")) == files and record("r") == written, "what is finished stays"
     assert cli(*judged, "--ledger", "L", "--out", "r").code == 0
     assert server.requests == 2 * calls, "no answer was asked for twice"
-    assert stages(Path("r")) == stages(Path("whole")) and record("r")["inputs"] == record("whole")["inputs"]
+    assert stages(Path("r")) == stages(Path("whole")) and record("r")["identity"] == record("whole")["identity"]
     assert (record("r")["state"], record("r")["stopped"]) == ("finished", None)
     for more in ((), ("--judge", f"{DEAD}#other")):
         refused(cli(*asked, *more, "--ledger", "L", "--out", "r"), "judge")
@@ -143,55 +145,55 @@ def test_a_judge_is_added_to_a_finished_run_and_no_other_one_after_it(cli, serve
 
 
 @pytest.mark.parametrize(
-    ("task", "judged", "limits"),
+    ("task", "judged"),
     [
-        (ONE, True, (3, 5, None)),
-        pytest.param(SEARCHED, False, (2, 100), marks=pytest.mark.slow),
-        pytest.param(MANY, False, (2, 7), marks=pytest.mark.slow),
-        pytest.param(GRAPH, True, (4, 9), marks=pytest.mark.slow),
+        (ONE, True),
+        pytest.param(SEARCHED, False, marks=pytest.mark.slow),
+        pytest.param(MANY, False, marks=pytest.mark.slow),
+        pytest.param(GRAPH, True, marks=pytest.mark.slow),
     ],
 )
-def test_a_larger_limit_extends_a_finished_run(cli, server, judge, stages, task, judged, limits):
-    def run(limit, out, ledger="L"):
+def test_a_larger_limit_is_another_run_that_asks_the_missing_questions_alone(cli, server, judge, stages, task, judged):
+    def run(*more):
         asked = [*task, "--llm", f"{server.url}#m", *(["--judge", f"{judge.url}#j"] if judged else [])]
-        return cli(*asked, *(() if limit is None else ("--limit", limit)), "--ledger", ledger, "--out", out)
+        return cli(*asked, *more).code
 
-    assert run(limits[-1], "whole", "L0").code == 0
+    assert run("--ledger", "L0", "--out", "whole") == 0
     alone = (server.requests, judge.requests)
-    assert [run(limit, "r").code for limit in limits] == [0] * len(limits)
-    assert stages(Path("r")) == stages(Path("whole")) and record("r")["inputs"] == record("whole")["inputs"]
+    assert run("--limit", 3, "--ledger", "L", "--out", "few") == 0
+    files = stages(Path("few"))
+    assert run("--ledger", "L", "--out", "few") == 2 and stages(Path("few")) == files
+    assert run("--ledger", "L", "--out", "r") == 0 and stages(Path("r")) == stages(Path("whole"))
     assert (server.requests, judge.requests) == (2 * alone[0], 2 * alone[1]), "only the missing questions were asked"
-    refused(run(1, "r"), "limit")
-    assert stages(Path("r")) == stages(Path("whole"))
 
 
-def test_a_larger_limit_extends_a_run_of_a_rag_service(cli, stages):
+def test_a_fresh_run_of_a_rag_service_asks_it_anew_and_a_dead_one_takes_nothing_away(cli, stages):
     with RagServer([("d1", "", "The harbour is deep."), ("d2", "", "The mill is old.")]) as service:
-        asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", service.url)
-        assert cli(*asked, "--ledger", "L0", "--out", "whole").code == 0
+        asked = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--rag", service.url, "--ledger", "L")
+        assert cli(*asked, "--out", "r").code == 0
         alone = len(service.bodies)
-        assert cli(*asked, "--limit", 3, "--ledger", "L", "--out", "r").code == 0
-        assert cli(*asked, "--ledger", "L", "--out", "r").code == 0 and len(service.bodies) == 2 * alone
-        assert cli(*asked, "--ledger", "L", "--out", "r", "--fresh").code == 0 and len(service.bodies) == 3 * alone
-    assert stages(Path("r")) == stages(Path("whole"))
+        assert cli(*asked, "--out", "r", "--fresh").code == 0 and len(service.bodies) == 2 * alone
+    files, told = stages(Path("r")), record("r")
+    assert cli(*asked, "--out", "r", "--fresh").code == 2
+    assert stages(Path("r")) == files and record("r") == told
 
 
-def test_what_an_interrupt_left_is_a_part_and_goes_on(cli, server, stages, monkeypatch):
+def test_a_run_that_is_interrupted_goes_on_and_a_finished_one_stays(cli, server, stages, monkeypatch):
+    def interrupt(*more):
+        with monkeypatch.context() as patch:
+            patch.setattr(ChatModel, "answer", stop)
+            assert cli(*asked, *more).code == 130
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
     asked = (*ONE, *llm(server), "--out", "r")
     assert cli(*ONE, *llm(server, "L0"), "--out", "whole").code == 0
-    assert cli(*asked, "--limit", 3).code == 0
-    files, told = stages(Path("r")), record("r")
-    assert cli(*ONE, "--llm", f"{DEAD}#m", "--ledger", "L", "--out", "r", "--limit", 6).code == 2
-    assert stages(Path("r")) == files and record("r") == told, "what cannot be extended stays as it was"
-    with monkeypatch.context() as patch:
-
-        def stop(*_):
-            raise KeyboardInterrupt
-
-        patch.setattr(ChatModel, "answer", stop)
-        assert cli(*asked, "--limit", 6).code == 130
-    assert "PARTIAL" in cli("report", "r").out
+    interrupt()
     assert cli(*asked).code == 0 and stages(Path("r")) == stages(Path("whole"))
+    told = record("r")
+    interrupt("--fresh")
+    assert stages(Path("r")) == stages(Path("whole")) and record("r") == told
 
 
 def test_a_budget_stops_cleanly_and_only_the_rest_is_paid_for(cli, server, stages):
@@ -319,9 +321,12 @@ def test_the_default_folder_has_the_model_and_what_is_not_the_default_in_its_nam
     server.state.models = ["Org/My-Model:7b"]
     spec = ("--llm", f"{server.url}#Org/My-Model:7b", "--ledger", "L")
     for command, name in (
-        ((*FOUR[:-2], *spec), "rgb-negative_rejection_en-My-Model_7b"),
-        ((*FOUR[:-2], "--split", "test", "--retriever", "none"), "rgb-negative_rejection_en-test-none-extractive"),
-        (("run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, *spec), "rgb-all-My-Model_7b"),
-        ((*SEARCHED, "--limit", 1, "--top-k", 2), "crud_rag-qa_2doc-top_k=2-gold=test-extractive"),
+        ((*FOUR[:-2], *spec), "rgb-negative_rejection_en-first-4-My-Model_7b"),
+        (
+            (*FOUR[:-2], "--split", "test", "--retriever", "none"),
+            "rgb-negative_rejection_en-test-none-first-4-extractive",
+        ),
+        (("run", "rgb", "--all", "--data-dir", "sample", "--limit", 1, *spec), "rgb-all-first-1-My-Model_7b"),
+        ((*SEARCHED, "--limit", 1, "--top-k", 2), "crud_rag-qa_2doc-top_k=2-gold=test-first-1-extractive"),
     ):
         assert cli(*command).code == 0 and Path("runs", name, "report.html").is_file(), name

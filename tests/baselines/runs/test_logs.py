@@ -202,7 +202,7 @@ def test_logs_of_several_benchmarks_each_on_the_data_that_are_theirs(cli):
     assert cli("score", "out", "--data-dir", "RGB", "--out", "done").code == 0
     tasks = {"crag_qa": "sample", "rgb_noise_robustness_en": "RGB"}
     wanted = {f"{model}/{task}": data for model in "mn" for task, data in tasks.items()}
-    assert {name: run.data_dir for name, run in made("done").items()} == wanted
+    assert {name: run.spec.data_dir for name, run in made("done").items()} == wanted
     assert {path.name for path in Path("done").glob("*.html")} == {"report_crag.html", "report_rgb.html"}
     described = json.loads(cli("score", "out", *SAMPLE, "--json").out)
     assert [one["benchmark"] for one in described] == ["crag", "rgb"]
@@ -216,7 +216,7 @@ def test_a_log_is_scored_on_the_data_and_by_the_profile_that_its_harness_names(c
     summarise(log, data_dir="sample", profile="corrected", prompts="mine.yaml")
     assert cli("score", "out", "--out", "s").code == 0
     run = read_run(Path("s"))
-    assert (run.data_dir, run.profile, run.given) == ("sample", "corrected", ["mine.yaml"])
+    assert (run.spec.data_dir, run.profile, run.given) == ("sample", "corrected", ["mine.yaml"])
     summarise(log, data_dir="gone")
     assert "gone" in cli("score", "out").err
     other = rgb_log("other/m", *TASKS[0], query="Who won in other data?")
@@ -233,8 +233,8 @@ def test_a_log_says_what_found_the_passages_and_the_run_that_found_them_how(cli)
     for found, top_k in (("found/retrieved.jsonl", 3), ("gone/retrieved.jsonl", None)):
         summarise(log, data_dir="sample", retrieved=found)
         assert cli("score", "out", "--out", f"s{top_k}").code == 0
-        inputs = read_run(Path(f"s{top_k}")).inputs
-        assert (inputs.retriever, (inputs.retrieval or {}).get("top_k")) == ("bm25", top_k)
+        run = read_run(Path(f"s{top_k}"))
+        assert (run.retriever, (run.retrieval or {}).get("top_k")) == ("bm25", top_k)
 
 
 def test_empty_replies_in_a_log_have_failed_those_of_a_file_have_not(cli):

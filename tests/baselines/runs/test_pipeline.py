@@ -7,7 +7,7 @@ from pathlib import Path
 from chat_server import ChatServer, echo
 from rgb_runs import ONE, llm, rows
 
-from quadrag.baselines.runs.folder import STAGES
+from quadrag.baselines.core.run_record import read_run
 
 
 def test_the_stage_files_of_a_run(cli, server, judge, stages):
@@ -16,7 +16,7 @@ def test_the_stage_files_of_a_run(cli, server, judge, stages):
     assert ran.err == ""
     assert "rejection_rate_judged" in ran.out and "not run" not in ran.out
     assert ran.out.endswith("\nr/report.html\nnext: quadrag show r --wrong\n") and Path("r/report.html").is_file()
-    retrieved, answers, items = (rows(Path("r") / name) for name in STAGES[:3])
+    retrieved, answers, items = (rows(f"r/{name}.jsonl") for name in ("retrieved", "answers", "items"))
     assert [row["id"] for row in retrieved] == [str(i) for i in range(12)]
     assert set(retrieved[0]) == {"benchmark", "config", "split", "id", "passages"}
     assert set(retrieved[0]["passages"][0]) == {"id", "title", "text", "score"} and len(retrieved[0]["passages"]) == 5
@@ -34,11 +34,10 @@ def test_the_stage_files_of_a_run(cli, server, judge, stages):
         for profile in ("official", "corrected")
     }
     assert all("judge:j" in row["signature"] for row in scores)
-    info = json.loads(Path("r/run.json").read_text(encoding="utf-8"))
-    assert info["state"] == "finished" and info["inputs"]["llm"] == "m" and info["inputs"]["judge"] == "j"
-    assert info["usage"]["llm"]["calls"] == 12 and info["usage"]["judge"]["calls"] == 12
-    assert len(info["latency_seconds"]) == 12 and info["command"][:2] == ["quadrag", "run"]
-    assert info["inputs"]["parameters"] == {"temperature": 0.2}
+    info = read_run(Path("r"))
+    assert (info.state, info.llm, info.judge, info.parameters) == ("finished", "m", "j", {"temperature": 0.2})
+    assert info.usage["llm"]["calls"] == 12 and info.usage["judge"]["calls"] == 12
+    assert len(info.latency_seconds) == 12 and info.command[:2] == ["quadrag", "run"]
     assert {body["temperature"] for body in server.bodies} == {0.2}
     assert {body["temperature"] for body in judge.bodies} == {0}
 

@@ -189,7 +189,7 @@ def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path
     assert main(["run", "crud_rag", "qa_1doc", "--retriever", "none", "--data-dir", "sample", "--out", str(none)]) == 0
     other = tmp_path / "other"
     shutil.copytree(retrieved, other, ignore=shutil.ignore_patterns("trec"))
-    alter(other, lambda info: info["inputs"].update(questions="0" * 16))
+    alter(other, lambda info: info["digests"].update(questions="0" * 16))
     bare = tmp_path / "bare"
     bare.mkdir()
     for folder, said in (

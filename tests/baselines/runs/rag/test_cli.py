@@ -1,10 +1,11 @@
 """`quadrag run --rag` from the command line: where it writes, what it refuses, that no password leaves it."""
 
-import json
 from pathlib import Path
 
 import pytest
 from rag_server import RagServer
+
+from quadrag.baselines.core.run_record import read_run
 
 DOCUMENTS = [("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]
 ONE = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--ledger", "L")
@@ -20,10 +21,10 @@ def test_a_service_is_run_into_a_folder_of_its_own(cli, server):
     with_password = server.url.replace("//", "//ann:a-long-password@")
     ran = cli(*ONE, "--rag", with_password, "--rag-name", "mine")
     assert ran.code == 0 and ran.err == "", ran.err
-    assert "crud_rag qa_1doc test, rag:mine" in ran.out and server.requests == 8
+    assert "crud_rag qa_1doc test, mine" in ran.out and server.requests == 8
     (folder,) = Path("runs").iterdir()
     assert folder.name == "crud_rag-qa_1doc-rag-mine"
-    assert json.loads((folder / "run.json").read_text())["inputs"]["llm"] == "rag:mine"
+    assert read_run(folder).llm == "mine"
     assert not any(b"a-long-password" in path.read_bytes() for path in (*folder.iterdir(), Path("L")))
     again = cli(*ONE, "--rag", server.url, "--rag-name", "mine", "--out", "r", "--replay")
     assert again.code == 0 and server.requests == 8

@@ -10,6 +10,7 @@ from rag_server import CHUNK, RagServer, Rule
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import load
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.scoring.pieces import LEAST
 from quadrag.data.builders import open_builder, rows
@@ -31,9 +32,9 @@ def test_retrieval_and_generation_are_measured_apart(run, server, stages):
     assert {"mrr", "map", "recall@1", "recall@5", "recall@8", "ndcg@5", "hit@1"} <= set(scores)
     assert values(result)["crud_overlap", "rouge_l"]["value"] > 0
     info = json.loads(Path("r/run.json").read_text())
-    assert info["inputs"]["llm"] == "rag:mine" and info["inputs"]["retriever"] == "rag"
-    assert info["inputs"]["parameters"] == {"contract": "json"}
-    assert info["inputs"]["services"] == {"llm": server.url}
+    made = read_run(Path("r"))
+    assert (made.llm, made.retriever) == ("rag:mine", "rag")
+    assert (made.parameters, made.services) == ({"contract": "json"}, {"llm": server.url})
     assert len(info["latency_seconds"]) == 8 and info["latency"]["median"] > 0
     assert info["usage"]["llm"]["calls"] == 8 == server.requests
     assert info["service"].items() >= {"passages": 40, "questions": 8, "texts": True, "by": "id", "why": None}.items()
