@@ -298,7 +298,7 @@ def test_more_than_a_page_holds_is_told(campaign):
 
 def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_path):
     shutil.copytree(campaign / "noise_robustness_en", tmp_path / "a")
-    alter(tmp_path / "a", lambda info: info.update(data_dir=str(tmp_path / "gone")))
+    alter(tmp_path / "a", lambda info: info["spec"].update(data_dir=str(tmp_path / "gone")))
     assert cli("report", "a", "--html", "page.html").code == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "Single answers are not shown: " in page and "<table" in page and 'id="index"' not in page
