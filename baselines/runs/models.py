@@ -119,7 +119,7 @@ def open_models(
             stack.callback(judges[-1].close)
         entity = None
         if spec.entity_model is not None:
-            entity = _open_chat(spec.entity_model, calling)
+            entity = _open_chat(spec.entity_model, calling, "entity")
             stack.callback(entity.close)
         yield Models(policy, system, judges, entity, embed, reuse, budget)
 
@@ -165,7 +165,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
     )
 
 
-def _open_chat(chat: Chat, calling: Calling, role: str = "", **more: Any) -> Completer:
+def _open_chat(chat: Chat, calling: Calling, role: str, **more: Any) -> Completer:
     if not chat.is_chat:
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
     own = replace(calling, alias=Alias(chat.name, role=role))
@@ -175,14 +175,14 @@ def _open_chat(chat: Chat, calling: Calling, role: str = "", **more: Any) -> Com
 def _open_judge(judge: Any, calling: Calling) -> Completer:
     shape = {} if judge.response_format is None else {"response_format": judge.response_format}
     try:
-        opened = _open_chat(judge, calling, "judge-", **shape)
+        opened = _open_chat(judge, calling, "judge", **shape)
         opened.model  # noqa: B018  # a server's only one is asked for here
     except DeadServer:
         if calling.estimate is not None:
             raise
         # It is called by its address, and whatever needs no judge is scored.
         named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
-        return _open_chat(named, replace(calling, prices=None, budget=None), "judge-", **shape)
+        return _open_chat(named, replace(calling, prices=None, budget=None), "judge", **shape)
     return opened
 
 

@@ -40,7 +40,7 @@ def estimate_model(calling: Calling, model: str, asked: Any, transport: Transpor
         transport=transport,
         known_as=getattr(asked, "known_as", None),
     )
-    estimator.expect = _expect_verdicts if calling.alias.role == "judge-" else _expect_entities
+    estimator.expect = _expect_verdicts if calling.alias.role == "judge" else _expect_entities
     return estimator
 
 

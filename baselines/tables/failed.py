@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..core.result import Result
 from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
-from .grid import Alarm, Detail
+from .grid import Alarm, Detail, Loud
 from .names import name_apart
 
 _MOST = 3  # lines of one kind that stand above a table
@@ -31,6 +31,6 @@ def _note_places(results: Sequence[Result], code: NoteCode, lead: str = "") -> l
             own = split if name and config == result.run.config else f"{config} {split}"
             places.setdefault(say(note, result.run), {})[" ".join(filter(None, (name, own)))] = None
     notes = [f"{lead}{shorten_list([*of])}: {said}." for said, of in places.items()]
-    more = len(notes) - _MOST
-    hidden = [Alarm(f"{lead or 'Failed, '}{more} more such lines: --verbose.")] * (more > 0)
-    return [*map(Alarm, notes[:_MOST]), *hidden, *map(Detail, notes[_MOST:])]
+    more, level = len(notes) - _MOST, Loud if lead else Alarm
+    hidden = [level(f"{lead or 'Failed, '}{more} more such lines: --verbose.")] * (more > 0)
+    return [*map(level, notes[:_MOST]), *hidden, *map(Detail, notes[_MOST:])]

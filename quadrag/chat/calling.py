@@ -21,11 +21,11 @@ _RESERVED = ("messages", "model", "n", "stream", "stream_options")
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """What the user says of a server."""
+    """What the user calls a model."""
 
-    service: str | None = None  # what the ledger calls it; None: its base URL, less what is secret
-    served_as: str | None = None  # the model on its list that answers to the name that is asked; None: the name itself
-    role: str = ""  # what the options that say it begin with, as ``judge-``
+    name: str | None = None  # its own and its service's in the ledger; None: as it is requested, and by its service
+    service: str | None = None  # what the ledger calls the service; None: its base URL, less what is secret
+    role: str = "llm"  # what the option that says it begins with, as ``judge``
 
 
 @dataclass(frozen=True, slots=True)

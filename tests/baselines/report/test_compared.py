@@ -224,16 +224,17 @@ def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths,
 
 
 def judged(
-    value: float, text: str = "A", judge: str | None = "m", at: str = "a", llm_at: str = "x", **more: Any
+    value: float, text: str = "A", judge: str | None = "m", service: str | None = None, prompt: str | None = None
 ) -> Result:
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
-    asked = {"judges": [{"model": judge, "service": at, "parameters": {}}]} if judge else {}
-    system = {"model": "m", "service": llm_at, "parameters": {}}
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
-    digests = {**found.run.digests, "system": system}
-    found.run = replace(found.run, judge=judge, judging={**asked, **more}, digests=digests)
+    judging = {"judges": [{"model": judge, "service": service, "parameters": {}}], "prompt": prompt} if judge else {}
+    found.run = replace(found.run, judge=judge, judging=judging)
     return found
+
+
+HERE, THERE = "http://a/v1", "http://b/v1"
 
 
 @pytest.mark.parametrize(
@@ -242,15 +243,14 @@ def judged(
         (judged(0.9, "B"), ""),
         (judged(0.9, "B", None), ""),
         (judged(0.9, "B", "m2"), "the judges are not the same"),
-        (judged(0.9, "B", at="b"), "the judges are not the same"),
-        (judged(0.9, "B", llm_at="y"), ""),
+        (judged(0.9, "B", service=THERE), "the judges are not the same"),
         (judged(0.9, "B", prompt="12ab"), "the judges are not the same"),
         (judged(0.9), "the answers are the same; only the verdicts differ"),
         (judged(0.1), ""),
     ],
 )
 def test_verdicts_that_do_not_tell_which_answers_are_better(second: Result, why: str) -> None:
-    first = judged(0.1)
+    first = judged(0.1, service=HERE)
     assert doubt_verdicts(first, second, JUDGED) == why and doubt_verdicts(first, second, "crud_overlap.rouge_l") == ""
     found = texts(cells(first, second))
     assert (found["test/RAGQuestEval precision"][2] == "–") == bool(why)
@@ -282,7 +282,7 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
 def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
     from quadrag.baselines.judges.certificate import lay_beside
 
-    runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", at="c")]
+    runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", service="http://x/v1")]
     runs[0].run.notes = [odd("judge_doubtful", JUDGED)]
     lay_beside(runs)
     marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]

@@ -228,16 +228,15 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     odd = next(part for part in out.split("\n\n") if "who knows" in part)
     unscored = judged("--unscored").out
     assert odd.split("\n")[0] in unscored and "unparsable" in unscored
-    with ChatServer(models=["j"], text='{"score": 1} it is right') as judge:
-        more = ("--judge", f"{judge.url}#j", "--judge-name", "j")
-        assert cli(*CRAG, *more, "--fresh", "--ledger", "L", "--out", "later").code == 0
-    assert judged("--limit", "100").out == out, "words of a later run are not this one's"
     shown = collect_answers(read_runs(["run"])).items
     said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
     assert said == {"who knows", '{"score": 0} it is wrong'}
-    assert 'the judge: {"score": 1} it is right' in cli("show", "later").out
-    Path("L").unlink()
-    assert judged("--limit", "100").out == out, "the ledger is not asked"
+    rows = [row for _, row in read_jsonl(Path("run/verdicts.jsonl"))]
+    answered = [row["id"] for _, row in read_jsonl(Path("run/answers.jsonl"))]
+    assert [*dict.fromkeys(row["id"] for row in rows)] == [one for one in answered if one in {r["id"] for r in rows}]
+    assert {*rows[0]} == {"benchmark", "config", "split", "id", "sample", "metric", "about", "request", "reply"}
+    Path("run/verdicts.jsonl").unlink()
+    assert judged("--limit", "100").code == 0, "without them all else is shown"
 
 
 def test_wrong_ones_are_selected_by_the_metric_that_is_asked_for_and_ids_by_their_beginnings(judged):

@@ -127,7 +127,7 @@ def test_a_stored_reply_is_never_asked_again_and_counted_as_saved(server, ledger
 def test_a_reply_is_of_one_service(server, ledger):
     spec = server.url + "#m"
     for service, requests in ((None, 1), ("ours", 2), (server.url, 2), (None, 2)):
-        with ChatClient(spec, ledger=ledger, alias=Alias(service)) as client:
+        with ChatClient(spec, ledger=ledger, alias=Alias(service=service)) as client:
             client(chats(1))
         assert server.requests == requests
 
