@@ -95,7 +95,7 @@ class ChatClient:
 
     @property
     def known_as(self) -> str:
-        """What the ledger calls the model: by the user's name for it, wherever it is served, else as it is requested."""
+        """What the ledger calls the model: by the user's name for it, else as it is requested."""
         return self.calling.alias.name or self.model
 
     def find_model(self) -> str:

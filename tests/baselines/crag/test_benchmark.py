@@ -15,7 +15,7 @@ from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.task import script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows
-from quadrag.baselines.runs.recipe import read_recipe
+from quadrag.baselines.runs.plan import read_recipe
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
 from quadrag.records import Passage

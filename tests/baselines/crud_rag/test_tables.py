@@ -10,7 +10,7 @@ import yaml
 from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.runs.recipe import recipes_of_table
+from quadrag.baselines.runs.plan import recipes_of_table
 
 
 def table(out: str, title: str) -> list[str]:

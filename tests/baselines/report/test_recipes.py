@@ -16,7 +16,7 @@ from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.settings import compare_settings
 from quadrag.baselines.runs.finished import read_result
-from quadrag.baselines.runs.recipe import plan_runs, read_recipe
+from quadrag.baselines.runs.plan import plan_runs, read_recipe
 from quadrag.baselines.runs.request import RunRequest
 from quadrag.baselines.runs.used import find_used
 from quadrag.baselines.tables.replicas import list_reasons
