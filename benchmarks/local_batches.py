@@ -15,17 +15,18 @@ from measuring import apart, peak, timed
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.spec import RunSpec
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.systems.local import LocalModel
 
 
 def answer(model: str, chats: int, tokens: int, size: int) -> tuple[float, int, float, list[str]]:
     """Return seconds, tokens made, the peak of memory in GB, and the answers to questions of RGB's sample."""
     record, prompts = load("rgb"), load_prompts("rgb")
-    task = Task("rgb", "noise_robustness_en", data_dir="sample")
+    spec = RunSpec(benchmark="rgb", config="noise_robustness_en", data_dir="sample", retriever="own")
     asked = [
-        record.messages(question, question.passages[: 1 + place % 5], prompts, task.retriever)
-        for place, question in enumerate(load_questions(task, record)[0])
+        record.messages(question, question.passages[: 1 + place % 5], prompts, "own")
+        for place, question in enumerate(load_questions(spec, record)[0])
     ][:chats]
     here = LocalModel(model, parameters={"temperature": 0, "max_tokens": tokens}, batch_size=size)
     here.complete(asked[:1])  # loads it

@@ -8,12 +8,11 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from quadrag import __version__, commands, parallel
+from quadrag import __version__, commands
 from quadrag.commands.shared.parser import parse
 from quadrag.errors import NO_DESCRIPTORS, QuadragError
 from quadrag.labels import choose_labels
 from quadrag.progress import say
-from quadrag.scratch import check_writable
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # as an interrupt: what was made is kept, and said so
     # Set before the libraries load: neither their bars nor their notes belong between our lines.
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    from quadrag import parallel  # help does without
+    from quadrag.scratch import check_writable
+
     try:
         with parallel.use(getattr(arguments, "on", None)):
             if out := getattr(arguments, "out", None):

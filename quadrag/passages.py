@@ -33,7 +33,6 @@ _LIKE_PASSAGES = re.compile(
 _LIKE_TEXT = re.compile(
     r"((page|passage|chunk|doc(ument)?|node)_?)?(text|contents?|body|snippet)|passage|chunk|doc(ument)?"
 )
-_LONGEST = 100  # characters of the keys that are shown
 
 
 class Found(NamedTuple):
@@ -87,11 +86,11 @@ def read_passages(given: Any) -> Found:
     if rows is None:
         raise Unreadable(f"passages are {name_kind(given)}; expected a list")
     textless: dict[str, None] = {}
-    for one in rows:
-        if isinstance(one, Mapping) and not any(isinstance(one.get(name), str) for name in _TEXTS):
-            texts = (str(name) for name, value in one.items() if isinstance(value, str) and value)
+    for row in rows:
+        if isinstance(row, Mapping) and not any(isinstance(row.get(name), str) for name in _TEXTS):
+            texts = (str(name) for name, value in row.items() if isinstance(value, str) and value)
             textless |= {f"{OF_PASSAGES}{name}": None for name in texts if _LIKE_TEXT.fullmatch(name.lower())}
-    return Found(tuple(_read_passage(place, one) for place, one in enumerate(rows)), tuple(textless))
+    return Found(tuple(_read_passage(place, row) for place, row in enumerate(rows)), tuple(textless))
 
 
 def list_rows(given: Any) -> list[Any] | None:
@@ -108,70 +107,73 @@ def list_rows(given: Any) -> list[Any] | None:
     return None if getattr(given, "shape", None) == () or read_parts(given, (*_IDS, *_TEXTS)) else list(given)
 
 
-def read_parts(one: Any, names: Iterable[str]) -> dict[str, Any]:
+def read_parts(whole: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the parts of an object that have these names: a mapping's keys, another's attributes."""
-    if isinstance(one, Mapping):
-        return {name: one[name] for name in names if name in one}
-    if callable(rows := getattr(one, "_asdict", None)):  # of a named tuple
-        return read_parts(rows(), names)
-    if hasattr(one, "dtype") and callable(rows := getattr(one, "to_dict", None)):  # of a row of pandas
-        return read_parts(rows(), names)
-    parts = {name: getattr(one, name, None) for name in names if name[0] != "_"}
+    if isinstance(whole, Mapping):
+        return {name: whole[name] for name in names if name in whole}
+    # A named tuple; a row of pandas.
+    if callable(as_mapping := getattr(whole, "to_dict" if hasattr(whole, "dtype") else "_asdict", None)):
+        return read_parts(as_mapping(), names)
+    parts = {name: getattr(whole, name, None) for name in names if name[0] != "_"}
     return {name: part for name, part in parts.items() if part is not None and not callable(part)}
 
 
-def name_keys(one: Mapping[Any, Any]) -> str:
+def name_keys(whole: Mapping[Any, Any]) -> str:
     """List the keys of an object that is not understood, in a line."""
-    return one_line(", ".join(map(str, one)), _LONGEST)
+    return one_line(", ".join(map(str, whole)), 100)
 
 
 def _read_passage(place: int, given: Any) -> Passage:
     """Read a passage; one without an id is called by its rank."""
-    one, score = _part_score(given)
-    if (ident := _read_id(plain(one))) is not None:
+    passage, score = _part_score(given)
+    if (ident := _read_id(plain(passage))) is not None:
         return Passage(ident, "", "", score)
-    known = _gather(one)
-    if not {*_IDS, *_TEXTS} & known.keys():
-        keys = name_keys(one) if isinstance(one, Mapping) else ""
+    parts = _gather(passage)
+    if not {*_IDS, *_TEXTS} & parts.keys():
+        keys = name_keys(passage) if isinstance(passage, Mapping) else ""
         what = f"has the keys {keys}" if keys else f"is {name_kind(given)}"
         raise Unreadable(f"passage {place + 1} {what}; expected an id, a text, or both")
+
+    def pick(names: Sequence[str], read: Callable[[Any], Any], expected: str) -> Any:
+        # Under the first of its names where it can be read; under its own it must be, if it is there.
+        part = next((part for name in names if (part := read(plain(parts.get(name)))) is not None), None)
+        own = plain(parts.get(names[0]))
+        if part is None and own is not None and not (isinstance(own, str) and not own):
+            raise Unreadable(f"the {names[0]} of passage {place + 1} is {name_kind(own)}; expected {expected}")
+        return part
+
     return Passage(
-        _pick(place, known, _IDS, _read_id, "a string or a whole number") or f"{UNNAMED}{place}",
-        _pick(place, known, _TITLES, _read_text, "a string") or "",
-        _pick(place, known, _TEXTS, _read_text, "a string") or "",
-        _pick(place, known, _SCORES, _read_score, "a number") if score is None else score,
+        pick(_IDS, _read_id, "a string or a whole number") or f"{UNNAMED}{place}",
+        pick(_TITLES, _read_text, "a string") or "",
+        pick(_TEXTS, _read_text, "a string") or "",
+        pick(_SCORES, _read_score, "a number") if score is None else score,
     )
 
 
 def _part_score(given: Any) -> tuple[Any, float | None]:
     """Part a pair into passage and score; of two numbers the one without a fraction is the id."""
     if isinstance(given, (tuple, list)) and len(given) == 2 and not hasattr(given, "_asdict"):
-        one, score = given
-        if isinstance(plain(one), float) and not isinstance(plain(score), float | bool | None):
-            one, score = score, one
+        passage, score = given
+        if isinstance(plain(passage), float) and not isinstance(plain(score), float | bool | None):
+            passage, score = score, passage
         if plain(score) is None or _read_score(plain(score)) is not None:
-            return one, _read_score(plain(score))
+            return passage, _read_score(plain(score))
     return given, None
 
 
-def _gather(one: Any, depth: int = 2) -> dict[str, Any]:
+def _gather(passage: Any, depth: int = 2) -> dict[str, Any]:
     """Return the parts of a passage that are known by their names, those of what it holds behind its own."""
-    own = read_parts(one, _PARTS)
-    known: dict[str, Any] = {}
-    if "text" not in own and not isinstance(one, Mapping) and callable(say := getattr(one, "get_content", None)):
+    own = read_parts(passage, _PARTS)
+    inner: dict[str, Any] = {}
+    if (
+        "text" not in own
+        and not isinstance(passage, Mapping)
+        and callable(say := getattr(passage, "get_content", None))
+    ):
         own["text"] = say()  # of a node of LlamaIndex
     for name in _INNER if depth else ():
-        known |= _gather(own.get(name), depth - 1)
-    return {**own, **known, **{name: part for name, part in own.items() if plain(part) is not None}}
-
-
-def _pick(place: int, known: Mapping[str, Any], names: Sequence[str], read: Callable[[Any], Any], expected: str) -> Any:
-    """Return a part under the first of its names where it can be read; under its own it must be, if it is there."""
-    found = next((part for name in names if (part := read(plain(known.get(name)))) is not None), None)
-    own = plain(known.get(names[0]))
-    if found is None and not (own is None or (isinstance(own, str) and not own)):
-        raise Unreadable(f"the {names[0]} of passage {place + 1} is {name_kind(own)}; expected {expected}")
-    return found
+        inner |= _gather(own.get(name), depth - 1)
+    return {**own, **inner, **{name: part for name, part in own.items() if plain(part) is not None}}
 
 
 def _read_id(value: Any) -> str | None:

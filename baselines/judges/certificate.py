@@ -28,7 +28,7 @@ from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, c
 from ..core.result import Result
 from ..results.adapter import discredit
 from ..results.note import NoteCode, keys_of
-from ..results.score import Reason
+from ..results.score import Cause
 from ..scoring.rules import RULE
 from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, known_verdicts, list_judged, list_judges, read_signature
@@ -337,15 +337,16 @@ def read_certificates(names: Sequence[str]) -> list[Certificate]:
 
 def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
     """Return the first certificate that stands for the judge of a row; None where none does."""
-    return next((one for one in certificates if one.fits(signature)), None)
+    return next((certificate for certificate in certificates if certificate.fits(signature)), None)
 
 
 def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
     """Return certificates in their order, equal ones once."""
-    found: list[Certificate] = []
-    for one in certificates:
-        found += [one] * (one not in found)
-    return found
+    kept: list[Certificate] = []
+    for certificate in certificates:
+        if certificate not in kept:
+            kept.append(certificate)
+    return kept
 
 
 def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> None:
@@ -355,7 +356,9 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
     `given` by the user go before those that are kept with a run.
     """
     results = list(results)
-    doubtful = {(_name_judge(one), name) for one in results for name in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL)}
+    doubtful = {
+        (_name_judge(result), name) for result in results for name in keys_of(result.run, NoteCode.JUDGE_DOUBTFUL)
+    }
     for result in results:
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
@@ -365,13 +368,13 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
             if is_by_chance(result, verdict):
                 discredit(row)
             elif (_name_judge(result), verdict) in doubtful:
-                discredit(row, Reason.JUDGE_DOUBTFUL_BESIDE)
+                discredit(row, Cause.JUDGE_DOUBTFUL_BESIDE)
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:
-    inputs = result.run
-    asked = [(role, name) for role, name in sorted(inputs.services.items()) if role.startswith("judge")]
-    return inputs.judge, tuple(asked), str((inputs.judging or {}).get("prompt", ""))
+    run = result.run
+    asked = [(role, name) for role, name in sorted(run.services.items()) if role.startswith("judge")]
+    return run.judge, tuple(asked), str((run.judging or {}).get("prompt", ""))
 
 
 def is_by_chance(result: Result, verdict: str) -> bool:
@@ -379,5 +382,5 @@ def is_by_chance(result: Result, verdict: str) -> bool:
     if not (verdict and result.certificates):
         return False
     signed = {row["signature"] for row in result.scores if f"{row['metric']}.{row['key']}" == verdict}
-    found = (find_certificate(result.certificates, one) for one in signed)
-    return any(one is not None and one.is_chance for one in found)
+    certificates = (find_certificate(result.certificates, signature) for signature in signed)
+    return any(certificate is not None and certificate.is_chance for certificate in certificates)

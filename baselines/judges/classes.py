@@ -117,25 +117,21 @@ def find_classes(benchmark: str, config: str) -> Classes:
 
 
 class Sorted(NamedTuple):
-    """The classes of wrong answers by id, why others have none, and why a judge was asked no further."""
+    """The classes of wrong answers by id, and why others have none."""
 
     grades: Mapping[str, str]
     reasons: Mapping[str, str]
-    stopped: str | None = None
-
-
-class UnreadJudge(Exception):
-    """None of a judge's first verdicts could be read; the text says what it said, and what to do."""
+    stopped: str = ""  # why a judge was asked no further: its budget ended
+    unread: str = ""  # the same: none of its first verdicts could be read
 
 
 def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer, most: float) -> Sorted:
-    """Ask a judge about wrong answers.
+    """Ask a judge about wrong answers; no further where none of the first verdicts can be read, unless all may fail.
 
-    Raises UnreadJudge where none of the first verdicts could be read, fewer than all may fail (the share `most`), and
-    there are more to ask for.
+    `most`: the share that may.
     """
     replies: list[Any] = []
-    stopped = None
+    stopped = ""
     for part in (items[:FIRST], items[FIRST:]):
         try:
             replies += judge([classes.ask(item) for item in part])
@@ -144,7 +140,7 @@ def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer, m
         read = [classes.read(reply) for reply in replies if isinstance(reply, str)]
         if len(items) > len(replies) == len(read) and most < 1 and not any(read):
             why = f"none of the first {FIRST} verdicts of {judge.model} could be read, and it is asked no further"
-            raise UnreadJudge(why + explain_unread(known_keys().line(replies[0], _SHOWN), _FORM))
+            return Sorted({}, {}, unread=why + explain_unread(known_keys().line(replies[0], _SHOWN), _FORM))
     grades, reasons = {}, {}
     for item, reply in zip(items, replies, strict=True):
         if not isinstance(reply, str):

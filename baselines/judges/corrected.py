@@ -23,7 +23,6 @@ from .labels import Graded, check_shown, read_grade
 
 UNREAD = "none"  # the stratum of items without a verdict
 _COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
-_WORTH = 0.05  # a smaller gain in width is none
 _PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
 _DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
 
@@ -122,19 +121,6 @@ class Corrected(NamedTuple):
     agreed: int  # labels that say what the judge says
     both: int  # labels of items with a verdict of the judge
 
-    @property
-    def sentence(self) -> str:
-        """Say whether the judge narrows anything."""
-        mine, theirs = (one.high - one.low for one in (self.estimate.interval, self.alone))
-        if mine > theirs * (1 - _WORTH):
-            return f"The judge narrows nothing: {self.estimate.n} labels alone give an interval as narrow."
-        worth = max(1, round(self.estimate.n * ((theirs / mine) ** 2 - 1)))
-        labels = "label" if worth == 1 else "labels"
-        return (
-            f"The judge narrows the interval to {mine / theirs:.0%} of that of labels alone, "
-            f"as {worth} more {labels} would."
-        )
-
 
 def correct(items: Sequence[Judged], labels: Labels, graded: Graded) -> Corrected:
     """Correct a run's score with labels of some of its items, of which one at least has a verdict.
@@ -181,9 +167,7 @@ def tabulate_corrected(name: str, found: Corrected, labels: Labels) -> Grid:
     notes = ["Percent."]
     if found.both:
         notes.append(f"The judge and the labels agree on {found.agreed} of {found.both}.")
-    if 2 * found.agreed < found.both:
-        notes.append("It says the opposite of people more often than not: its own value says nothing.")
-    notes += [found.sentence, _DRAWN if labels.drawn else f"{_PPI} {found.estimate.tuning:.2f}."]
+    notes.append(_DRAWN if labels.drawn else f"{_PPI} {found.estimate.tuning:.2f}.")
     if unread := found.total - found.read:
         notes.append(f"{unread} of {found.total} items have no verdict that could be read.")
     if labels.blank:

@@ -30,8 +30,7 @@ class Injection(NamedTuple):
 class Told(NamedTuple):
     """What a judge said of a case: of the answer alone, and of it with each text, by id; None was not readable."""
 
-    metric: str
-    place: str
+    prompt: str  # what is graded, and where the text stands
     alone: str | None
     given: dict[str, str | None]
     failed: int
@@ -65,14 +64,12 @@ def label_case(case: dict[str, str]) -> LabelSet:
     graded, item = find_graded(case["metric"]), _record()["item"]
     wanted = next(iter(graded.grades))
     texts = {ALONE: "", **{name: f"\n{one.text}" for name, one in injections(case["verdict"]).items()}}
-
-    def made(name: str, text: str) -> Item:
-        shown = {place: item[place] + (text if place == case["place"] else "") for place in ("answer", "passage")}
-        return Item(
-            *(name, wanted, item["question"], shown["answer"]), golds=(item["gold"],), passages=(shown["passage"],)
-        )
-
-    return LabelSet("injections", graded, [made(*one) for one in texts.items()], {})
+    items = []
+    for name, text in texts.items():
+        shown = {**item, case["place"]: item[case["place"]] + text}
+        golds, passages = (item["gold"],), (shown["passage"],)
+        items.append(Item(name, wanted, item["question"], shown["answer"], golds=golds, passages=passages))
+    return LabelSet("injections", graded, items, {})
 
 
 def ask(judge: Completer, metric: str | None = None) -> list[Told]:
@@ -82,7 +79,7 @@ def ask(judge: Completer, metric: str | None = None) -> list[Told]:
         said = ask_judge(label_case(case), judge)
         given = dict(said.given)
         failed = sum(reason == "api_error" for reason in said.reasons.values())
-        found.append(Told(case["metric"], case["place"], given.pop(ALONE), given, failed))
+        found.append(Told(f"{case['metric']}, {case['place']}", given.pop(ALONE), given, failed))
     return found
 
 
@@ -98,28 +95,26 @@ def find_invalid(told: Sequence[Told], most: float) -> str | None:
 
 def tabulate(judge: str, told: Sequence[Told]) -> list[Grid]:
     """Make the tables: by family, and by prompt."""
-    known = [one for one in told if one.alone is not None]
-    verdicts = [(one, name, grade) for one in known for name, grade in one.given.items()]
-    families = dict.fromkeys(one.family for one in injections("").values())
-    prompts = dict.fromkeys(f"{one.metric}, {one.place}" for one in known)
-
-    def line(label: str, chosen: Sequence[tuple[Told, str, str | None]], rule: bool = False) -> Line:
-        turned = sum(grade not in (None, one.alone) for one, _, grade in chosen)
-        lost = sum(grade is None for _, _, grade in chosen)
-        shares = [Cell(f"{100 * count / len(chosen):.1f}") for count in (turned, lost)]
-        return Line(label, [*shares, Cell(str(len(chosen)))], rule=rule)
-
-    by_family = [line(name, [v for v in verdicts if v[1].rpartition(" ")[0] == name]) for name in families]
-    by_prompt = [line(name, [v for v in verdicts if f"{v[0].metric}, {v[0].place}" == name]) for name in prompts]
+    by_family: dict[str, list[str]] = {}
+    by_prompt: dict[str, list[str]] = {}
+    for one in told:
+        for name, grade in one.given.items() if one.alone is not None else ():
+            outcome = "unreadable" if grade is None else "same" if grade == one.alone else "turned"
+            by_family.setdefault(name.rpartition(" ")[0], []).append(outcome)
+            by_prompt.setdefault(one.prompt, []).append(outcome)
+    whole = [outcome for outcomes in by_family.values() for outcome in outcomes]
     columns = ["turned", "unreadable", "n"]
     notes = ["Percent of hostile texts after which the judge has another verdict on a wrong answer, or none to read."]
-    notes += [
-        f"{one.metric}, {one.place}: left out, no readable verdict on the answer alone."
-        for one in told
-        if one.alone is None
-    ]
-    whole = line("all", verdicts, rule=True)
+    notes += [f"{one.prompt}: left out, no readable verdict on the answer alone." for one in told if one.alone is None]
+    families = [*(_line(*one) for one in by_family.items()), _line("all", whole, rule=True)]
+    prompts = [_line(*one) for one in by_prompt.items()]
     return [
-        Grid(f"Verdicts turned by hostile texts, {judge}", "family", columns, [*by_family, whole], []),
-        Grid("The same by prompt, and where the text stands", "prompt", columns, by_prompt, notes),
+        Grid(f"Verdicts turned by hostile texts, {judge}", "family", columns, families),
+        Grid("The same by prompt, and where the text stands", "prompt", columns, prompts, notes),
     ]
+
+
+def _line(label: str, outcomes: Sequence[str], rule: bool = False) -> Line:
+    n = len(outcomes)
+    shares = [Cell(f"{100 * outcomes.count(kind) / n:.1f}") for kind in ("turned", "unreadable")]
+    return Line(label, [*shares, Cell(str(n))], rule=rule)

@@ -98,14 +98,14 @@ def _fetch(name: str) -> Files:
 
 
 def _locate(name: str, root: Path) -> Files:
+    """Find the files of a set in a folder or below it, by their names or by their last folder's and theirs."""
     if not root.is_dir():
         raise QuadragError(f"no folder {str(root)!r}; expected the label files of {name}")
     found = {}
     for source in _sources()[name]:
-        called = (source.name, "_".join(source.remote.name.split("/")[-2:]))
-        places = (path for below in ("", "*/", "*/*/", "*/*/*/") for one in called for path in root.glob(below + one))
-        if path := next(places, None):
-            found[source.name] = path
+        names = (source.name, "_".join(source.remote.name.split("/")[-2:]))
+        if places := [path for each in names for path in sorted(root.rglob(each)) if path.is_file()]:
+            found[source.name] = places[0]
     if not found:
         wanted = ", ".join(source.remote.name for source in _sources()[name])
         raise QuadragError(f"{root} has no file of {name}; expected {wanted}, or leave out --data-dir to fetch them")
@@ -115,10 +115,9 @@ def _locate(name: str, root: Path) -> Files:
 def _describe(name: str, files: Files) -> str:
     known = _sources()[name]
     other = [one.name for one in known if one.name in files and fault(files[one.name], one.remote) is not None]
-    lacking = [one.name for one in known if one.name not in files]
-    parts = [f"{', '.join(other)}: not the authors' own file"] if other else ["the authors' own files"]
-    parts += [f"without {', '.join(lacking)}"] if lacking else []
-    return f"{known[0].origin}, {known[0].licence} ({'; '.join(parts)})"
+    said = f"{', '.join(other)}: not the authors' own file" if other else "the authors' own files"
+    lacking = ", ".join(one.name for one in known if one.name not in files)
+    return f"{known[0].origin}, {known[0].licence} ({said}{f'; without {lacking}' if lacking else ''})"
 
 
 def list_sets() -> Iterator[str]:

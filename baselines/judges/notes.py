@@ -30,23 +30,26 @@ def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
     signatures = [row["signature"] for result in results for row in select_whole(result.scores) if _is_judged(row)]
     given = _list_given(results)
     used = [find_certificate(given, signature) for signature in signatures]
-    certified = [one for one in given if one in used and "agreement" in one.figures]
+    certified = [certificate for certificate in given if certificate in used and "agreement" in certificate.figures]
     lines = [
-        line for one in certified for line in agreement_lines(one, f"{keep_name(one.judge)}, {one.labels['name']}")
+        line
+        for certificate in certified
+        for line in agreement_lines(certificate, f"{keep_name(certificate.judge)}, {certificate.labels['name']}")
     ]
     notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
     return [Grid("Agreement of the judge with people", "judge", COLUMNS, lines, notes, "points")] if lines else []
 
 
 def _list_given(results: Sequence[Result]) -> list[Certificate]:
-    return unique(one for result in results for one in result.certificates)
+    return unique(certificate for result in results for certificate in result.certificates)
 
 
 def _note_certified(result: Result, profile: str) -> Iterator[str]:
     told: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
     for row in _find_judged(result, profile):
-        if one := find_certificate(result.certificates, row["signature"]):
-            said = read_signature(row["signature"])["judge"], one.sentence, one.is_chance, one.is_worse
+        if certificate := find_certificate(result.certificates, row["signature"]):
+            judge = read_signature(row["signature"])["judge"]
+            said = judge, certificate.sentence, certificate.is_chance, certificate.is_worse
             told.setdefault(said, {})[show_key(row["metric"], row["key"])] = None
     for (judge, sentence, chance, worse), keys in told.items():
         line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
@@ -55,20 +58,17 @@ def _note_certified(result: Result, profile: str) -> Iterator[str]:
 
 
 def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
-    found: dict[str, tuple[dict[str, None], list[Result]]] = {}
+    keys: dict[str, dict[str, None]] = {}
+    runs: dict[str, str] = {}
     for result in results:
         for row in _find_judged(result, profile):
             if find_certificate(result.certificates, row["signature"]) is None and not is_alike(row):  # that says more
-                keys, runs = found.setdefault(read_signature(row["signature"])["judge"], ({}, []))
-                keys[show_key(row["metric"], row["key"])] = None
-                if not runs or runs[-1] is not result:
-                    runs.append(result)
-    for judge, (keys, runs) in found.items():
-        label = f"`quadrag label {shlex.quote(str(runs[0].folder or 'RUN'))} --out sheet.csv`"
-        others = len(runs) - 1
-        label += f", and so of {others} other run{'s' * (others > 1)}" if others else ""
-        told = f"judge not certified: {keep_names(judge)} ({', '.join(keys)})"
-        yield f"{told}; to begin with, label what it judged: {label}."
+                judge = read_signature(row["signature"])["judge"]
+                keys.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
+                runs.setdefault(judge, shlex.quote(str(result.folder or "RUN")))
+    for judge, names in keys.items():
+        label = f"to begin with, label what it judged: `quadrag label {runs[judge]} --out sheet.csv`"
+        yield f"judge not certified: {keep_names(judge)} ({', '.join(names)}); {label}."
 
 
 def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
@@ -79,12 +79,13 @@ def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:
     signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
-    judges = dict.fromkeys(read_signature(one)["judge"] for one in signatures)
-    for one in _list_given(results):
-        if not any(map(one.fits, signatures)):
+    judges = dict.fromkeys(read_signature(signature)["judge"] for signature in signatures)
+    for certificate in _list_given(results):
+        if not any(map(certificate.fits, signatures)):
             why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
-            why = "it is of another metric or prompt" if one.judge in judges else why
-            yield f"The certificate of {keep_name(one.judge)} ({show_key(one.metric, one.key)}) is not used: {why}."
+            why = "it is of another metric or prompt" if certificate.judge in judges else why
+            key = show_key(certificate.metric, certificate.key)
+            yield f"The certificate of {keep_name(certificate.judge)} ({key}) is not used: {why}."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:

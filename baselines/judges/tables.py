@@ -29,7 +29,7 @@ def tabulate(judges: Sequence[Certificate]) -> list[Grid]:
         figures, name = judges[0].figures, keep_name(judges[0].judge)
         # Of verdicts that are all alike each class has all or nothing right.
         grids += [] if _find_alike(judges[0]) else [_classes(figures, name)]
-        columns = [f"judge {one}" for one in figures["classes"]]
+        columns = [f"judge {label}" for label in figures["classes"]]
         rows = zip(figures["classes"], figures["confusion"], strict=True)
         lines = [Line(label, [Cell(str(count)) for count in row]) for label, row in rows]
         grids.append(Grid(f"Confusion, {name}", "people say", columns, lines))
@@ -58,11 +58,11 @@ def say_against(found: Against, first: str, second: str) -> str:
     )
 
 
-def agreement_lines(one: Certificate, name: str) -> Iterator[Line]:
+def agreement_lines(judge: Certificate, name: str) -> Iterator[Line]:
     """Yield the line of a judge, and that of rules and the judge together where rules decide some items."""
-    mark = ALIKE if _find_alike(one) else ""
-    yield Line(name, _agreement_cells(one.figures, mark))
-    if pipeline := one.figures.get("pipeline"):
+    mark = ALIKE if _find_alike(judge) else ""
+    yield Line(name, _agreement_cells(judge.figures, mark))
+    if pipeline := judge.figures.get("pipeline"):
         yield Line(f"rules and {name}", _agreement_cells(pipeline, mark))
 
 
@@ -90,46 +90,46 @@ def _between(interval: Sequence[float] | None, scale: int = 1) -> str:
     return NOTHING if low == high else f"{_write(low, scale)} to {_write(high, scale)}"
 
 
-def _find_alike(one: Certificate) -> Said | None:
+def _find_alike(judge: Certificate) -> Said | None:
     """Return what a judge said where that is one and the same of all items, as a run's verdicts are looked at."""
-    counts = [sum(column) for column in zip(*one.figures["confusion"], strict=True)]
-    value = one.figures["values"][counts.index(max(counts))]
-    use = MetricUse(one.metric, (one.key,))
+    counts = [sum(column) for column in zip(*judge.figures["confusion"], strict=True)]
+    value = judge.figures["values"][counts.index(max(counts))]
+    use = MetricUse(judge.metric, (judge.key,))
     verdicts: list[float | str | None] = [NOT_APPLICABLE if value is None else value] * max(counts)
-    said = Said(keep_name(one.judge), use, f"{one.metric}.{one.key}", verdicts)
+    said = Said(keep_name(judge.judge), use, f"{judge.metric}.{judge.key}", verdicts)
     return said if max(counts) == sum(counts) and said.is_alike else None
 
 
 def _agreement(judges: Sequence[Certificate]) -> Grid:
     first = judges[0]
-    lines = [line for one in judges for line in agreement_lines(one, keep_name(one.judge))]
+    lines = [line for judge in judges for line in agreement_lines(judge, keep_name(judge.judge))]
     ceiling = first.figures["ceiling"]
     if ceiling:
         cells = _agreement_cells(ceiling | {"agreement": ceiling["accuracy"]})
         lines.append(Line("people (ceiling)", cells, rule=True))
     notes = [*_describe(first), *([] if ceiling else [_UNSEEN]), IN_PERCENT, _tell_intervals(first)]
-    notes += [note for one in judges for note in _tell_judge(one)]
+    notes += [note for judge in judges for note in _tell_judge(judge)]
     graded = find_graded(f"{first.metric}.{first.key}").name
     return Grid(f"Agreement with people, {first.labels['name']}, {graded}", "judge", COLUMNS, lines, notes)
 
 
-def _describe(one: Certificate) -> list[str]:
-    source = one.labels["source"]
-    return [*([f"Labels: {source}."] if source else []), *one.labels["notes"]]
+def _describe(judge: Certificate) -> list[str]:
+    source = judge.labels["source"]
+    return [*([f"Labels: {source}."] if source else []), *judge.labels["notes"]]
 
 
-def _tell_intervals(one: Certificate) -> str:
-    groups = one.figures["groups"]
+def _tell_intervals(judge: Certificate) -> str:
+    groups = judge.figures["groups"]
     if groups < FEW:
         return f"No interval under {FEW} questions."
-    if groups < one.figures["n"]:
-        return f"95% intervals by {one.figures['grouped_by']} ({groups}), drawn with replacement."
+    if groups < judge.figures["n"]:
+        return f"95% intervals by {judge.figures['grouped_by']} ({groups}), drawn with replacement."
     return "95% intervals: Wilson's for agreement, of items drawn with replacement for the others."
 
 
-def _tell_judge(one: Certificate) -> Iterator[str]:
-    name, figures, usage = keep_name(one.judge), one.figures, one.figures["usage"]
-    if "confusion" in figures and (alike := _find_alike(one)):
+def _tell_judge(judge: Certificate) -> Iterator[str]:
+    name, figures, usage = keep_name(judge.judge), judge.figures, judge.figures["usage"]
+    if "confusion" in figures and (alike := _find_alike(judge)):
         yield Alarm(f"{say_constant(note_constant([alike], ()))}; {ALIKE} marks what rests on them.")
     if unreadable := figures["unreadable"]:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
@@ -145,12 +145,12 @@ def _classes(figures: Mapping[str, Any], name: str) -> Grid:
     kinds = ("accuracy", "precision", "recall", "f1")
     by_class = figures["by_class"]
     lines = [
-        Line(label, [*(Cell(_write(one[kind], 100)) for kind in kinds), Cell(str(one["labels"]))])
-        for label, one in by_class.items()
+        Line(label, [*(Cell(_write(figure[kind], 100)) for kind in kinds), Cell(str(figure["labels"]))])
+        for label, figure in by_class.items()
     ]
-    there = [one for one in by_class.values() if one["labels"]]
-    means = [sum(one[kind] or 0.0 for one in there) / len(there) for kind in kinds]
-    total = Cell(str(sum(one["labels"] for one in there)))
+    there = [figure for figure in by_class.values() if figure["labels"]]
+    means = [sum(figure[kind] or 0.0 for figure in there) / len(there) for kind in kinds]
+    total = Cell(str(sum(figure["labels"] for figure in there)))
     lines.append(Line("average", [*(Cell(_write(mean, 100)) for mean in means), total], rule=True))
     return Grid(f"By class, {name}", "people say", ["agreement", "precision", "recall", "F1", "n"], lines, ["Percent."])
 
@@ -158,27 +158,29 @@ def _classes(figures: Mapping[str, Any], name: str) -> Grid:
 def _bias(parts: Sequence[Mapping[str, Any]], name: str) -> Grid:
     lines: list[Line] = []
     before = parts[0]["slicing"]
-    for one in parts:
-        off = write_number(100 * (one["judge"] - one["people"]), 1, "+")
+    for part in parts:
+        off = write_number(100 * (part["judge"] - part["people"]), 1, "+")
         cells = [
-            Cell(_write(one["people"], 100)),
-            Cell(_write(one["judge"], 100)),
-            Cell(off, _between(one["off"], 100)),
+            Cell(_write(part["people"], 100)),
+            Cell(_write(part["judge"], 100)),
+            Cell(off, _between(part["off"], 100)),
         ]
-        cells += [Cell(_write(one["accuracy"], 100)), Cell(_write(one["kappa"])), Cell(str(one["n"]))]
-        lines.append(Line(f"{one['slicing']}: {one['name']}", cells, rule=before != one["slicing"]))
-        before = one["slicing"]
+        cells += [Cell(_write(part["accuracy"], 100)), Cell(_write(part["kappa"])), Cell(str(part["n"]))]
+        lines.append(Line(f"{part['slicing']}: {part['name']}", cells, rule=before != part["slicing"]))
+        before = part["slicing"]
     columns = ["people", "judge", "difference", "agreement", "kappa", "n"]
     return Grid(f"Bias, {name}", "items", columns, lines, [_BIASED])
 
 
 def _ranks(judges: Sequence[Certificate]) -> Grid:
     lines = []
-    for one in judges:
-        figures = one.figures
+    for judge in judges:
+        figures = judge.figures
         spearman = Cell(_write(figures["spearman"]), _between(figures["interval"]))
-        lines.append(Line(keep_name(one.judge), [spearman, Cell(_write(figures["kendall"])), Cell(str(figures["n"]))]))
+        lines.append(
+            Line(keep_name(judge.judge), [spearman, Cell(_write(figures["kendall"])), Cell(str(figures["n"]))])
+        )
     notes = [*_describe(judges[0]), _UNSEEN, _tell_intervals(judges[0])]
-    notes += [note for one in judges for note in _tell_judge(one)]
+    notes += [note for judge in judges for note in _tell_judge(judge)]
     title = f"Agreement with people, {judges[0].labels['name']}"
     return Grid(title, "judge", ["Spearman", "Kendall", "n"], lines, notes)

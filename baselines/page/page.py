@@ -20,13 +20,13 @@ from ..results.adapter import is_invalid, is_unreliable
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.failed import note_invalid
-from ..tables.grid import Alarm, Detail, Grid
+from ..tables.grid import Alarm, Detail, Grid, Loud
 from ..tables.names import name_model
 from ..tables.run_notes import note_none_beside, note_partial
 from .answers import collect_answers
 from .changes import list_changes
 from .packed import pack_answers
-from .render import LOUD, render_page
+from .render import render_page
 
 MOST = 4  # names of one kind in a title
 
@@ -55,7 +55,7 @@ def write_page(
     shown = profile or own_profile(results) or PROFILES[0]
     headline, grids, lead = _lay_out(runs, grids, shown)
     lead = [*lead, *answers.told]
-    lead.sort(key=lambda line: not LOUD.search(line))
+    lead.sort(key=lambda line: not isinstance(line, Loud))
     ranked = headline is not None and headline.form == "runs"  # where an invalid run hides nothing of the others
     spared = ranked and not all(note_invalid([one]) for one in results)
     title = _mark_title(results, shown) * (not spared) + name_runs(runs)

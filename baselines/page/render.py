@@ -15,7 +15,7 @@ from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.draw import can_draw, draw_grid
 from ..tables.chinese.signs import meet
 from ..tables.draw import align_cells, join_counts
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Loud, Verdict
 from ..tables.language import ENGLISH, speak, speak_grid, speak_grids, speak_note, speak_title
 from .changes import Changes
 from .code import mark_code
@@ -28,7 +28,6 @@ HERE = Path(__file__).parent
 SCRIPTS = ("parts", "marks", "values", "search", "item", "address", "viewer")  # one script, in this order
 LINES = 12  # of runs on the first screen
 CARDS = 6  # numbers that stand large: of a comparison over five splits all of them together, and each
-LOUD = re.compile("(?:^|: )(INVALID|NOT RELIABLE), ")  # of numbers that nobody may use as they are
 _MOST = 300  # characters of a fact that stand without a click
 _BEGINNING, _END = 180, 90  # of a longer one
 _COLON = re.compile(": |：")
@@ -61,7 +60,7 @@ def render_page(
         "facts": [(speak(name, labels), _speak_fact(name, value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],
-        "loud": [speak_note(line, labels, called) for line in lead if LOUD.search(line) and not spared],
+        "loud": [speak_note(line, labels, called) for line in lead if isinstance(line, Loud) and not spared],
         "long": [speak(name, labels) for name in ("command", "folder")],
         "blocks": blocks,
         "changes": changes

@@ -42,7 +42,7 @@ def tabulate_estimate(
     for how in dict.fromkeys(estimate.how.values()):
         models = ", ".join(keep_name(one) for one in estimate.how if estimate.how[one] == how)
         notes.append(f"Tokens of {models}: {how}.")
-    asked = {one.name for one in stages if one.sizes}
+    asked = {one.name for one in stages if one.calls}
     if lengths is not None:
         notes += lengths if asked else []
     else:
@@ -63,8 +63,8 @@ def describe_estimate(estimate: Estimate) -> dict[str, Any]:
             {
                 "stage": one.name,
                 "model": one.model,
-                "calls": len(one.sizes),
-                "kept": len(one.calls) - len(one.sizes),
+                "calls": one.calls,
+                "kept": one.kept,
                 "prompt_tokens": one.prompt_tokens,
                 "completion_tokens": one.reply_tokens,
                 "most_completion_tokens": one.most_tokens,
@@ -83,8 +83,7 @@ def _plain(cost: Decimal | None) -> float | None:
 
 
 def _estimate_cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:
-    asked = sum(len(one.sizes) for one in stages)
-    numbers = [asked, sum(len(one.calls) for one in stages) - asked]
+    numbers = [sum(one.calls for one in stages), sum(one.kept for one in stages)]
     numbers += [sum(one.prompt_tokens for one in stages), sum(one.reply_tokens for one in stages)]
     most = [one.most_tokens for one in stages]
     cells = [Cell(f"{number:,}") for number in numbers] + [_cell(most, ",")]

@@ -14,8 +14,8 @@ from ..core.run_record import RunRecord
 from .check import check_run
 from .items import CUT, EMPTY, FAILED
 from .judges import Doubt
-from .note import Cause, Note, NoteCode, notes_of
-from .score import ALL, UNJUDGED, Counts, Reason, Score, Status, status_of
+from .note import Note, NoteCode, notes_of
+from .score import ALL, UNJUDGED, Cause, Counts, Score, Status, status_of
 from .status import find_failures, set_status
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
@@ -29,43 +29,39 @@ _CAUSES = {
     Cause.API_ERROR: "calls failed",
     Cause.RAISED: f'correct the function and run again with retry="failed", {_ALLOW}',
     Cause.UNPARSABLE: "replies are not of the form that was asked for: try another judge",
-    Cause.VERDICT_UNPARSABLE: "a judge said {said!r}, where a verdict is like {form!r}: {cure}",
-    Cause.TRUNCATED: "replies were cut: raise --max-tokens or --judge-max-tokens",
-    Cause.ANSWER_TRUNCATED: "replies were cut: raise --max-tokens",
-    Cause.VERDICT_TRUNCATED: "replies were cut: raise --judge-max-tokens",
+    Cause.TRUNCATED: "replies were cut: raise {options}",
     Cause.MISALIGNED: "a judge answered more or fewer questions than it was asked: try another judge",
     Cause.NULL: f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
-    Cause.CUT: "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1",
-    Cause.CUT_IN_HARNESS: "give the model more tokens",
+    Cause.EMPTY: "",
+    Cause.CUT: "name a larger {options} and another --out, or take them as they are with --max-failed 1",
     Cause.JUDGE_UNREAD: f"none of the first {FIRST} verdicts of {{judge}} could be read, and it is asked no further: "
     "{keys}; it said {said!r}, where a verdict is like {form!r}; {cure}",
     Cause.JUDGE_DEAD: "not judged: {keys}; {said}",
 }
+_VERDICT = "a judge said {said!r}, where a verdict is like {form!r}: {cure}"
 _COUNTED = {"left_out": "leaves {} out", "valued": "makes values of {}", "not_applicable": "does not apply to {}"}
-_JUDGE = {  # by the reason of an answer's verdict
-    "api_error": "the judge's call failed",
-    "truncated": "the judge's reply was cut",
-    "unparsable": "the judge's verdict could not be read",
-    "misaligned": "the judge answered more or fewer questions than it was asked",
-}
-_REASONS = {
-    Reason.JUDGE_UNREAD: "the judge's first verdicts could not be read",
-    Reason.JUDGE_DEAD: "the judge does not answer",
-    Reason.JUDGE_CONSTANT: "the judge says the same of every answer",
-    Reason.JUDGE_DOUBTFUL: "a judge's verdicts are far from what words say",
-    Reason.JUDGE_DOUBTFUL_BESIDE: "a judge's verdicts are far from what words say",
-    Reason.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
-}
-_SAME = {
-    True: "too few to tell whether it says so of any answer",
-    False: "all answers may be so, or it says so of any",
+_AS_IS = "scored as they are"
+_REASONS = {  # of an item's verdict, of a score
+    Cause.API_ERROR: "the judge's call failed",
+    Cause.TRUNCATED: "the judge's reply was cut",
+    Cause.UNPARSABLE: "the judge's verdict could not be read",
+    Cause.MISALIGNED: "the judge answered more or fewer questions than it was asked",
+    Cause.JUDGE_UNREAD: "the judge's first verdicts could not be read",
+    Cause.JUDGE_DEAD: "the judge does not answer",
+    Cause.JUDGE_CONSTANT: "the judge says the same of every answer",
+    Cause.JUDGE_DOUBTFUL: "a judge's verdicts are far from what words say",
+    Cause.JUDGE_DOUBTFUL_BESIDE: "a judge's verdicts are far from what words say",
+    Cause.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
 }
 _DOUBTS = {
     Doubt.REFUSED: "gives {score} {verdict} to {n} of {of} answers that hold {held}",
     Doubt.AGAINST: "calls {n} of {of} answers right that hold an accepted answer word for word, and {m} of {of_others} "
     "others",
-    Doubt.FAR: "{said}; {by_words} ({words})",
+    Doubt.FAR: "gives {score} {verdict} to {n} of {of} answers",
 }
+_FEW_ALIKE = "too few to tell whether it says so of any answer"
+_ALL_ALIKE = "all answers may be so, or it says so of any"
+_SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 
 def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -109,10 +105,10 @@ def is_alike(row: Row) -> bool:
 
 def is_alike_beside(row: Row) -> bool:
     """Whether a value is marked so only since the same judge's verdicts say nothing in another run beside it."""
-    return is_alike(row) and row["reason"] == Reason.JUDGE_DOUBTFUL_BESIDE and row["value"] is not None
+    return is_alike(row) and row["reason"] == Cause.JUDGE_DOUBTFUL_BESIDE and row["value"] is not None
 
 
-def discredit(row: dict[str, Any], reason: Reason = Reason.JUDGE_BY_CHANCE) -> None:
+def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
     """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
     by_rule = Counts(row["n_total"], row.get("n_scored", 0), n_ruled=row.get("n_ruled", 0)).by_rule
     if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
@@ -144,12 +140,8 @@ def place_of(row: Row) -> Place:
 
 def say_invalid(run: RunRecord) -> list[str]:
     """Say which metrics are invalid and why, a line each."""
-    return [say_whole(note, run) for note in notes_of(run, NoteCode.INVALID)]
-
-
-def say_whole(note: Note, run: RunRecord) -> str:
-    """Say a note on items that failed with its place before it."""
-    return f"{note.params['config']} {note.params['split']}: {say(note, run)}"
+    notes = notes_of(run, NoteCode.INVALID)
+    return [f"{note.params['config']} {note.params['split']}: {say(note, run)}" for note in notes]
 
 
 def say(note: Note, run: RunRecord) -> str:
@@ -158,64 +150,54 @@ def say(note: Note, run: RunRecord) -> str:
         return say_constant(note)
     if note.code is NoteCode.JUDGE_DOUBTFUL:
         return _say_doubtful(note.params)
+    params, keys = note.params, list_keys(note.params["keys"], run)
     if note.code is NoteCode.INVALID:
-        return _say_invalid(note.params, run)
-    return _say_counted(note.params, run)
+        cause = _say_cause(params, keys)
+        if "failed" not in params:
+            return cause
+        return f"{_say_failed(params)}, more than --max-failed {params['limit']:g}: {keys}" + f"; {cause}" * bool(cause)
+    if params["every"] and len(params["keys"]) > _SHOWN:
+        keys = "all metrics"
+    return f"{_say_failed(params)}, {_say_counted(params['counted'], params['profile'])}: {keys}"
 
 
-def _say_invalid(params: Mapping[str, Any], run: RunRecord) -> str:
-    cause, form, keys = Cause(params["cause"]), _find_form(params), list_keys(params["keys"], run)
+def _say_cause(params: Mapping[str, Any], keys: str) -> str:
+    """Say why most items failed, as far as it is known, and what to do."""
+    cause, said, form = Cause(params["cause"]), params["said"], _find_form(params)
     json = "try --judge-format json, or " * form.startswith("{")
-    slots = {"form": form, "cure": _KEPT if params["kept"] else f"{json}{_CURE}", "keys": keys}
-    template = "{said}" if cause in (Cause.API_ERROR, Cause.UNPARSABLE) and params["said"] else _CAUSES.get(cause, "")
-    said = template.format_map({**params, **slots})
-    if "failed" not in params:
-        return said
-    said += f"; {params['said']}" if cause is Cause.RAISED and params["said"] else ""
-    what = "up to " * params["at_most"] + _say_failed(params["failed"], params["total"], params)
-    only_empty = [*params["reasons"]] == [EMPTY]
-    return f"{what}, more than --max-failed {params['limit']:g}: {keys}" + f"; {said}" * (not only_empty)
+    options = " or ".join(f"--{name.replace('_', '-')}" for name in params.get("options", ()))
+    if cause is Cause.CUT and not options:
+        return "give the model more tokens"  # in a harness
+    if said and cause in (Cause.API_ERROR, Cause.UNPARSABLE) and not form:
+        return str(said)
+    template = _VERDICT if said and cause is Cause.UNPARSABLE else _CAUSES[cause]
+    slots = {"form": form, "cure": _KEPT if params["kept"] else f"{json}{_CURE}", "keys": keys, "options": options}
+    return template.format_map({**params, **slots}) + f"; {said}" * (cause is Cause.RAISED and bool(said))
 
 
-def _say_failed(failed: int, total: int, params: Mapping[str, Any], name: str = "reasons") -> str:
-    reasons, profile = params[name], params["profile"]
-    why = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-    said = _say_short(reasons) or f"items failed ({f'{profile}: ' * bool(profile)}{why})"
-    return f"{failed} of {total} {said}"
-
-
-def _say_counted(params: Mapping[str, Any], run: RunRecord) -> str:
-    lost, as_is, total = params["lost"], params["as_is"], params["total"]
-    short, n_short, said = _say_short(as_is), sum(as_is.values()), []
-    if lost:
-        what = _say_failed(sum(lost.values()), total, params, "lost")
-        if [*lost] == ["unparsable"] and not params["profile"]:
-            name = "verdicts" if _find_form(params) else "results"
-            what = f"{sum(lost.values())} of {total} {name} could not be read"
-        said = [what, _say_official(params["official"], params["profile"])]
-    if as_is and lost:
-        said.append(f"{short.replace('are', 'that are', 1)} are scored as they are ({n_short} more)")
-    elif as_is:
-        said = [f"{n_short} of {total} {short}, they are scored as they are"]
-    every = params["every"] and len(params["keys"]) > _SHOWN
-    return f"{', '.join(said)}: {'all metrics' if every else list_keys(params['keys'], run)}"
-
-
-def _say_official(official: Mapping[str, int], profile: str) -> str:
-    """Say how what failed counts: under one profile, or under both."""
-    if profile == "corrected" or "wrong" in official:
-        return "they count as wrong"
-    if profile:
-        return "they are left out"
-    alone = len(official) == 1
-    ways = [way.format("them" if alone else official[name]) for name, way in _COUNTED.items() if name in official]
-    return f"official {' and '.join(ways)}, corrected counts {'them' if alone else 'all'} as wrong"
-
-
-def _say_short(reasons: Iterable[str]) -> str:
-    """Say of items that failed by the replies of a model alone what is wrong with these; "" of others."""
+def _say_failed(params: Mapping[str, Any]) -> str:
+    """Say how many failed, by reason; replies of a model by what is wrong with these."""
+    reasons, profile = params["reasons"], f"{params['profile']}: " * bool(params["profile"])
     kinds = [word for name, word in ((EMPTY, "empty"), (CUT, "cut by length")) if name in reasons]
-    return f"replies are {' or '.join(kinds)}" if {*reasons} <= {EMPTY, CUT} else ""
+    what = f"items failed ({profile}{', '.join(f'{count} {why}' for why, count in reasons.items())})"
+    what = f"replies are {' or '.join(kinds)}" if len(kinds) == len(reasons) else what
+    return f"{'up to ' * params['at_most']}{params['failed']} of {params['total']} {what}"
+
+
+def _say_counted(counted: Mapping[str, int], profile: str) -> str:
+    """Say how what failed counts: under one profile, or under both."""
+    ways = [(way, counted[name]) for name, way in _COUNTED.items() if name in counted]
+    whose = "them" if len(ways) == 1 else "all"
+    how = " and ".join(way.format("them" if len(ways) == 1 else n) for way, n in ways)
+    said = f"official {how}, corrected counts {whose} as wrong"
+    if profile == "corrected" or "wrong" in counted:
+        said = "they count as wrong"
+    elif profile:
+        said = "they are left out"
+    as_is = counted.get("as_is", 0)
+    if as_is and len(counted) == 1:
+        return f"they are {_AS_IS}"
+    return f"{said}, {as_is} are {_AS_IS}" if as_is else said
 
 
 def _find_form(params: Mapping[str, Any]) -> str:
@@ -225,53 +207,50 @@ def _find_form(params: Mapping[str, Any]) -> str:
 
 def say_constant(note: Note) -> str:
     """Say of a judge how many verdicts are one and the same by each key, and what that may mean."""
-    count, few, judge = (note.params[name] for name in ("count", "few", "judge"))
     values = ", ".join(f"{_show(name)} {_write(verdict)}" for name, verdict in note.params["verdicts"].items())
-    said = f"{'The' if few else 'All'} {count} verdicts of the judge {judge} are the same, {values}: "
-    return said + _SAME[few]
+    all_, why = ("The", _FEW_ALIKE) if note.params["few"] else ("All", _ALL_ALIKE)
+    return f"{all_} {note.params['count']} verdicts of the judge {note.params['judge']} are the same, {values}: {why}"
 
 
 def _say_doubtful(params: Mapping[str, Any]) -> str:
     record = _record(params["score"])
     words = params.get("words", record.words[0])
-    phrase, verdict = bool(_record(words).phrase), _write(params.get("verdict", ""))
-    slots = {**params, "score": _show(params["score"]), "words": _show(words), "verdict": verdict}
+    phrase, verdict = bool(_record(words).phrase), params.get("verdict", "")
+    slots = {**params, "score": _show(params["score"]), "words": _show(words), "verdict": _write(verdict)}
     slots["held"] = "the phrase asked for" if phrase else "an accepted answer word for word"
+    said = _DOUBTS[Doubt(params["doubt"])]
     if params["doubt"] == Doubt.FAR:
-        slots["by_words"] = "{right} of {known} are right by words alone".format_map(params)
-        if phrase:
-            slots["by_words"] = "{right} of {known} hold the phrase asked for".format_map(params)
-        elif params["graded"]:
-            slots["by_words"] = f"words alone find them {params['share']:.0%} right on average"
-        slots["said"] = "gives {score} {verdict} to {n} of {of} answers".format_map(slots)
-        if "right" in record.grades:
-            grade = next(grade for grade, value in record.grades.items() if value == params["verdict"])
-            slots["said"] = f"calls {params['n']} of {params['of']} answers {grade}"
-    said = _DOUBTS[Doubt(params["doubt"])].format_map(slots)
-    return f"The judge {params['judge']} {said}: see who is right with `quadrag label`, then `quadrag certify-judge`"
+        grade = next((grade for grade, value in record.grades.items() if value == verdict), "")
+        said = f"calls {{n}} of {{of}} answers {grade}" if "right" in record.grades else said
+        by_words = (
+            "{right} of {known} hold the phrase asked for" if phrase else "{right} of {known} are right by words alone"
+        )
+        if params["graded"] and not phrase:
+            by_words = f"words alone find them {params['share']:.0%} right on average"
+        said = f"{said}; {by_words} ({{words}})"
+    return f"The judge {params['judge']} {said.format_map(slots)}: {_SEE}"
 
 
 def say_reason(row: Row, run: RunRecord) -> str:
     """Say why a row has no value, or why that says nothing of the answers; "" where neither is so."""
     status, reason = status_of(row), row.get("reason", "")
-    if reason == Reason.FAILED and status is Status.INVALID:
+    if status is Status.INVALID and not reason.startswith("judge"):
         name, place = f"{row['metric']}.{row['key']}", (row["config"], row["split"])
         notes = [note.params for note in notes_of(run, NoteCode.INVALID) if name in note.params["keys"]]
         params = next(params for params in notes if (params["config"], params["split"]) == place)
-        most = max(params["reasons"], key=lambda why: params["reasons"][why])
-        judged = _find_form(params) and most in _JUDGE and not run.failures
-        return _say_failed(params["failed"], params["total"], params) + (f": {_JUDGE[most]}" if judged else "")
+        judged = _find_form(params) and reason in _REASONS and not run.failures
+        return _say_failed(params) + (f": {_REASONS[reason]}" if judged else "")
     if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row["value"] is None):
         return ""
-    return _REASONS[Reason(reason)] if status in (Status.INVALID, Status.UNTRUSTED_JUDGE) else reason
+    return _REASONS.get(reason, str(reason))
 
 
 def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> str:
     """Return the reason why an item has no value with what it means where it is the judge's and not the answer's."""
     if reason == UNJUDGED:
-        return f"{reason}: {_REASONS[Reason.JUDGE_DEAD if run.dead_judge else Reason.JUDGE_UNREAD]}"
+        return f"{reason}: {_REASONS[Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD]}"
     judged = answered and run.judge is not None and metric_record(metric.partition(".")[0]).verdict
-    return f"{reason}: {_JUDGE[reason]}" if judged and reason in _JUDGE else reason
+    return f"{reason}: {_REASONS[Cause(reason)]}" if judged and reason in _REASONS else reason
 
 
 def list_keys(names: Sequence[str], run: RunRecord) -> str:

@@ -1,19 +1,19 @@
 """What is to be known of a single run: a note for all scores of a split of which the same failed for the same cause."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import metric_record
 
 from ..core.run_record import RunRecord
 from ..core.spec import MOST_FAILED
-from .items import CUT
-from .note import Cause, Note, NoteCode
-from .score import Score, ScoreKey, Status
+from .note import Note, NoteCode
+from .score import Cause, Score, ScoreKey, Status
 from .status import Failures, Found, is_unjudged
 
 _Split: TypeAlias = tuple[str, str]  # config and split
-_CALLS = ("api_error", "raised", "unparsable")  # of which a run keeps what was said
+_CALLS = (Cause.API_ERROR, Cause.RAISED, Cause.UNPARSABLE)  # of which a run keeps what was said
 
 
 def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Note]:
@@ -21,7 +21,7 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     groups: dict[tuple[Any, ...], dict[ScoreKey, Failures]] = {}
     for (key, profile), found in failures.items():
         code: Any = NoteCode.UNRELIABLE if found.share > MOST_FAILED else NoteCode.FAILED_COUNTED
-        alike: tuple[Any, ...] = (str(found),)
+        alike: tuple[Any, ...] = (str(replace(found, read_by="")),)
         if found.share > run.max_failed:
             if profile != run.profile:
                 continue
@@ -39,8 +39,7 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
 
 def _count(group: Sequence[Failures]) -> dict[str, Any]:
     most = max(group, key=lambda failures: failures.failed)
-    counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons")}
-    counts |= {name: dict(getattr(most, name)) for name in ("lost", "as_is", "official")}
+    counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons", "counted")}
     return counts | {"at_most": any(failures.failed < most.failed for failures in group)}
 
 
@@ -56,19 +55,13 @@ def _judges_of(run: RunRecord) -> list[Mapping[str, Any]]:
 
 def _find_cause(key: ScoreKey, found: Failures, run: RunRecord) -> Mapping[str, Any]:
     """Find out why most items failed, and what was said where that is known."""
-    most = max(found.reasons, key=lambda reason: found.reasons[reason])
-    cause, said = Cause(most), None
-    if most == "unparsable" and run.judge and metric_record(key.metric).verdict and run.verdict is not None:
-        cause, said = Cause.VERDICT_UNPARSABLE, run.verdict
-    elif most in _CALLS and run.failures:
-        said = next(iter(run.failures.values()))
-    elif most == "truncated" and run.judge is None:
-        cause = Cause.ANSWER_TRUNCATED
-    elif most == "truncated" and not run.count_short("cut"):
-        cause = Cause.VERDICT_TRUNCATED  # no answer was
-    elif most == CUT and run.log:
-        cause = Cause.CUT_IN_HARNESS
-    return {"cause": cause.value, "said": said}
+    said = next(iter(run.failures.values()), None) if found.cause in _CALLS else None
+    if found.cause is Cause.UNPARSABLE and run.judge and metric_record(key.metric).verdict:
+        said = run.verdict
+    answers = not run.log and (found.cause is Cause.CUT or not run.judge or run.count_short("cut"))
+    verdicts = run.judge and found.cause is not Cause.CUT
+    raised = ["max_tokens"] * bool(answers) + ["judge_max_tokens"] * bool(verdicts)
+    return {"cause": found.cause.value, "said": said, "options": raised}
 
 
 def _note_unjudged(scores: Sequence[Score], run: RunRecord) -> list[Note]:

@@ -10,11 +10,11 @@ from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
-from .score import UNJUDGED, Status, status_of
+from .score import UNJUDGED, Cause, Status, status_of
 
 Lines = Sequence[Mapping[str, Any]]
-SHORT = EMPTY, CUT = "empty reply", "cut reply"  # of a model, which have failed
-FAILED = ("api_error", "raised", "unparsable", "truncated", "misaligned", "null", EMPTY, CUT)
+SHORT = EMPTY, CUT = Cause.EMPTY.value, Cause.CUT.value  # of a model, which have failed
+FAILED = tuple(cause.value for cause in Cause if not cause.startswith("judge"))
 VERDICTS = ("unparsable", "misaligned")  # of a judge alone
 _KINDS = {"empty": EMPTY, "cut": CUT}  # by their kind in `RunRecord.short`
 

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import KeyRecord, metric_record
+from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import MetricUse
 from ..core.result import PROFILES
@@ -61,7 +62,7 @@ class Said:
 
 def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
     """Read a metric's verdicts from its items: by `corrected`, but where a rule decides by that profile alone."""
-    found = []
+    found: list[float | str | None] = []
     for line in lines:
         entry = line.get(name, {})
         asked = [profile for profile in PROFILES if profile in entry and profile not in entry.get("ruled", ())]
@@ -73,7 +74,7 @@ def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
 def read_verdict(name: str, reading: float | str | None) -> float | str | None:
     """Return what a judge said: a value or, where it may say that a key does not apply, that; else None."""
     may = None in _record(name).grades.values()
-    return None if isinstance(reading, str) and not (may and reading == "not_applicable") else reading
+    return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
 
 
 def check_judges(said: Sequence[Said], lines: Lines) -> list[Note]:
@@ -85,10 +86,13 @@ def check_judges(said: Sequence[Said], lines: Lines) -> list[Note]:
             keys = [each.name for each in alike if len({*read_verdicts(lines, each.name)} - {None}) == 1]
             notes.append(note_constant(alike, keys))
     for each in said:
-        if doubt := _find_doubt(each, lines):
-            keys = [f"{each.use.module}.{key}" for key in each.use.judged if doubt["apart"]]
-            params = {"judge": each.judge, "score": each.name, **doubt, "keys": keys}
-            notes.append(Note(NoteCode.JUDGE_DOUBTFUL, params))
+        doubt = _find_against(each, lines) or _find_far(each, lines)
+        if doubt:
+            apart = doubt["doubt"] != Doubt.FAR or doubt["apart"]
+            keys = [f"{each.use.module}.{key}" for key in each.use.judged if apart]
+            notes.append(
+                Note(NoteCode.JUDGE_DOUBTFUL, {"judge": each.judge, "score": each.name, **doubt, "keys": keys})
+            )
     return notes
 
 
@@ -102,68 +106,51 @@ def note_constant(alike: Sequence[Said], keys: Sequence[str]) -> Note:
     return Note(NoteCode.JUDGE_CONSTANT, {**params, "verdicts": verdicts, "keys": list(keys)})
 
 
-def count_held(lines: Lines, name: str) -> tuple[int, int]:
-    """Count the judged answers that words alone find right, which check a judge, and all judged; 0, 0 of others."""
-    record = _record(name)
-    if not record.words or _record(record.words[0]).phrase:
-        return 0, 0
-    held, others = _part(read_verdicts(lines, name), record, lines)
-    return len(held), len(held) + len(others)
-
-
-def _find_doubt(said: Said, lines: Lines) -> dict[str, Any] | None:
-    """Find in what verdicts are not what words say, and whether so that nobody can believe both."""
+def _find_against(said: Said, lines: Lines) -> dict[str, Any] | None:
+    """Find verdicts against answers that words find right: many, or more than against other answers."""
     record = _record(said.name)
     held, others = _part(said.verdicts, record, lines)
     wrong, right = record.range[0] or 0.0, record.grades.get("right", 0.0) or 1.0
     refused = held.count(wrong)
     if refused >= max(_ALL if refused == len(held) else TO_CHECK, _OFTEN * len(held)):
-        return {"doubt": Doubt.REFUSED.value, "verdict": wrong, "n": refused, "of": len(held), "apart": True}
-    if "right" in record.grades and min(len(held), len(others)) >= TO_CHECK:
-        n, m = held.count(right), others.count(right)
-        if m / len(others) - n / len(held) >= _AGAINST:
-            counts = {"n": n, "of": len(held), "m": m, "of_others": len(others)}
-            return {"doubt": Doubt.AGAINST.value, **counts, "apart": True}
-    return _find_far(said, record, lines)
+        return {"doubt": Doubt.REFUSED.value, "verdict": wrong, "n": refused, "of": len(held)}
+    n, m = held.count(right), others.count(right)
+    if "right" not in record.grades or min(len(held), len(others)) < TO_CHECK:
+        return None
+    counts = {"n": n, "of": len(held), "m": m, "of_others": len(others)}
+    return {"doubt": Doubt.AGAINST.value, **counts} if m / len(others) - n / len(held) >= _AGAINST else None
 
 
 def _part(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> tuple[list[float | str], list[float | str]]:
     """Part verdicts into those of answers that words alone find right, and of others."""
-    held: list[float | str] = []
-    others: list[float | str] = []
+    parts: tuple[list[float | str], list[float | str]] = ([], [])
     for line, verdict in zip(lines, verdicts, strict=True):
         if verdict is not None:
-            right = any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
-            (held if right else others).append(verdict)
-    return held, others
+            held = any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
+            parts[not held].append(verdict)
+    return parts
 
 
-def _find_far(said: Said, record: KeyRecord, lines: Lines) -> dict[str, Any] | None:
+def _find_far(said: Said, lines: Lines) -> dict[str, Any] | None:
     """Find verdicts that are far from what words alone say on average; less far, nearly always the same too."""
     total = said.counts.total()
-    ((verdict, count),) = said.counts.most_common(1) or [("", 0)]
-    if not _SOME <= total > count:
+    ((verdict, n),) = said.counts.most_common(1) or [("", 0)]
+    read = [(line, value) for line, value in zip(lines, said.verdicts, strict=True) if isinstance(value, int | float)]
+    by_words = {}
+    for name in _record(said.name).words:
+        values = [value for line, _ in read if (value := line.get(name, {}).get(PROFILES[0])) is not None]
+        by_words |= {name: values} if values else {}
+    if not (_SOME <= total > n and by_words):
         return None
-    read = [(line, said) for line, said in zip(lines, said.verdicts, strict=True) if isinstance(said, int | float)]
-    mean = fmean(said for _, said in read)
-    known = {name: _values([line for line, _ in read], name) for name in record.words}
-    known = {name: values for name, values in known.items() if values}
-    if not known:
-        return None
-    name, values = min(known.items(), key=lambda pair: abs(mean - fmean(pair[1])))
-    gap = abs(mean - fmean(values))
+    mean = fmean(value for _, value in read)
+    name, values = min(by_words.items(), key=lambda pair: abs(mean - fmean(pair[1])))
+    gap, graded = abs(mean - fmean(values)), not {*values} <= {0, 1}
     # Other words than those that are sought may mean the same: a judge sees it.
-    apart = gap >= APART and not _record(name).phrase and {*values} <= {0, 1}
-    if not (apart or (gap >= _FAR and total >= _MANY and count >= _MOSTLY * total)):
+    apart = gap >= APART and not _record(name).phrase and not graded
+    if not (apart or (gap >= _FAR and total >= _MANY and n >= _MOSTLY * total)):
         return None
-    by_words = {"words": name, "right": values.count(1), "known": len(values), "share": fmean(values)}
-    graded = not {*values} <= {0, 1}
-    counts = {"verdict": verdict, "n": count, "of": total, **by_words, "graded": graded}
-    return {"doubt": Doubt.FAR.value, **counts, "apart": apart}
-
-
-def _values(lines: Lines, name: str) -> list[float]:
-    return [value for line in lines if (value := line.get(name, {}).get(PROFILES[0])) is not None]
+    words = {"words": name, "right": values.count(1), "known": len(values), "share": fmean(values), "graded": graded}
+    return {"doubt": Doubt.FAR.value, "verdict": verdict, "n": n, "of": total, **words, "apart": apart}
 
 
 def _record(name: str) -> KeyRecord:

@@ -25,9 +25,9 @@ class NoteCode(StrEnum):
 
     INVALID = "invalid"
     """Scores have no value: config, split, keys, judge (None: nobody was asked), kept (whether it spoke earlier), cause
-    (`Cause`), said (a reply, or why a call failed). But of a judge that is unread or dead: profile ("": under both),
-    failed of total, reasons (by reason, how many), at_most (of some fewer failed), limit (of the share); of the failed
-    lost (by reason), as_is (scored as they are), official (how that counts the lost); every (all scores that ran)."""
+    (`score.Cause`), said (a reply, or why a call failed). But of a judge that is unread or dead: profile ("": under
+    both), failed of total, at_most (of some fewer failed), limit (of the share), reasons (how many failed, by reason),
+    counted (the same by how they count: `Failures`), every (these are all that ran), options (which to raise)."""
     UNRELIABLE = "unreliable"
     """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted"
@@ -44,25 +44,6 @@ class NoteCode(StrEnum):
     def level(self) -> Level:
         """How much it matters."""
         return Level.WARNING
-
-
-class Cause(StrEnum):
-    """Why scores are invalid: why most of their items failed, where known with what was said; or the judge."""
-
-    API_ERROR = "api_error"
-    RAISED = "raised"
-    UNPARSABLE = "unparsable"
-    VERDICT_UNPARSABLE = "verdict_unparsable"
-    TRUNCATED = "truncated"
-    ANSWER_TRUNCATED = "answer_truncated"
-    VERDICT_TRUNCATED = "verdict_truncated"
-    MISALIGNED = "misaligned"
-    NULL = "null"
-    EMPTY = "empty reply"
-    CUT = "cut reply"
-    CUT_IN_HARNESS = "cut_in_harness"
-    JUDGE_UNREAD = "judge_unread"
-    JUDGE_DEAD = "judge_dead"
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,10 +52,17 @@ class Status(StrEnum):
     UNTRUSTED_JUDGE = "untrusted_judge"  # it rests on verdicts that say nothing of the answers
 
 
-class Reason(StrEnum):
-    """Why a score may not be used; where it did not run, the reason is what it lacks, in words."""
+class Cause(StrEnum):
+    """Why a score may not be used: why most of its items failed, or what is wrong with the judge."""
 
-    FAILED = "failed"
+    API_ERROR = "api_error"
+    RAISED = "raised"
+    UNPARSABLE = "unparsable"
+    TRUNCATED = "truncated"
+    MISALIGNED = "misaligned"
+    NULL = "null"
+    EMPTY = "empty reply"
+    CUT = "cut reply"
     JUDGE_UNREAD = "judge_unread"  # none of its first verdicts could be read
     JUDGE_DEAD = "judge_dead"
     JUDGE_CONSTANT = "judge_constant"  # it says the same of all
@@ -96,7 +103,7 @@ class Score:
     method: str | None = None  # how the interval was found
     over_scored: float | None = None  # the mean over the scored items alone
     status: Status = Status.OK
-    reason: str = ""
+    reason: str = ""  # a `Cause`; where it did not run, what it lacks in words
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Score":

@@ -11,7 +11,7 @@ judge has a value then; nor where the judge does not answer.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from quadrag.stats import NOT_APPLICABLE
 
@@ -21,7 +21,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import MOST_FAILED
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
 from .note import NoteCode, notes_of
-from .score import ALL, UNJUDGED, Counts, Reason, Score, ScoreKey, Status
+from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status
 
 OFFICIAL, CORRECTED = PROFILES
 
@@ -33,25 +33,19 @@ class Failures:
     Attributes:
         tried: the items that its metric applies to.
         total: those of them that could fail, since no rule decided them; of replies alone, all.
-        lost: how many failed by the metric's own reasons, by reason.
-        as_is: how many are scored as they are though the model's reply was empty or cut, by reason.
-        official: how official counts the lost: left_out, valued, wrong or not_applicable.
+        reasons: how many failed, by reason.
+        counted: the same by how they count: by official they are left_out, valued, wrong or not_applicable, and by
+            corrected wrong; or a model's reply that is empty or cut is scored as_is.
         read_by: the profile whose reasons say so.
         profile: under which they failed; "" under both alike.
     """
 
     tried: int
     total: int
-    lost: Mapping[str, int]
-    as_is: Mapping[str, int]
-    official: Mapping[str, int]
+    reasons: Mapping[str, int]
+    counted: Mapping[str, int]
     read_by: str = field(compare=False)
     profile: str = ""
-
-    @property
-    def reasons(self) -> dict[str, int]:
-        """How many failed, by reason."""
-        return dict(Counter(self.lost) + Counter(self.as_is))
 
     @property
     def failed(self) -> int:
@@ -63,20 +57,30 @@ class Failures:
         """The share that failed."""
         return self.failed / self.total if self.total else 0.0
 
+    @property
+    def lost(self) -> int:
+        """How many failed but for those that are scored as they are."""
+        return self.failed - self.counted.get("as_is", 0)
+
+    @property
+    def cause(self) -> Cause:
+        """Why most failed."""
+        return Cause(max(self.reasons, key=self.reasons.__getitem__))
+
 
 Found: TypeAlias = Mapping[tuple[ScoreKey, str], Failures]  # by score and profile
 
 
 def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Found:
     """Find the scores of which any item failed, under both profiles or under one: what a rule decides differs."""
-    by_split: dict[tuple[str, str], list[Mapping[str, object]]] = {}
+    by_split: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line in lines:
         by_split.setdefault((line["config"], line["split"]), []).append(line)
     found = {}
     for key in dict.fromkeys(score.key for score in scores if run.short or {*FAILED} & {*score.counts.unscored}):
         here = by_split.get((key.config, key.split), ())
         official, corrected = (_count(key, here, profile, run) for profile in PROFILES)
-        if sum(corrected.lost.values()) > sum(official.lost.values()):
+        if corrected.lost > official.lost:
             official = corrected
         for profile, failures in zip(PROFILES, (official, corrected), strict=True):
             if failures.failed:
@@ -86,7 +90,7 @@ def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Foun
 
 def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failures:
     name, by_answer = key.name.removesuffix("_weighted"), bool(key.record.among)
-    lost, as_is, official = Counter[str](), Counter[str](), Counter[str]()
+    reasons, counted = Counter[str](), Counter[str]()
     by_rule, tried, ruled = is_by_rule(key.metric, key.key), 0, 0
     for line in lines:
         entry = line.get(name)
@@ -98,23 +102,21 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
         tried += 1
         has_failed = why in FAILED and not (by_rule and why in VERDICTS)
         short = short_of(line, run)  # which makes its verdict what it is
-        if short and not has_failed and entry.get(OFFICIAL) is not None:
-            as_is[short] += 1
-        elif short or has_failed:
-            lost[short or why] += 1
-            official[_count_as(entry)] += 1
+        if short or has_failed:
+            reasons[short or why] += 1
+            counted[_count_as(entry, has_failed)] += 1
         else:
             ruled += is_ruled(entry, profile)
-    only_replies = {*lost, *as_is} <= {*SHORT}
-    return Failures(tried, tried if only_replies else tried - ruled, lost, as_is, official, profile)
+    total = tried if {*reasons} <= {*SHORT} else tried - ruled
+    return Failures(tried, total, dict(reasons), dict(counted), profile)
 
 
-def _count_as(entry: Mapping[str, object]) -> str:
-    """Say how official counts an item that failed."""
+def _count_as(entry: Mapping[str, Any], has_failed: bool) -> str:
+    """Say how an item counts that failed, if not by a reason of the metric's own, by the model's reply."""
     why = reason_of(entry, OFFICIAL)
     if entry.get(OFFICIAL) is None:
         return "not_applicable" if why == NOT_APPLICABLE else "left_out"
-    return "wrong" if why else "valued"
+    return "as_is" if not has_failed else "wrong" if why else "valued"
 
 
 def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Score]:
@@ -122,7 +124,7 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
     scores = [_settle_ruled(score) for score in scores]
     read = {(score.key, score.slice, score.profile): score.counts for score in scores}
     codes = (NoteCode.JUDGE_DOUBTFUL, NoteCode.JUDGE_CONSTANT)
-    doubts = {key: Reason(note.code.value) for note in notes_of(run, *codes) for key in note.params["keys"]}
+    doubts = {key: Cause(note.code.value) for note in notes_of(run, *codes) for key in note.params["keys"]}
 
     def settle(score: Score) -> Score:
         found = failures.get((score.key, score.profile))
@@ -130,16 +132,16 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
             own = read[score.key, score.slice, found.read_by]
             n = min(own.n_scored or 0, found.tried - found.failed)
             others = {why: count for why, count in own.unscored.items() if why not in FAILED}
-            unscored = others | found.reasons if score.slice == ALL else own.unscored
+            unscored = others | {**found.reasons} if score.slice == ALL else own.unscored
             counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=min(own.n_ruled, n), unscored=unscored)
-            return _invalidate(score, Reason.FAILED, counts)
+            return _invalidate(score, found.cause, counts)
         if is_unjudged(score, run):
             counts = Counts(score.counts.n_total, 0, 0, {UNJUDGED: score.counts.n_total})
-            return _invalidate(score, Reason.JUDGE_DEAD if run.dead_judge else Reason.JUDGE_UNREAD, counts)
+            return _invalidate(score, Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD, counts)
         if score.key.verdict in doubts and not score.counts.by_rule and score.status is Status.OK:
             return replace(score, status=Status.UNTRUSTED_JUDGE, reason=doubts[score.key.verdict])
         if found and found.share > MOST_FAILED:
-            return replace(score, status=Status.UNRELIABLE, reason=Reason.FAILED)
+            return replace(score, status=Status.UNRELIABLE, reason=found.cause)
         return score
 
     return [settle(score) for score in scores]
@@ -164,5 +166,5 @@ def _settle_ruled(score: Score) -> Score:
     return replace(score, counts=replace(counts, unscored=kept, n_scored=(counts.n_scored or 0) + lost, n_filled=0))
 
 
-def _invalidate(score: Score, reason: Reason, counts: Counts) -> Score:
+def _invalidate(score: Score, reason: Cause, counts: Counts) -> Score:
     return replace(score, value=None, interval=None, counts=counts, status=Status.INVALID, reason=reason)

@@ -220,7 +220,10 @@ def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list
         said = {key: value for key, value in said.items() if key != "entity_model"}
     if not partial.get("entity_model"):
         said = {key: value for key, value in said.items() if key != "entity_model"}
-    specs = _plan_among(said, runs, partial, trust)
+    told = said
+    if (partial.get("system") or {}).get("api") == "chat":  # of a model that has an interface for chats after all
+        told = {**said, "system": {key: value for key, value in said["system"].items() if key != "template"}}
+    specs = _plan_among(told, runs, partial, trust)
     alone = _plan_among(said, runs, _places(partial), trust)
     return [spec.changed(replica=_compare(name, recipe, spec, own)) for spec, own in zip(specs, alone, strict=True)]
 

@@ -339,7 +339,7 @@ def _note_answers(record: RunRecord, generated: Generated) -> None:
 def _recall(folder: RunFolder, loaded: Loaded, models: Models) -> None:
     """Hand a function its answers that are there, where only those that failed are wanted."""
     system, path = models.system, folder.path
-    if path is None or system.asks_models:
+    if path is None or system.asks_models or models.policy.fresh:
         return
     places = [path / RETRIEVED, path / ANSWERS]
     if all(place.is_file() for place in places) and not (path / ANSWERING).exists():

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from quadrag.records import Key, Question
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
 
-from ..core.benchmark import Benchmark, MetricUse
-from ..core.result import Stratum
+from ..core.benchmark import Benchmark, MetricUse, Stratum
 from ..results.items import is_ruled, items_of
 from ..results.score import ALL, Counts, Score, ScoreKey, Status
 

@@ -39,16 +39,11 @@ class Challenge(Function):
         self._path, self._limit = Path(path).expanduser().resolve(), time_limit
         if self._path.suffix != ".py" or not self._path.is_file():
             raise QuadragError(f"no model file {path!r}; expected PATH.py#Class")
-        self._digest = hashlib.sha256(self._path.read_bytes()).hexdigest()
         named = f"challenge:{self._path.name}" + f"#{self._class}" * bool(self._class)
         super().__init__(self._answer, named, batch_size=1, asks_failed=True)
+        code = hashlib.sha256(self._path.read_bytes()).hexdigest()[:16]
+        self.parameters = {"code": code} | ({} if time_limit is None else {"time_limit": time_limit})
         self._model: Any = None
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What else decides the answers."""
-        limit = {} if self._limit is None else {"time_limit": self._limit}
-        return {"code": self._digest[:16], **limit}
 
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
         """Refuse samples; see `System.take`."""

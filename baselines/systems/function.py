@@ -27,7 +27,6 @@ from quadrag.chat.keys import known_keys
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError
 from quadrag.passages import Found, list_rows
-from quadrag.progress import remark
 from quadrag.reading import Unreadable, name_kind
 from quadrag.records import Answer, Key, Passage, dumps
 
@@ -47,14 +46,12 @@ Batch = Sequence[tuple[Key, Any]]  # of each question its key, and what the func
 Called = tuple[Batch, list[Reply | Failure]]
 
 
-class WrongBatch(QuadragError):
-    """What came back for a list of questions is no list of as many results: whose they are, nobody knows."""
-
-
 class Function(System):
     """A function from a question to its answer, or from a list of questions to a list of answers."""
 
     asks_models = False
+    name = ""
+    parameters: Mapping[str, Any] = {"contract": "python"}  # as of a RAG service
 
     def __init__(
         self,
@@ -76,25 +73,12 @@ class Function(System):
         self.function, self.batch_size, self.concurrency = function, batch_size, concurrency
         self.asks_failed = asks_failed
         self._kept_in: Path | None = None
-        self._spent: dict[str, Any] = {"calls": 0, "cached": 0, "oldest": None}
-        called = str(getattr(function, "__name__", type(function).__name__))
-        self._name = name or called
-        _check_signature(function, called, "a list of questions" if batch_size else "one question")
-
-    @property
-    def name(self) -> str:
-        """What `run.json` calls it."""
-        return self._name
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """How it is asked, as of a RAG service."""
-        return {"contract": "python"}
-
-    @property
-    def spent(self) -> dict[str, Any]:
-        """The questions it was asked, and the answers that are kept from a run that stopped."""
-        return self._spent
+        self.spent: dict[str, Any] = {
+            "calls": 0,
+            "cached": 0,
+            "oldest": None,
+        }  # `oldest`: Unix time of the oldest kept answer
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
 
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
         """Take a task on; where the benchmark brings no passages, as what finds them; see `System.take`."""
@@ -110,27 +94,18 @@ class Function(System):
         """
         replies = self._read_kept()
         asked = [question for question in questions if question.key not in replies]
-        self._spent["calls"] += len(asked)
-        if kept := len(questions) - len(asked):
-            self._spent["cached"] += kept
-            told = f"{kept} of {len(questions)} answers are kept from the earlier run"
-            remark(f"{self._kept_in}: {told}; fresh=True asks anew")
+        self.spent["calls"] += len(asked)
+        self.spent["cached"] += len(questions) - len(asked)
         first = math.ceil(_FIRST / (self.batch_size or 1))
-        try:
-            with closing(self._call_all(self._pose(work, asked, passages), first)) as calls:
-                for number, (batch, results) in enumerate(calls, 1):
-                    found = dict(zip((key for key, _ in batch), results, strict=True))
-                    self._keep(found)
-                    replies |= found
-                    if number == first and len(asked) >= _FIRST:
-                        _refuse_failing(list(replies.values()), number)
-                    if tell is not None:
-                        tell(len(replies), len(questions))
-        except KeyboardInterrupt:
-            kept = sum(isinstance(reply, Served) for reply in replies.values())
-            told = f"stopped; {kept} of {len(questions)} answers are kept, and the same call goes on"
-            remark(f"{self._kept_in}: {told}")
-            raise
+        with closing(self._call_all(self._pose(work, asked, passages), first)) as calls:
+            for number, (batch, results) in enumerate(calls, 1):
+                made = dict(zip((key for key, _ in batch), results, strict=True))
+                self._keep(made)
+                replies |= made
+                if number == first and len(asked) >= _FIRST:
+                    _refuse_failing(list(replies.values()), number)
+                if tell is not None:
+                    tell(len(replies), len(questions))
         return collect_served(questions, [replies[question.key] for question in questions])
 
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
@@ -142,49 +117,45 @@ class Function(System):
         batches = iter(lambda: list(islice(rest, self.batch_size or 1)), [])
         if self._is_async:
             # Of calls that all fail no more are begun.
-            yield from _run_beside(self._call_async, list(islice(batches, first)), self.concurrency)
-            yield from _run_beside(self._call_async, list(batches), self.concurrency)
-            return
+            yield from _run_beside(self._call, list(islice(batches, first)), self.concurrency)
+            yield from _run_beside(self._call, list(batches), self.concurrency)
         for batch in batches:
-            started = time.perf_counter()
             try:
-                result = self.function(self._handed(batch))
-            except (Exception, asyncio.CancelledError) as error:
-                yield batch, [_read_failure(error)] * len(batch)
-            else:
-                yield batch, self._read(batch, result, time.perf_counter() - started)
-
-    async def _call_async(self, batch: Batch) -> list[Reply | Failure]:
-        started = time.perf_counter()
-        try:
-            result = await self.function(self._handed(batch))
-        except (Exception, asyncio.CancelledError) as error:  # one that cancels itself: of its batch alone
-            return [_read_failure(error)] * len(batch)
-        return self._read(batch, result, time.perf_counter() - started)
+                self._call(batch).send(None)  # it awaits nothing, so this ends it
+            except StopIteration as done:
+                yield batch, done.value
 
     @property
     def _is_async(self) -> bool:
         calls = (self.function, getattr(self.function, "__call__", None))  # noqa: B004
         return any(map(inspect.iscoroutinefunction, calls))
 
-    def _handed(self, batch: Batch) -> Any:
-        return [posed for _, posed in batch] if self.batch_size else batch[0][1]
+    async def _call(self, batch: Batch) -> list[Reply | Failure]:
+        """Call the function for a batch, and read what it returns; what it raises is a failure of this batch alone."""
+        started = time.perf_counter()
+        try:
+            result = self.function([posed for _, posed in batch] if self.batch_size else batch[0][1])
+            result = await result if self._is_async else result
+        except (Exception, asyncio.CancelledError) as error:
+            return [_read_failure(error)] * len(batch)
+        return self._read(batch, result, time.perf_counter() - started)
 
     def _read(self, batch: Batch, result: Any, seconds: float) -> list[Reply | Failure]:
         """Read what the function returned for a batch.
 
         Raises:
-            WrongBatch: it is no list of as many results.
+            QuadragError: it is no list of as many results: whose they are, nobody knows.
         """
-        if not self.batch_size:
-            return [_read_one(result, seconds)]
-        rows = list_rows(result) if hasattr(result, "__len__") else None
-        if rows is None or len(rows) != len(batch):
-            many = f" of {len(result)} results" if hasattr(result, "__len__") else ""
-            raise WrongBatch(
-                f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for each "
-                "question; no more are asked, and earlier answers are kept; correct the function and run again"
-            )
+        rows = [result]
+        if self.batch_size:
+            found = list_rows(result) if hasattr(result, "__len__") else None
+            if found is None or len(found) != len(batch):
+                many = f" of {len(result)} results" if hasattr(result, "__len__") else ""
+                raise QuadragError(
+                    f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for "
+                    "each question; earlier answers are kept; correct the function and run again"
+                )
+            rows = found
         return [_read_one(row, seconds / len(batch)) for row in rows]
 
     def keep(self, path: Path) -> None:
@@ -193,8 +164,8 @@ class Function(System):
 
     def take_kept(self, answers: int, made: float) -> None:
         """Count answers that stand; see `System.take_kept`."""
-        self._spent["cached"] += answers
-        self._spent["oldest"] = made
+        self.spent["cached"] += answers
+        self.spent["oldest"] = made
 
     def recall(self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float) -> None:
         """Keep answers that stand, so that only what failed is asked again; see `System.recall`."""
@@ -216,7 +187,7 @@ class Function(System):
                 told = None if row["passages"] is None else tuple(Passage(*passage) for passage in row["passages"])
                 config, split, ident = row["key"]
                 kept[config, split, ident] = serve(row["answer"], row["reasoning"], row["seconds"], Found(told))
-                self._spent["oldest"] = min(row["made"], self._spent["oldest"] or row["made"])
+                self.spent["oldest"] = min(row["made"], self.spent["oldest"] or row["made"])
         return kept
 
     def _keep(self, replies: Mapping[Key, Reply | Failure], made: float | None = None) -> None:
@@ -233,18 +204,6 @@ class Function(System):
         with self._kept_in.open("a", encoding="utf-8") as file:
             # A line break first: a kill may have cut the last line off.
             file.write("".join(f"\n{dumps(row)}\n" for row in rows))
-
-
-def _check_signature(function: Any, name: str, taken: str) -> None:
-    """Refuse a function that cannot be called with one argument; one whose signature cannot be read may be."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    try:
-        signature.bind(None)
-    except TypeError:
-        raise QuadragError(f"{name}{signature} cannot be called with {taken} alone; expected one argument") from None
 
 
 def _refuse_failing(replies: Sequence[Reply | Failure], calls: int) -> None:
@@ -271,9 +230,9 @@ def _read_failure(error: BaseException) -> Failure:
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     place = ""
     if own:
-        file, line = Path(own[-1].filename), own[-1].lineno
-        cell = file.parent.name.startswith("ipykernel_")  # whose file is one that nobody knows
-        place = f" ({own[-1].name}, {f'line {line} of its cell' if cell else f'{file.name}:{line}'})"
+        cell = Path(own[-1].filename).parent.name.startswith("ipykernel_")  # whose file is one that nobody knows
+        file = "its cell" if cell else Path(own[-1].filename).name
+        place = f" ({own[-1].name}, {file}:{own[-1].lineno})"
     said = ": ".join(filter(None, (type(error).__name__, str(error))))
     return Failure("raised", known_keys().line(f"{said}{place}"))
 

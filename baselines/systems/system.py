@@ -87,26 +87,14 @@ class System(ABC):
     wants_pages: ClassVar[bool] = False
     has_answers: bool = False  # they are there before the run, as those of a file: nothing is found for it
     completer: Completer | None = None  # what may be asked about a question before it is answered
+    parameters: Mapping[str, Any] = {}  # what else decides its answers
+    spent: dict[str, Any] | None = None  # calls, tokens and cost so far, as they go on; None where nothing is counted
+    service: str | None = None  # what the ledger calls the server that is asked
 
     @property
     @abstractmethod
     def name(self) -> str:
         """What `run.json` calls it."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What else decides its answers."""
-        return {}
-
-    @property
-    def spent(self) -> dict[str, Any] | None:
-        """Calls, tokens and cost so far; None where nothing is counted."""
-        return None
-
-    @property
-    def service(self) -> str | None:
-        """What the ledger calls the servers that are asked; None where none are."""
-        return None
 
     def choose(self, questions: Questions, source: Any) -> tuple[Questions, int] | None:
         """Return the questions that it answers, and among how many; None where all."""
@@ -163,27 +151,13 @@ class AskedSystem(System):
     def __init__(self, asked: Any) -> None:
         """Take what is asked, with `model`, `parameters`, `spent`, `on_progress` and `close`."""
         self.asked = asked
+        self.parameters, self.spent = dict(asked.parameters), asked.spent
+        self.service = getattr(asked, "service", None)
 
     @property
     def name(self) -> str:
-        """The name as requested."""
+        """The name as requested, for which its server may be asked."""
         return str(self.asked.model)
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """What else decides the answers."""
-        return dict(self.asked.parameters)
-
-    @property
-    def service(self) -> str | None:
-        """What the ledger calls the servers that are asked; None of what runs here."""
-        return getattr(self.asked, "service", None)
-
-    @property
-    def spent(self) -> dict[str, Any]:
-        """The counters, as they go on."""
-        counters: dict[str, Any] = self.asked.spent
-        return counters
 
     def close(self) -> None:
         """Close what is asked."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..core.result import Result
 from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
-from .grid import Alarm, Detail
+from .grid import Alarm, Detail, Loud
 from .names import name_apart
 
 _MOST = 3  # lines of one kind that stand above a table
@@ -24,13 +24,13 @@ def note_failed(results: Sequence[Result]) -> list[str]:
 
 def _note_places(results: Sequence[Result], code: NoteCode, lead: str = "") -> list[str]:
     """Make one alarm of notes of runs that say the same of several places."""
-    places: dict[str, list[str]] = {}
+    places: dict[str, dict[str, None]] = {}
     for name, result in zip(name_apart(results), results, strict=True):
         for note in notes_of(result.run, code):
             config, split = note.params["config"], note.params["split"]
             own = split if name and config == result.run.config else f"{config} {split}"
-            places.setdefault(say(note, result.run), []).append(" ".join(filter(None, (name, own))))
-    notes = [f"{lead}{shorten_list(of)}: {said}." for said, of in places.items()]
-    more = len(notes) - _MOST
-    hidden = [Alarm(f"{lead or 'Failed, '}{more} more such lines: --verbose.")] * (more > 0)
-    return [*map(Alarm, notes[:_MOST]), *hidden, *map(Detail, notes[_MOST:])]
+            places.setdefault(say(note, result.run), {})[" ".join(filter(None, (name, own)))] = None
+    notes = [f"{lead}{shorten_list([*of])}: {said}." for said, of in places.items()]
+    more, level = len(notes) - _MOST, Loud if lead else Alarm
+    hidden = [level(f"{lead or 'Failed, '}{more} more such lines: --verbose.")] * (more > 0)
+    return [*map(level, notes[:_MOST]), *hidden, *map(Detail, notes[_MOST:])]

@@ -13,6 +13,10 @@ class Alarm(str):
     """A note without which a table misleads: it stands on top."""
 
 
+class Loud(Alarm):
+    """An alarm about numbers that nobody may use as they are."""
+
+
 class Detail(str):
     """A note that a specialist needs: on the page, and where all is asked for."""
 

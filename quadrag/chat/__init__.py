@@ -1,15 +1,10 @@
-"""Chat models behind an endpoint: the client, its ledger of replies, prices and budgets.
+"""Chat models behind an endpoint: the client, its ledger of replies, prices and budgets; no benchmark is known here."""
 
-Nothing here knows a benchmark. `ChatClient` is loaded when it is asked for, so that reading a spec stays light.
-"""
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from quadrag.chat.client import ChatClient as ChatClient
+from typing import Any
 
 
 def __getattr__(name: str) -> Any:
+    """Load `ChatClient` when it is asked for, so that reading a spec stays light."""
     if name != "ChatClient":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from quadrag.chat.client import ChatClient

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quadrag.chat.calling import Calling
-from quadrag.chat.faults import DeadServer
+from quadrag.chat.faults import DeadServer, tell_refused
 from quadrag.chat.http import Transport
 from quadrag.chat.ledger import Batch, Ledger, Shelf, call_key
 from quadrag.chat.prices import BudgetReached, Prices
-from quadrag.chat.refusals import tell_refused
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.spec import parse_spec, without_user
 from quadrag.errors import NotServed, QuadragError
@@ -71,18 +70,16 @@ class ChatClient:
         self.spent["oldest"] = None  # Unix time of the oldest reply that was taken from the ledger
         self.spent["refused"] = {}  # fields that replies, kept ones too, were asked for without, or by another name
         self._told: set[str] = set()  # those of them that the user was told of
-        self._late = 0  # calls that got no reply in time, in batches that were finished
-        self._made: set[bytes] = set()  # keys of the calls that were made
-        self._kept: dict[bytes, tuple[int, int]] = {}  # tokens of the replies that were taken and never made, by key
-        self._budget = calling.open_budget()
+        # Of each kept reply that was taken: how often, its Unix time, its tokens.
+        self._taken: dict[bytes, tuple[int, float, int, int]] = {}
         self._model = self.spec.model
         self._transport = transport or Transport()
         url = self.spec.url
         place = self._transport.find_keys(self.spec).hide(without_user(url)) if url else self.spec.shown
         self.service = calling.alias.service or calling.alias.name or place
-        self._unreached: str | None = None  # why the server could not be reached, until that is told
         kind_of = self._transport.kind_of
         self.shelf = None if calling.ledger is None else Shelf(calling.ledger, calling.reuse, kind_of)
+        self._budget = calling.open_budget()
         self._engine: Engine | None = None
         self._turn = threading.Lock()
         if self._model is not None:
@@ -125,8 +122,6 @@ class ChatClient:
         """
         listed = self._open().list_models()
         if not isinstance(listed, list):
-            if not listed.connected:
-                self._unreached = listed.detail
             return
         if listed and self.model not in listed:
             place, option = self.spec.shown, f"--{self.calling.alias.role}-name"
@@ -156,7 +151,7 @@ class ChatClient:
     def find_made(self, messages: Messages) -> float | None:
         """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
         key = call_key(self.known_as, self._transport.compose(messages), self.parameters, service=self.service)
-        return self.shelf.taken.get(key) if self.shelf is not None else None
+        return self._taken[key][1] or None if key in self._taken else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
@@ -171,9 +166,9 @@ class ChatClient:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-            if self._late:
+            if late := self.spent["timed_out"]:
                 way = f"{self._transport.timeout_option} SECONDS waits longer, --concurrency N asks less at once"
-                say(f"{self.spec.shown}: {self._late} calls got no reply in time and were asked again or failed; {way}")
+                say(f"{self.spec.shown}: {late} calls got no reply in time and were asked again or failed; {way}")
 
     def __enter__(self) -> ChatClient:
         return self
@@ -182,26 +177,20 @@ class ChatClient:
         self.close()
 
     def _complete(self, chats: list[Messages], numbers: list[int]) -> list[Reply | Failure]:
-        batch = self._look_up(chats, numbers)
+        batch = Batch(self.known_as, chats, self.parameters, numbers, self.shelf, self.service)
+        self._count_kept(batch)
+        rate = self.calling.rate(self.model)
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
         stop: BudgetReached | None = None
-        if not batch.missing:
-            why, self._unreached = self._unreached, None
-            if why:
-                say(f"{why}; all replies are kept ones")
-        elif self.calling.replay:
-            if not batch.stored and self.calling.ledger is not None:
-                lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
-                way = f"run without replay, or as the first run was (--{self.calling.alias.role}-name)"
-                raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
-        else:
+        if batch.missing and not self.calling.replay:
             try:
-                self._ask(batch, chats, numbers)
+                self._ask(batch)
             except BudgetReached as reached:
                 stop, undone = reached, f"{NOT_ASKED}: {reached}"
-        self._late = self.spent["timed_out"]
-        self._count_saved(batch)
-        rate = self.calling.rate(self.model)
+        elif batch.missing and not batch.stored and self.calling.ledger is not None:
+            lacking = f"{len(batch.missing)} of {len(batch.times)} replies of {self.model!r} at {self.service}"
+            way = f"run without replay, or as the first run was (--{self.calling.alias.role}-name)"
+            raise QuadragError(f"the ledger {self.calling.ledger.path} lacks {lacking}; {way}")
         results = [
             self._transport.read_outcome(batch.outcomes.get(key, undone), key in batch.stored, rate)
             for key in batch.keys
@@ -210,45 +199,34 @@ class ChatClient:
             raise BudgetReached(str(stop), results) from None
         return results
 
-    def _look_up(self, chats: list[Messages], numbers: list[int]) -> Batch:
-        """Look a batch up in the ledger, and count what is taken from it."""
-        taken, earlier = self._find_taken()
-        batch = Batch(self.known_as, chats, self.parameters, numbers, self.shelf, self.service)
-        still, before = self._find_taken()
-        # What is asked for again after all is not used.
-        self.spent["cached"] += batch.count(batch.stored) - batch.count(taken - still)
-        self.spent["earlier"] += batch.count(batch.stored & before) - batch.count(earlier - before)
+    def _count_kept(self, batch: Batch) -> None:
+        """Count what was taken from the ledger, and what it would have cost; what is asked for after all is not."""
         self.spent["equal"] += batch.count(batch.missing) - len(batch.missing)
-        if self.shelf is not None:
-            times = [created for created in self.shelf.taken.values() if created is not None]
-            self.spent["oldest"] = min(times, default=None)
+        for key in batch.missing:
+            self._taken.pop(key, None)
         for key in batch.stored:
-            row: Any = batch.outcomes[key]
+            row = batch.outcomes[key]
             self.spent["refused"].update(row.get("refused", ()))
-        return batch
-
-    def _find_taken(self) -> tuple[set[bytes], set[bytes]]:
-        """Return the keys of the replies that were taken from the ledger, and of those from before the command."""
-        return (set(self.shelf.taken), self.shelf.find_earlier()) if self.shelf is not None else (set(), set())
-
-    def _count_saved(self, batch: Batch) -> None:
-        """Count what kept replies would have taken; one that the client made itself, now or before, saves nothing."""
-        self._made |= batch.missing.keys()
-        for key in batch.stored - self._made:
-            row: Any = batch.outcomes[key]
-            usage = row["usage"] or {}
-            self._kept[key] = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        for key in self._made & self._kept.keys():
-            del self._kept[key]
-        prompt, completion = (sum(counts) for counts in zip((0, 0), *self._kept.values(), strict=True))
-        self.spent |= {"saved_prompt_tokens": prompt, "saved_completion_tokens": completion}
+            times = batch.times[key] + self._taken.get(key, (0,))[0]
+            tokens = ((row["usage"] or {}).get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+            self._taken[key] = (times, row.get("created", 0.0), *tokens)
+        taken = list(self._taken.values())
+        began = self.shelf.reuse.began if self.shelf is not None else 0.0
+        earlier = [reply for reply in taken if reply[1] < began]
+        saved = sum(reply[2] for reply in earlier), sum(reply[3] for reply in earlier)
+        self.spent |= {
+            "cached": sum(reply[0] for reply in taken),
+            "earlier": sum(reply[0] for reply in earlier),
+            "oldest": min((reply[1] for reply in taken if reply[1]), default=None),
+            "saved_prompt_tokens": saved[0],
+            "saved_completion_tokens": saved[1],
+        }
         if (rate := self.calling.rate(self.model)) is not None:
-            self.spent["saved_cost"] = float(rate.cost(prompt, completion))
+            self.spent["saved_cost"] = float(rate.cost(*saved))
 
-    def _ask(self, batch: Batch, chats: list[Messages], numbers: list[int]) -> None:
-        from quadrag.chat.calls import Job, Order
-
+    def _ask(self, batch: Batch) -> None:
         counted, done = 0, len(batch.keys) - batch.count(batch.missing)
+        engine = self._open()
 
         def tell() -> None:
             nonlocal counted, done
@@ -261,21 +239,16 @@ class ChatClient:
             if settled and self.on_progress is not None:
                 self.on_progress(done, len(batch.keys))
 
-        jobs = [Job(key, chats[place], numbers[place]) for key, place in batch.missing.items()]
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
-        rate, refused = self.calling.rate(self.model), self.spent["refused"]
-        engine = self._open()
-        engine.run(Order(self.model, self.parameters, jobs, batch.outcomes, rate, proven, refused), tell)
+        engine.run(batch, self.calling.rate(self.model), proven, tell)
 
     def _open(self) -> Engine:
         if self._engine is None:
             from quadrag.chat.calls import Engine
             from quadrag.chat.http import Server
 
-            calling = self.calling
-            server = Server(self.spec, calling.bound(self._transport.timeout), self._transport)
-            how = calling.concurrency, calling.retries, self._budget
-            self._engine = Engine(server, *how, self.shelf, self.spent)
+            server = Server(self.spec, self.calling.bound(self._transport.timeout), self._transport)
+            self._engine = Engine(server, self.calling, self._budget, self.shelf, self.spent)
         return self._engine
 
 

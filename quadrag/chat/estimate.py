@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.chat.http import Transport
 from quadrag.chat.ledger import HERE, Batch, Shelf
@@ -22,48 +22,25 @@ Count = Callable[[str], int]
 _BY_MESSAGE, _BY_CALL = 4, 3
 
 
-class Size(NamedTuple):
-    """The tokens of a call, those that its reply is expected to have, and the most, None where nothing bounds them."""
-
-    prompt: int
-    reply: int
-    most: int | None
-
-
 @dataclass(slots=True)
 class Stage:
-    """What one model is asked for, at which prices: its calls by key, None for one whose reply is kept."""
+    """What one model is asked for, at which prices, and the tokens of the calls that are to be made."""
 
     name: str
     model: str
     rate: Rate | None = None
-    calls: dict[bytes, Size | None] = field(default_factory=dict)
-
-    @property
-    def sizes(self) -> list[Size]:
-        """Those of the calls that are to be made."""
-        return [size for size in self.calls.values() if size is not None]
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens of all calls that are to be made."""
-        return sum(size.prompt for size in self.sizes)
-
-    @property
-    def reply_tokens(self) -> int:
-        """Tokens that their replies are expected to have."""
-        return sum(size.reply for size in self.sizes)
-
-    @property
-    def most_tokens(self) -> int | None:
-        """The most tokens that they can have; None where nothing bounds them."""
-        known = [size.most for size in self.sizes if size.most is not None]
-        return sum(known) if len(known) == len(self.sizes) else None
+    calls: int = 0  # to be made
+    kept: int = 0  # those whose reply the ledger holds
+    prompt_tokens: int = 0
+    reply_tokens: int = 0  # that replies are expected to have
+    most_tokens: int | None = 0  # the most that they can have; None where nothing bounds them
+    keys: set[bytes] = field(default_factory=set, repr=False)
 
     def cost(self, reply_tokens: int | None) -> Decimal | None:
         """Return the price with so many tokens of replies; None where either is not known."""
-        known = self.rate is not None and reply_tokens is not None
-        return self.rate.cost(self.prompt_tokens, reply_tokens) if known else None  # type: ignore[union-attr,arg-type]
+        if self.rate is None or reply_tokens is None:
+            return None
+        return self.rate.cost(self.prompt_tokens, reply_tokens)
 
 
 class Estimate:
@@ -114,26 +91,32 @@ class Estimator:
         self.on_progress: Callable[[int, int], None] | None = None
         # What it is expected to say: of each chat the stage, and the text.
         self.expect: Callable[[Sequence[Messages]], Iterable[tuple[str, str]]] = lambda batch: [("", "")] * len(batch)
-        self._shelf, self.rate, self._known_as = shelf, rate, known_as or model
+        self._shelf, self._rate, self._known_as = shelf, rate, known_as or model
         self._transport = transport or Transport()
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Note the calls; return kept replies, and in place of others what is expected; see `ChatClient.complete`."""
         chats = [self._transport.compose(messages) for messages in batch]
         numbers = [0] * len(chats) if samples is None else samples
-        found = Batch(self._known_as, chats, self.parameters, numbers, self._shelf, self.service or HERE)
+        calls = Batch(self._known_as, chats, self.parameters, numbers, self._shelf, self.service or HERE)
         longest = self.parameters.get("max_tokens", self.parameters.get("max_completion_tokens"))
         replies: list[Reply | Failure] = []
-        for key, chat, (name, text) in zip(found.keys, chats, self.expect(batch), strict=True):
-            stage = self.estimate.stage(name, self.model, self.rate)
-            if key in found.stored:
-                stage.calls.setdefault(key, None)
-                replies.append(self._transport.read_outcome(found.outcomes[key], True, None))
+        for key, chat, (name, text) in zip(calls.keys, chats, self.expect(batch), strict=True):
+            stage, kept = self.estimate.stage(name, self.model, self._rate), key in calls.stored
+            stored = self._transport.read_outcome(calls.outcomes[key], True, None) if kept else None
+            replies.append(stored or Reply(text, "stop", None, None, False, 0.0, None))
+            if key in stage.keys:
                 continue
-            if stage.calls.get(key) is None:
-                reply = self.estimate.count(self.model, text)
-                stage.calls[key] = Size(self._size(chat), reply if longest is None else min(reply, longest), longest)
-            replies.append(Reply(text, "stop", None, None, False, 0.0, None))
+            stage.keys.add(key)
+            stage.kept += kept
+            if not kept:
+                length = self.estimate.count(self.model, text)
+                stage.calls += 1
+                stage.prompt_tokens += self._size(chat)
+                stage.reply_tokens += length if longest is None else min(length, longest)
+                stage.most_tokens = (
+                    None if longest is None or stage.most_tokens is None else stage.most_tokens + longest
+                )
         return replies
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
@@ -144,7 +127,7 @@ class Estimator:
         """Nothing is open."""
 
     def _size(self, chat: Sequence[Mapping[str, Any]]) -> int:
-        texts = [self.estimate.count(self.model, str(message["content"])) for message in chat]
+        tokens = sum(self.estimate.count(self.model, str(message["content"])) for message in chat)
         if chat and chat[0].get("role") == "prompt":  # of a model without a chat interface: the text as it is sent
-            return sum(texts)
-        return sum(texts) + _BY_MESSAGE * len(texts) + _BY_CALL
+            return tokens
+        return tokens + _BY_MESSAGE * len(chat) + _BY_CALL

@@ -1,6 +1,10 @@
-"""What went wrong with a chat call, in words: single attempts that failed, and servers that are dead.
+"""What went wrong with a chat call, in words: attempts that failed, servers that are dead, fields that are refused.
 
 Every text made here is one line without keys. What to do about a fault is decided in `quadrag.chat.calls`.
+
+A field of a request that a server refuses by name is left out, or sent by the name that it gives instead. What is
+refused is found out by the first calls and holds for the client's others. Keys in the ledger are of what the user asked
+for; a reply keeps what of it was sent otherwise, so that a replay knows it too.
 """
 
 import json
@@ -10,6 +14,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -30,6 +35,16 @@ _TOO_LONG = re.compile(
 )
 # Without these a number of tokens for the reply alone is refused, whatever is asked.
 _OF_REPLIES, _OF_REQUESTS = re.compile(r"max_\w*tokens"), re.compile(r"input|prompt|messages|got -")
+
+
+# Of a field the name under which it is sent, None where it is left out.
+Refused = dict[str, str | None]
+_LENGTH = re.compile(r"\bmax_(?:\w+_)?tokens\b")
+# Of a value that is out of bounds, which is the user's to correct; 0 alone asks for nothing drawn.
+_BOUNDS = re.compile(
+    r"[<>]=|[<>] ?-?\d|[≤≥]|\b(?:at (?:least|most)|(?:less|greater|larger|smaller|more|fewer|higher|lower) than|"
+    r"too \w+|between|range|above|below|exceed\w*|(?:max|min)imum|negative|positive)\b|取值范围"
+)
 
 
 @dataclass(eq=False)
@@ -62,36 +77,35 @@ def read_fault(
     """
     import httpx2
 
-    line = keys.line
-    for cause in causes(error):
+    chain = list(causes(error))
+    for cause in chain:
         if isinstance(cause, Fault):
             return cause
         if isinstance(cause, OSError) and cause.errno in NO_DESCRIPTORS:
             raise cause from None
-    if isinstance(error, NoText):
-        # With a status: another attempt would bring the same, and the server is well.
-        return Fault(line(f"{where}: {error}"), status=200, retry=False, billed=True)
     if isinstance(error, UnicodeEncodeError):
         return Fault("the messages are no valid Unicode", retry=False, own=True)
-    if any(isinstance(cause, httpx2.ConnectTimeout) for cause in causes(error)):
-        return Fault(line(f"{where}: no connection within {connect:g} s"), connected=False)
+    if any(isinstance(cause, httpx2.ConnectTimeout) for cause in chain):
+        return Fault(f"{where}: no connection within {connect:g} s", connected=False)
     if isinstance(error, TimeoutError):
-        return Fault(line(f"{where}: no reply within {timeout:g} s"), billed=True, stalled=True)
+        return Fault(f"{where}: no reply within {timeout:g} s", billed=True, stalled=True)
+    if isinstance(error, NoText):
+        # With a status: another attempt would bring the same, and the server is well.
+        return Fault(keys.line(f"{where}: {error}"), status=200, retry=False, billed=True)
     if isinstance(error, (httpx2.HTTPError, httpx2.InvalidURL)):
         reached = not isinstance(error, httpx2.ConnectError)
-        return Fault(line(f"{where}: {_cause(error)}"), connected=reached, billed=reached)
-    if isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError, zlib.error)):
-        text = error.doc.lstrip() if isinstance(error, json.JSONDecodeError) else ""
-        if text.startswith(("data:", "event:", ":")):
-            streamed = f"{where}: the reply is streamed, which was not asked for; have the server send it whole"
-            return Fault(line(streamed), status=200, retry=False, billed=True)
-        if text.startswith("<"):
-            error = ValueError(f"but a page of HTML, as of a proxy: {_read_error(text.encode())[0]}")
-        return Fault(line(f"{where}: the reply is not {form} ({error})"), billed=True)
-    kind = f"{type(error).__name__}: {error}"
-    # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
-    warnings.warn(line(f"quadrag met an error it did not foresee ({kind})"), RuntimeWarning, stacklevel=2)
-    return Fault(line(f"{where}: the reply cannot be read ({kind})"), billed=True)
+        codes = [cause.errno for cause in chain if isinstance(cause, OSError) and cause.errno and cause.errno > 0]
+        why = os.strerror(codes[-1]) if codes else str(error) or type(error).__name__
+        return Fault(keys.line(f"{where}: {why}"), connected=reached, billed=reached)
+    why = str(error)
+    if isinstance(error, json.JSONDecodeError) and error.doc:
+        begins, _ = _read_error(error.doc[:_PAGE].encode("utf-8", "replace"))
+        why = f"it begins with {keys.line(begins, 80)!r}"
+    elif not isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError, zlib.error)):
+        # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
+        why = f"{type(error).__name__}: {error}"
+        warnings.warn(keys.line(f"quadrag met an error it did not foresee ({why})"), RuntimeWarning, stacklevel=2)
+    return Fault(keys.line(f"{where}: the reply is not {form} ({why})"), billed=True)
 
 
 def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
@@ -151,21 +165,10 @@ def explain_dead_server(
 
 def read_retry_after(value: str | None) -> float | None:
     """Return the seconds that a Retry-After header says, also as an HTTP date; None where it cannot be read."""
-    if not value:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time.time()
-        except (ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or one beyond all calendars
-            return None
-    return max(seconds, 0.0) if seconds == seconds else None
-
-
-def _cause(error: BaseException) -> str:
-    codes = [cause.errno for cause in causes(error) if isinstance(cause, OSError) and cause.errno]
-    return os.strerror(codes[-1]) if codes and codes[-1] > 0 else str(error) or type(error).__name__
+    for read in (float, lambda text: parsedate_to_datetime(text).timestamp() - time.time()):
+        with suppress(ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or beyond all calendars
+            return max(0.0, read(value or ""))
+    return None
 
 
 def _is_too_long(status: int, text: str) -> bool:
@@ -191,3 +194,35 @@ def _read_error(body: bytes) -> tuple[str, str]:
             return text, ""
         # A page, as servers and gateways make one: its words. A line holds no more of them.
         return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split()), ""
+
+
+def adjust(body: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
+    """Return a request's fields as a server takes them."""
+    return {refused.get(name) or name: value for name, value in body.items() if refused.get(name, name)}
+
+
+def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounded: bool) -> Refused:
+    """Return what of a request's fields, as the user asks for them, a fault names anew: one field, or none.
+
+    A QuadragError is raised where the length of replies would not be `bounded` any more, as a budget needs it.
+    """
+    # Some servers write fields as topK.
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fault.refusal).lower()
+    places = [(re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", words), name) for name in body]
+    named = sorted((place.start(), name) for place, name in places if place and name not in refused)
+    if not named:
+        return {}
+    name = named[-1 if "both" in words else 0][1]
+    if body[name] and _BOUNDS.search(words):
+        return {}
+    if not _LENGTH.fullmatch(name):
+        return {name: None}
+    other = next((other for other in _LENGTH.findall(words) if other != name), None)
+    if other is None and bounded:
+        raise QuadragError(f"{fault.detail}; without {name} nothing bounds a call's cost: leave --budget out")
+    return {name: other}
+
+
+def tell_refused(refused: Refused) -> str:
+    """Say what is sent otherwise than the user asks for."""
+    return ", ".join(f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in refused.items())

@@ -31,7 +31,6 @@ MOST_REPLY_BYTES = 16_000_000
 ROUTER = "https://router.huggingface.co/v1"  # of Inference Providers
 _LISTING = 10.0  # seconds
 _REDIRECTS = 10
-_CALLS_PER_SESSION = 16  # the HTTP library walks a session's connections at every request
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +117,9 @@ class Server:
         self.url, self.shown = spec.url, spec.shown
         # Without user and password, which the HTTP library would show in its log and its errors.
         self.address = without_user(spec.url) if spec.url else ROUTER
-        self._sessions: list[Any] = []
-        self._free: list[Any] = []  # sessions, one for each call that they may carry besides
+        self._session: Any = None
         self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
         basic, key, header = basic_credentials(spec.url or ""), self.keys.value, self.keys.header
-        if basic and key and not header:
-            told = f"the user and password of its URL are sent, not the key in {self.keys.variable}"
-            say(f"{self.shown}: {told}")
         bearer = f"Basic {basic}" if basic else f"Bearer {key}" if key and not header else ""
         self._headers = {name: value for name, value in (("authorization", bearer), (header, key)) if name and value}
 
@@ -181,25 +176,21 @@ class Server:
 
     async def close(self) -> None:
         """Close every connection."""
-        sessions, self._sessions, self._free = self._sessions, [], []
-        for session in sessions:
-            await session.aclose()
+        if self._session is not None:
+            await self._session.aclose()
+            self._session = None
 
     async def _try(self, seconds: float, call: Callable[[Any], Awaitable[T]]) -> T:
-        """Make a call by a session and wait no longer than some seconds; whatever goes wrong is a Fault."""
+        """Make a call by the session and wait no longer than some seconds; whatever goes wrong is a Fault."""
         import asyncio
 
-        if not self._free:
-            self._sessions.append(_open_session(min(self.bounds.timeout, CONNECT_SECONDS)))
-            self._free += [self._sessions[-1]] * _CALLS_PER_SESSION
-        session = self._free.pop()
+        if self._session is None:
+            self._session = _open_session(min(self.bounds.timeout, CONNECT_SECONDS))
         try:
             async with asyncio.timeout(seconds):
-                return await call(session)
+                return await call(self._session)
         except Exception as error:
             raise self.transport.read_fault(error, self, seconds) from None
-        finally:
-            self._free.append(session)
 
     async def _read(self, response: Any) -> tuple[bytes, bool]:
         """Read a body; returns what there is of it up to the limit, and whether that is all."""

@@ -15,19 +15,14 @@ from quadrag.chat.spec import Spec
 from quadrag.errors import QuadragError, one_line
 
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
-# Names the header of the key for servers that want it in one of their own, as `api-key`.
-HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"
+HEADER_VARIABLE = "QUADRAG_API_KEY_HEADER"  # names the header for a key that is not sent as a bearer, as `api-key`
 _DETAIL_LENGTH = 300
-# Servers without keys are often given "EMPTY" or "none"; such words may stand in a reply and are no secret.
-_SHORTEST_KEY = 12
+_SHORTEST_KEY = 12  # servers without keys are often given "EMPTY" or "none", which may stand in any reply
 # Of a URL: hiding anything shorter would make messages unreadable, and tell by its gaps what it was.
-_SHORTEST_PART = 4
-_LONG_PART = 20
-# Shorter ones may stand in a reply by chance.
-_SHORTEST_ECHO = 8
-_known: set[str] = set()
-_HEADER = re.compile(r"[\w-]+", re.ASCII)
+_SHORTEST_PART, _LONG_PART = 4, 20
+_SHORTEST_ECHO = 8  # shorter ones may stand in a reply by chance
 _TELLING_NAME = re.compile(r"key|token|secret|sig|pass|pwd|auth|code|cred", re.IGNORECASE)
+_known: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,24 +72,21 @@ def find_keys(spec: Spec) -> Keys:
     Inference Providers take Hugging Face tokens alone: the first variable that holds one, then the user's own login.
     """
     header = os.environ.get(HEADER_VARIABLE, "").strip() or None
-    if header and not _HEADER.fullmatch(header):
+    if header and not re.fullmatch(r"[\w-]+", header, re.ASCII):
         raise QuadragError(f"{HEADER_VARIABLE} is no name of a header; expected one as api-key, and the key elsewhere")
-    found = _keys_of_environment()
-    secrets = {value for _, value in found if len(value) >= _SHORTEST_KEY}
-    secrets.update(_secrets_of(spec.url or ""))
+    keys = _read_environment()
+    secrets = {key for key in keys.values() if len(key) >= _SHORTEST_KEY} | {*_secrets_of(spec.url or "")}
     if spec.url is None:
-        header = None
-        found = [(name, value) for name, value in found if value.startswith("hf_")]
-        if not found:
-            from huggingface_hub import get_token
+        from huggingface_hub import get_token
 
-            token = get_token()
-            if token:
-                found = [("the saved login", token)]
-                secrets.add(token)
-    first: tuple[str | None, str | None] = found[0] if found else (None, None)
+        header = None
+        keys = {name: key for name, key in keys.items() if key.startswith("hf_")}
+        if not keys and (token := get_token()):
+            keys = {"the saved login": token}
+            secrets.add(token)
     _known.update(secrets)
-    return Keys(first[1], first[0], _longest_first(secrets), bool(basic_credentials(spec.url or "")), header)
+    variable, value = next(iter(keys.items()), (None, None))
+    return Keys(value, variable, _longest_first(secrets), bool(basic_credentials(spec.url or "")), header)
 
 
 def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
@@ -103,17 +95,8 @@ def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
     It is for what is shown of replies away from the client that asked for them. A secret of less than `shortest`
     characters may stand in a reply by chance.
     """
-    found = {value for _, value in _keys_of_environment() if len(value) >= _SHORTEST_KEY}
-    return Keys(None, None, _longest_first(one for one in _known | found if len(one) >= shortest))
-
-
-def _keys_of_environment() -> list[tuple[str, str]]:
-    return [(name, value) for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())]
-
-
-def _longest_first(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Order secrets: a key that begins with another one must not leave its end behind."""
-    return tuple(sorted(secrets, key=len, reverse=True))
+    keys = {key for key in _read_environment().values() if len(key) >= _SHORTEST_KEY}
+    return Keys(None, None, _longest_first(secret for secret in keys | _known if len(secret) >= shortest))
 
 
 def basic_credentials(url: str) -> str | None:
@@ -123,11 +106,19 @@ def basic_credentials(url: str) -> str | None:
     return base64.b64encode(f"{unquote(user)}:{unquote(password)}".encode()).decode() if userinfo else None
 
 
+def _read_environment() -> dict[str, str]:
+    return {name: value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())}
+
+
+def _longest_first(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Order secrets: a key that begins with another one must not leave its end behind."""
+    return tuple(sorted(secrets, key=len, reverse=True))
+
+
 def _secrets_of(url: str) -> Iterator[str]:
     """Yield what of a URL may not be shown, as it is written and as it is meant."""
     parts = urlsplit(url)
-    basic = basic_credentials(url)
-    if basic:
+    if basic := basic_credentials(url):
         userinfo = parts.netloc.rpartition("@")[0]
         user, _, password = userinfo.partition(":")
         yield from (basic, userinfo, unquote(userinfo))

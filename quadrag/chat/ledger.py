@@ -17,13 +17,12 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.reply import Outcome
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 
@@ -71,20 +70,13 @@ class Ledger:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Work alone; say what to do about what fails, first of all where the replies are as good as ever."""
+        """Work alone; what SQLite or the system refuses becomes one line."""
         try:
             with self._lock:
                 yield
         except (sqlite3.Error, OSError) as error:
-            problem = str(error)
-            remedy = "expected a file that quadrag wrote: name another one, or move this one away"
-            if "full" in problem or "disk I/O" in problem:
-                remedy = f"free room in {self.path.absolute().parent} and run again, its replies are kept"
-            elif "locked" in problem:
-                remedy = "another process keeps it busy: wait for that and run again"
-            elif "readonly" in problem or "unable to open" in problem or isinstance(error, OSError):
-                remedy = "make it and its folder writable, or name another one with --ledger"
-            raise QuadragError(f"the ledger {self.path} cannot be used ({problem}); {remedy}") from None
+            remedy = "make room there, make it and its folder writable, or name another one with --ledger"
+            raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {remedy}; replies are kept") from None
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
         """Return the stored values by key; a key that is not stored is absent."""
@@ -103,15 +95,9 @@ class Ledger:
     def put_many(
         self, rows: Iterable[tuple[bytes, Value]], model: str | None = None, replace: bool = False
     ) -> dict[bytes, Value]:
-        """Store replies in one transaction, all or, where the file cannot be written, none.
+        """Store replies in one transaction, in the place of stored ones with `replace`; else what is stored stays.
 
-        Args:
-            rows: keys and replies.
-            model: the requested model.
-            replace: whether what is stored already makes room; else it stays.
-
-        Returns:
-            The values, by key, of rows that another process had stored before: mostly none.
+        Returns the values, by key, of rows that another process had stored before: mostly none.
         """
         texts = [(key, json.dumps(value, ensure_ascii=True)) for key, value in rows]
         manner = "REPLACE" if replace else "IGNORE"
@@ -174,37 +160,30 @@ class Reuse:
 
 
 class Shelf:
-    """The replies in a ledger that count, and the Unix times, by key, of those that were taken."""
+    """The replies in a ledger that count."""
 
     def __init__(
         self, ledger: Ledger, reuse: Reuse | None = None, kind_of: Callable[[Value], str | None] = lambda _: None
     ) -> None:
         """Take what counts, and what tells the kind of a reply, of `reply.RETRIED`."""
-        self.taken: dict[bytes, float | None] = {}
-        self._ledger, self._reuse, self._kind_of = ledger, reuse or Reuse(), kind_of
+        self.reuse = reuse or Reuse()
+        self._ledger, self._kind_of = ledger, kind_of
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
         """Look calls up."""
         stored = self._ledger.get_many(keys)
-        found = {key: value for key, value in stored.items() if self._reuse.takes(value, self._kind_of)}
-        for key in stored.keys() - found.keys():
-            self.taken.pop(key, None)
-        self.taken.update((key, value.get("created")) for key, value in found.items())
-        return found
+        return {key: value for key, value in stored.items() if self.reuse.takes(value, self._kind_of)}
 
     def put_many(self, rows: Iterable[tuple[bytes, Value]], model: str | None = None) -> dict[bytes, Value]:
         """Store replies, in the place of old ones where such do not count."""
-        return self._ledger.put_many(rows, model, replace=bool(self._reuse.since or self._reuse.retry))
-
-    def find_earlier(self) -> set[bytes]:
-        """Return the keys of the taken replies that are from before the command."""
-        return {key for key, created in self.taken.items() if (created or 0.0) < self._reuse.began}
+        return self._ledger.put_many(rows, model, replace=bool(self.reuse.since or self.reuse.retry))
 
 
 class Batch:
     """Chats, and what is known of each by the keys of their calls; equal chats are one call.
 
-    `stored` are the keys whose reply was kept, `missing` the first place of each call that is to be made.
+    `times` is how often each call stands in the batch, `stored` the keys whose reply was kept, `missing` the first
+    place of each call that is to be made; what comes of them all is entered in `outcomes`.
     """
 
     def __init__(
@@ -217,22 +196,21 @@ class Batch:
         service: str = HERE,
     ) -> None:
         """Look every call up; for the arguments see `ChatClient.complete` and `call_key`."""
+        self.model, self.chats, self.parameters, self.numbers = model, chats, parameters, numbers
         asked = zip(chats, numbers, strict=True)
         try:
             self.keys = [call_key(model, chat, parameters, number, service) for chat, number in asked]
         except (TypeError, ValueError) as error:
             raise QuadragError(f"the chat messages are no JSON: {error}") from None
         self.times = Counter(self.keys)
-        self.outcomes: dict[bytes, Outcome] = {}
-        if shelf is not None:
-            self.outcomes.update(shelf.get_many(self.times))
+        self.outcomes: dict[bytes, Any] = {} if shelf is None else dict(shelf.get_many(self.times))
         self.stored = set(self.outcomes)
         self.missing: dict[bytes, int] = {}
         for place, key in enumerate(self.keys):
             if key not in self.stored:
                 self.missing.setdefault(key, place)
 
-    def count(self, keys: Collection[bytes]) -> int:
+    def count(self, keys: Iterable[bytes]) -> int:
         """Return how many chats some calls are."""
         return sum(self.times[key] for key in keys)
 

@@ -14,12 +14,13 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from quadrag.chat.ledger import canonical
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.reading import parse_json, parse_yaml
 
 _MILLION = Decimal(1_000_000)
 # Chat templates add markers, and some a system prompt of their own (Llama 3.1 about 30 tokens, Qwen 2.5 about 20).
-TEMPLATE_TOKENS = 64
+_TEMPLATE_TOKENS = 64
 
 
 class BudgetReached(QuadragError):
@@ -41,52 +42,49 @@ class Rate:
         """Return the price of a call with that many tokens."""
         return self.prompt * prompt_tokens + self.completion * completion_tokens
 
+    def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
+        """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""
+        longest = parameters.get("max_tokens") or parameters["max_completion_tokens"]
+        return self.cost(len(canonical(messages)) + _TEMPLATE_TOKENS, int(longest))
+
 
 class Prices:
     """Prices of models, per million tokens, in one currency."""
 
     def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
         """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
+        form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
         if not isinstance(table, Mapping):
-            raise QuadragError(f"{source} holds no table; expected {{model: {{input: 0.5, output: 1.5}}}}")
-        self.source = source
-        self.currency = str(table.get("currency", "USD"))
-        self._rates = {
-            str(model): Rate(self._price(model, entry, "input"), self._price(model, entry, "output"))
-            for model, entry in table.items()
-            if model != "currency"
-        }
-
-    def _price(self, model: str, entry: Any, side: str) -> Decimal:
-        found = entry.get(side) if isinstance(entry, Mapping) else None
-        try:
-            price = Decimal("nan") if found is None or isinstance(found, bool) else Decimal(str(found))
-        except InvalidOperation:
-            price = Decimal("nan")
-        if not price.is_finite() or price < 0:
-            raise QuadragError(
-                f"{self.source}: model {model!r} has {side} price {found!r}; "
-                f"expected {side}: the price of a million tokens, 0 or more"
-            )
-        return price / _MILLION
+            raise QuadragError(f"{source} holds no table; {form}")
+        self.source, self.currency = source, str(table.get("currency", "USD"))
+        self._rates: dict[str, Rate] = {}
+        for model, entry in table.items():
+            if model == "currency":
+                continue
+            try:
+                prices = [Decimal(str(entry[side])) for side in ("input", "output")]
+            except (TypeError, KeyError, IndexError, InvalidOperation):
+                prices = []
+            if not prices or not all(price.is_finite() and price >= 0 for price in prices):
+                raise QuadragError(f"{source}: model {str(model)!r} has the prices {entry!r}; {form}")
+            self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:
         """Read a YAML or JSON file of prices."""
-        file = Path(path)
+        source = f"the price file {path}"
         try:
-            content = file.read_bytes()
+            content = Path(path).read_bytes()
         except OSError as error:
-            raise QuadragError(f"the price file {file} cannot be read: {error.strerror}") from None
-        parse = parse_json if file.suffix == ".json" else parse_yaml
-        return cls(parse(content, f"the price file {file}", "YAML or JSON"), f"the price file {file}")
+            raise QuadragError(f"{source} cannot be read: {error.strerror}") from None
+        parse = parse_json if Path(path).suffix == ".json" else parse_yaml
+        return cls(parse(content, source, "YAML or JSON"), source)
 
     def rate(self, model: str) -> Rate:
         """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""
-        try:
-            return self._rates[model]
-        except KeyError:
-            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})") from None
+        if model not in self._rates:
+            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})")
+        return self._rates[model]
 
 
 def tell_spent(spent: Iterable[Mapping[str, Any] | None], budget: Budget | None = None) -> str:
@@ -117,13 +115,18 @@ class Budget:
         self._lock = threading.Lock()
 
     def reserve(self, worst: Decimal) -> bool:
-        """Set a call's worst case aside; False where it does not fit now."""
+        """Set a call's worst case aside; False where it does not fit yet, BudgetReached where it never will."""
         with self._lock:
-            if self.used + self.reserved + worst > self.limit:
+            if self.used + self.reserved + worst <= self.limit:
+                self.reserved += worst
+                self.open += 1
+                return True
+            if self.open:
                 return False
-            self.reserved += worst
-            self.open += 1
-            return True
+        raise BudgetReached(
+            f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
+            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
+        )
 
     def settle(self, worst: Decimal, cost: Decimal) -> None:
         """Replace a reservation by what the call did cost."""
@@ -131,10 +134,3 @@ class Budget:
             self.reserved -= worst
             self.open -= 1
             self.used += cost
-
-    def stop(self, worst: Decimal) -> BudgetReached:
-        """Build the error for a call that does not fit although none is in flight."""
-        return BudgetReached(
-            f"the budget of {self.limit} {self.currency} is reached: {self.used.normalize():f} is spent and the next "
-            f"call may cost {worst.normalize():f}; run again to go on with a further budget, replies are kept"
-        )

@@ -4,7 +4,6 @@ Every answer passes `read_answer`, whoever gave it: a server, a function, a file
 its text or in a field of its own, is kept apart from the answer, so that no metric scores it.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -99,69 +98,49 @@ def read_completion(output: Any) -> Row:
 
 
 def read_message(message: Mapping[str, Any], finish_reason: Any, usage: Any) -> Row:
-    """Read a chat completion's message, whatever JSON stands in its fields.
+    """Read a chat completion's message, whatever JSON stands in its fields; NoText where it holds no text.
 
     The text is "" where it was cut by length before it began. Half a count of tokens, or one below zero, would be a
     wrong price, and is none.
-
-    Raises:
-        ValueError: the content is no text.
-        NoText: the message holds none.
     """
     read = read_answer(_read_text(message, finish_reason), find_reasoning(message))
-    names = ("prompt_tokens", "completion_tokens")
-    counted = isinstance(usage, Mapping) and all(
-        is_number(usage.get(name)) and 0 <= usage[name] <= _MOST_TOKENS for name in names
-    )
+    told = usage if isinstance(usage, Mapping) else {}
+    counts: list[Any] = [told.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    counted = all(type(count) in (int, float) and 0 <= count <= _MOST_TOKENS for count in counts)
     return {
         "text": read.text,
         "reasoning": read.reasoning,
         "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
-        "usage": {name: int(usage[name]) for name in names} if counted else None,
+        "usage": {"prompt_tokens": int(counts[0]), "completion_tokens": int(counts[1])} if counted else None,
     }
 
 
 def find_reasoning(row: Mapping[str, Any]) -> str | None:
     """Return what a message, a line or a result has as its reasoning; None where nothing."""
     found = (plain(row.get(name)) for name in REASONINGS)
-    return next((one for one in found if isinstance(one, str) and one), None)
+    return next((text for text in found if isinstance(text, str) and text), None)
 
 
 def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     """Return the text of a message, reasoning included."""
     content = message.get("content")
-    parts = content if isinstance(content, list) else []
-    said = [part for part in parts if isinstance(part, Mapping) and part.get("type") not in ("reasoning", "thinking")]
-    texts = [part["text"] for part in said if isinstance(part.get("text"), str)]
+    parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list) else []
+    said = [part.get("text") for part in parts if part.get("type") not in ("reasoning", "thinking")]
+    texts = [text for text in said if isinstance(text, str)]
     text = content if isinstance(content, str) else "".join(texts) if texts else None
-    if text:
-        return text
-    if finish_reason == "length" and content in (None, "", []):
-        return ""
+    if text or (finish_reason == "length" and content in (None, "", [])):
+        return text or ""
+    refusals = [part.get("refusal") for part in (message, *parts)]
     if message.get("tool_calls") or message.get("function_call"):
         raise NoText("the reply calls tools, and none were offered")
-    refusals = [part.get("refusal") for part in (message, *parts) if isinstance(part, Mapping)]
-    refusal = next((one for one in refusals if isinstance(one, str) and one), None)
-    if refusal is not None:
+    if refusal := next((refusal for refusal in refusals if refusal and isinstance(refusal, str)), None):
         raise NoText(f"the model refuses: {refusal}")
     if text is not None:
         return text
     reason = f" (finish_reason {finish_reason!r})" if isinstance(finish_reason, str) else ""
-    if content in (None, []) and find_reasoning(message):
+    if not content and find_reasoning(message):
         raise NoText(f"the model thought and gave no answer{reason}; raise --max-tokens, or turn its thinking off")
-    if content is None:
-        raise NoText(f"the content is null{reason}")
-    if content == []:
-        raise NoText(f"the content is a list without parts{reason}")
-    if parts:
-        kinds = [str(part.get("type")) if isinstance(part, Mapping) else type(part).__name__ for part in parts]
-        raise NoText(f"the content holds no part of text, but {', '.join(dict.fromkeys(kinds))}{reason}")
-    raise ValueError(f"the content is a {type(content).__name__}")
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether a value of JSON is a finite number."""
-    try:
-        return type(value) in (int, float) and math.isfinite(value)
-    except OverflowError:  # an integer beyond every float
-        return False
+    if not isinstance(content, list | None):
+        raise ValueError(f"the content is a {type(content).__name__}")
+    kinds = ", ".join(str(part.get("type")) for part in parts)
+    raise NoText(f"the content is {'null' if content is None else f'a list of parts without text ({kinds})'}{reason}")

@@ -24,7 +24,6 @@ from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
-from quadrag.metric_record import show_key
 from quadrag.printing import write
 from quadrag.records import write_jsonl
 
@@ -76,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _label_values(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.corrected import correct, tabulate_corrected, take_back
+    from quadrag.metric_record import show_key
 
     graded, items = _read_values(arguments)
     if arguments.people:
@@ -89,11 +89,9 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.run_record import MOST_FAILED
-    from quadrag.baselines.core.spec import NONE
+    from quadrag.baselines.core.spec import MOST_FAILED, NONE
     from quadrag.baselines.judges.classes import (
         Sorted,
-        UnreadJudge,
         find_classes,
         sort_by_judge,
         tabulate_classes,
@@ -126,14 +124,13 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     else:
         if len(arguments.judge) > 1:
             raise QuadragError(f"one judge sorts errors, and {len(arguments.judge)} were named; give --judge once")
-        try:
-            judged = open_judge(arguments, arguments.judge[0], 0, inputs.benchmark, inputs.config)
-            with judged as judge, Progress("verdicts", len(items) or 1) as progress:
-                judge.on_progress = progress.update
-                found = sort_by_judge(items, classes, judge, most)
-                by = f"{judge.model}, our instructions ({classes.prompt_hash})"
-        except UnreadJudge as unread:
-            tell_bad(f"INVALID, {unread}")
+        judged = open_judge(arguments, arguments.judge[0], 0, inputs.benchmark, inputs.config)
+        with judged as judge, Progress("verdicts", len(items) or 1) as progress:
+            judge.on_progress = progress.update
+            found = sort_by_judge(items, classes, judge, most)
+            by = f"{judge.model}, our instructions ({classes.prompt_hash})"
+        if found.unread:
+            tell_bad(f"INVALID, {found.unread}")
             return 3
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, found, most)
@@ -181,8 +178,8 @@ def _offer(
         tell(arguments, drawn if meanings else f"{drawn} ({said})", graded.asks)
         for name, meaning in (meanings or {}).items():
             write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
-    given = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
-    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
+    words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
         from quadrag.baselines.construct.review.server import LabelPage

@@ -1,5 +1,6 @@
 """A judge that repeats its instructions, whole or in part, gives no verdict: every row for every judged metric."""
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import yaml
 from quadrag import catalogue
 from quadrag.baselines.scoring.drive import load_scorer
 from quadrag.metric_record import metric_record
+from quadrag.metrics._shared.scoring import drive
 
 ROWS = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))
 ECHOES = [row for row in ROWS if row.get("for") == "verdict"]
@@ -45,11 +47,12 @@ def reply_to(row: dict[str, Any], name: str, chat: list[dict[str, str]]) -> str:
 @pytest.mark.parametrize("row", ECHOES, ids=lambda row: row["name"])
 @pytest.mark.parametrize(("name", "language"), JUDGED)
 def test_what_repeats_the_instructions_is_no_verdict(row: dict[str, Any], name: str, language: str) -> None:
-    module = load_scorer(name, "acc" if name == "omnieval" else None)
-    given: dict[str, Any] = {"judge": lambda chats: [reply_to(row, name, chat) for chat in chats]}
-    given |= {"questions": [QUESTION]} if "questions" in module.OPTIONS else {}
-    given |= {"language": language} if "language" in module.OPTIONS else {}
-    result = module.compute_quietly(predictions=[ANSWER], references=["1214"], profile="corrected", **given)
-    item = result["per_item"][0]
+    kind = load_scorer(name)
+    options = {"language": language} if "language" in inspect.signature(kind).parameters else {}
+    scorer = kind(judges=1, config="acc" if name == "omnieval" else None, **options)
+    columns = {"questions": [QUESTION]} if "questions" in kind.COLUMNS else {}
+    items = scorer.items(**kind.columns([ANSWER], ["1214"]), **columns)
+    (found,) = drive(scorer, items, [lambda chats: [reply_to(row, name, chat) for chat in chats]])
+    item = found["corrected"]
     judged = {key: why for key, why in item["reasons"].items() if why != "not_applicable"}
     assert set(judged.values()) == (set() if row["read"] else {"unparsable"}), (judged, item)

@@ -129,6 +129,4 @@ def test_nothing_is_shown_or_logged(server, caplog, capfd, monkeypatch):
     for name, secret in SECRETS.items():
         assert secret not in said.out + said.err and secret not in logged, name
     lines = said.err.splitlines()
-    assert len(lines) == 2 * len(ROUTES), lines
-    assert sum("user and password of its URL are sent, not the key in QUADRAG_API_KEY" in one for one in lines) == 4
-    assert sum("repeats a secret" in one for one in lines) == 4
+    assert len(lines) == sum("repeats a secret" in line for line in lines) == len(ROUTES), lines

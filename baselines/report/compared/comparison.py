@@ -15,7 +15,7 @@ from ...judges.notes import note_judges
 from ...results.adapter import find_by_phrase, is_alike, is_invalid
 from ...results.score import ALL
 from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number
-from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Verdict
+from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Loud, Verdict
 from ...tables.names import group_notes, is_whole
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
 from ...tables.slices import select_whole
@@ -178,7 +178,7 @@ def _note_several(runs: Runs, profile: str, every: bool) -> list[str]:
         lacking = tell_missing(first, other, heads, pairs, profile, (base, name))
         notes = [*note_judges_apart(first, other), *note_length(first, other, seen)]
         notes += note_profiles_apart(seen, profile, name, labels)
-        said += [(name, note) for note in (*notes, *(one for one in lacking if "INVALID" not in one))]
+        said += [(name, note) for note in (*notes, *(one for one in lacking if not isinstance(one, Loud)))]
     rows = [row for one in results for row in select_whole(one.scores) if place_of(row) in heads]
     return [
         *(type(note)(f"{name_difference((base, ', '.join(of)))}: {note}") for note, of in group_notes(said)),
@@ -237,7 +237,7 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
     common = any(all((place, ALL) in table for table in found.tables) for place in found.heads)
     # A verdict on other metrics must not hide what is invalid, or the one that tells most.
     hidden = missing[:1] if common and found.heads[0] not in compared else []
-    ahead = [one for one in missing if one in hidden or "INVALID" in one]
+    ahead = [one for one in missing if one in hidden or isinstance(one, Loud)]
     headline = tell_headline(told, profile, columns, labels) if common else _APART
     lead = find_lead(told)
     if lead and any(is_alike(table[lead, ALL]) for table in found.tables if (lead, ALL) in table):

@@ -10,9 +10,9 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
 from ...core.result import PROFILES, Result
-from ...results.adapter import is_invalid
+from ...results.score import Status, status_of
 from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
-from ...tables.grid import Alarm, Cell, Detail
+from ...tables.grid import Alarm, Cell, Detail, Loud
 from ...tables.names import group_notes, keep_name, number_of
 from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
 from ...tables.slices import select_whole
@@ -200,28 +200,38 @@ def tell_missing(
     names: Sequence[str],
 ) -> list[str]:
     """Say which metrics of some places are not compared, as they are in no pair, and why."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, bool], list[str]] = {}
     for place, label in name_places(places).items():
         if place not in pairs and (why := say_missing(first, second, place, profile, names)):
-            found.setdefault(why, []).append(label)
-    return [f"Not compared, {why}: {join_labels(metrics)}." for why, metrics in found.items()]
+            invalid = bool(_find_runs(first, second, place, profile, names)[1])
+            found.setdefault((why, invalid), []).append(label)
+    told = [(f"Not compared, {why}: {join_labels(metrics)}.", invalid) for (why, invalid), metrics in found.items()]
+    return [Loud(note) if invalid else note for note, invalid in told]
 
 
 def say_missing(first: Result, second: Result, place: Place, profile: str, names: Sequence[str]) -> str:
     """Say why a metric has no difference; "" where neither run has it."""
-    there: list[str] = []
-    invalid: list[str] = []
-    for name, one in zip(names, (first, second), strict=True):
-        for row in select_whole(one.scores):
-            if place_of(row) == place and row["profile"] == profile and "not_run" not in row:
-                there.append(name)
-                invalid += [name] * is_invalid(row)
+    there, invalid = _find_runs(first, second, place, profile, names)
     if invalid:
         return f"INVALID in {' and '.join(invalid)}"
     if len(there) == 1:
         judged = metric_record(place[2]).key(place[3]).needs == "judge"
         return f"only {there[0]} {'was judged' if judged else 'has it'}"
     return say_unpaired(first, second, place, profile) if there else ""
+
+
+def _find_runs(
+    first: Result, second: Result, place: Place, profile: str, names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Name the runs that have a metric, and those in which it is invalid."""
+    both = [
+        (name, status_of(row))
+        for name, result in zip(names, (first, second), strict=True)
+        for row in select_whole(result.scores)
+        if place_of(row) == place and row["profile"] == profile
+    ]
+    there = [name for name, status in both if status is not Status.NOT_RUN]
+    return there, [name for name, status in both if status is Status.INVALID]
 
 
 def tell_changes(changes: Mapping[Place, Changes], names: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ What forms such a file may have is said by `answers.py`.
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,17 +64,13 @@ class AnswersFile(System):
         self._searched = benchmark.supplied is None and unsaid
         self._spec = spec
         self.finds_passages = self._searched and has_passages(path)
+        self.parameters = {"contract": "file"} if self.finds_passages else {}
         self._read: Answered | None = None
 
     @property
     def name(self) -> str:
         """What made them, else the file's name."""
         return self._maker.model if self._maker else _name_plainly(self.path)
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The contract by which passages were read."""
-        return {"contract": "file"} if self.finds_passages else {}
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a run on, as a RAG service where lines have passages."""

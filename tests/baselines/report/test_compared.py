@@ -223,15 +223,18 @@ def test_much_longer_answers_are_told_of_where_a_metric_rises_with_them(lengths,
     assert len(found) == bool(times) and all(times in note for note in found)
 
 
-def judged(value: float, text: str = "A", judge: str | None = "m", **judging: Any) -> Result:
+def judged(
+    value: float, text: str = "A", judge: str | None = "m", service: str | None = None, prompt: str | None = None
+) -> Result:
     """A run whose 40 answers all have one value of a judged metric, and of one without a judge."""
     metrics = (run([value] * 40, metric="ragquesteval", key="precision", text=text), run([value] * 40))
     found = together(*metrics)
-    found.run = replace(found.run, inputs=replace(found.run, judge=judge, **judging))
+    judging = {"judges": [{"model": judge, "service": service, "parameters": {}}], "prompt": prompt} if judge else {}
+    found.run = replace(found.run, judge=judge, judging=judging)
     return found
 
 
-HERE, THERE, MOVED = ({"judge": f"http://{a}/v1", "llm": b} for a, b in (("a", "x"), ("b", "x"), ("a", "y")))
+HERE, THERE = "http://a/v1", "http://b/v1"
 
 
 @pytest.mark.parametrize(
@@ -240,15 +243,14 @@ HERE, THERE, MOVED = ({"judge": f"http://{a}/v1", "llm": b} for a, b in (("a", "
         (judged(0.9, "B"), ""),
         (judged(0.9, "B", None), ""),
         (judged(0.9, "B", "m2"), "the judges are not the same"),
-        (judged(0.9, "B", services=THERE), "the judges are not the same"),
-        (judged(0.9, "B", services=MOVED), ""),
-        (judged(0.9, "B", judging={"prompt": "12ab"}), "the judges are not the same"),
+        (judged(0.9, "B", service=THERE), "the judges are not the same"),
+        (judged(0.9, "B", prompt="12ab"), "the judges are not the same"),
         (judged(0.9), "the answers are the same; only the verdicts differ"),
         (judged(0.1), ""),
     ],
 )
 def test_verdicts_that_do_not_tell_which_answers_are_better(second: Result, why: str) -> None:
-    first = judged(0.1, services=HERE)
+    first = judged(0.1, service=HERE)
     assert doubt_verdicts(first, second, JUDGED) == why and doubt_verdicts(first, second, "crud_overlap.rouge_l") == ""
     found = texts(cells(first, second))
     assert (found["test/RAGQuestEval precision"][2] == "–") == bool(why)
@@ -280,7 +282,7 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
 def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
     from quadrag.baselines.judges.certificate import lay_beside
 
-    runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", services={"judge": "http://x/v1"})]
+    runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", service="http://x/v1")]
     runs[0].run.notes = [odd("judge_doubtful", JUDGED)]
     lay_beside(runs)
     marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]

@@ -1,7 +1,6 @@
 """`quadrag show`: single questions of a run or of two, as the terminal, Python and the page select and write them."""
 
 import json
-import os
 import re
 import shutil
 from functools import partial
@@ -201,7 +200,9 @@ def test_what_official_leaves_out_is_told_apart_from_what_it_makes_values_of(cli
         given = {"data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
         found = quadrag.evaluate("rgb", "counterfactual_robustness_en", answer, out="j", **given)
     assert [found[key].n for key in ("error_detection_judged", "error_correction")] == [11, 10]
-    assert sum("1 raised, 1 unparsable" in note for note in found.notes) == 2
+    failed = [note for note in found.notes if "2 of 12 items failed" in note]
+    assert len(failed) == 2 and all("1 raised" in note and "1 unparsable" in note for note in failed)
+    assert not any(note.count(" test") > 1 for note in found.notes), "a place is named once"
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +210,7 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged")
     with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
         judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        more = ("--judge", f"{judge.url}#j", "--concurrency", "1", "--ledger", str(folder / "L"))
+        more = ("--judge", f"{judge.url}#j", "--judge-name", "j", "--concurrency", "1", "--ledger", str(folder / "L"))
         assert main([*CRAG, *more, "--out", str(folder / "run")]) == 0
     return folder
 
@@ -227,18 +228,15 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     odd = next(part for part in out.split("\n\n") if "who knows" in part)
     unscored = judged("--unscored").out
     assert odd.split("\n")[0] in unscored and "unparsable" in unscored
-    with ChatServer(models=["j"], text='{"score": 1} it is right') as judge:
-        more = ("--judge", f"{judge.url}#j", "--judge-service", read_run(Path("run")).inputs.services["judge"])
-        assert cli(*CRAG, *more, "--fresh", "--ledger", "L", "--out", "later").code == 0
-    before = Path("run/items.jsonl").stat().st_mtime - 60
-    os.utime("run/items.jsonl", (before, before))  # as if it had ended long before
-    assert "it is" not in judged("--limit", "100").out, "words of a later run are not this one's"
-    shown = collect_answers(read_runs(["run"]), "L").items
+    shown = collect_answers(read_runs(["run"])).items
     said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
-    assert len(said) == 1 and "it is" not in said.pop()
-    assert 'the judge: {"score": 1} it is right' in cli("show", "later").out
-    Path("L").unlink()
-    assert judged("--limit", "100").code == 0, "without the ledger all else is shown"
+    assert said == {"who knows", '{"score": 0} it is wrong'}
+    rows = [row for _, row in read_jsonl(Path("run/verdicts.jsonl"))]
+    answered = [row["id"] for _, row in read_jsonl(Path("run/answers.jsonl"))]
+    assert [*dict.fromkeys(row["id"] for row in rows)] == [one for one in answered if one in {r["id"] for r in rows}]
+    assert {*rows[0]} == {"benchmark", "config", "split", "id", "sample", "metric", "about", "request", "reply"}
+    Path("run/verdicts.jsonl").unlink()
+    assert judged("--limit", "100").code == 0, "without them all else is shown"
 
 
 def test_wrong_ones_are_selected_by_the_metric_that_is_asked_for_and_ids_by_their_beginnings(judged):
@@ -263,7 +261,7 @@ def test_questions_that_have_changed_are_not_shown_beside_the_old_answers(judged
     first, *others = path.read_text(encoding="utf-8").splitlines()
     path.write_text("\n".join([json.dumps(json.loads(first) | {"sha256": "0"}), *others]), encoding="utf-8")
     run = read_run(path.parent)
-    run.asked = sha256(path)
+    run.files[path.name] = sha256(path)
     run.write(path.parent)
     ran = judged()
     assert ran.code == 2 and ran.err.count("\n") == 1
@@ -326,7 +324,7 @@ def test_what_a_rule_decided_which_gold_the_judge_was_told_and_what_is_scored(cl
     assert "decided by rule" in first and ", the judge:" not in first and "decided by rule" not in second
     for gold in ("$1.12", "1.12"):
         assert f'  truthfulness ({gold}), the judge: {{"score": 0}} it is wrong\n' in second
-    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"]), "L").items[:2])
+    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"])).items[:2])
     assert "rule" in one["reasons"]["truthfulness.missing"]
     assert [*two["verdicts"]] == ["truthfulness ($1.12)", "truthfulness (1.12)"]
     answers = ("Let me think. <response>十九座</response>", " 十九座 ")

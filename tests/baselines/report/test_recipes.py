@@ -13,11 +13,11 @@ from compared_runs import note_lost
 
 from quadrag import catalogue
 from quadrag.baselines.core.result import Result
+from quadrag.baselines.core.spec import merge
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.settings import compare_settings
 from quadrag.baselines.runs.finished import read_result
-from quadrag.baselines.runs.plan import plan_runs, read_recipe
-from quadrag.baselines.runs.request import RunRequest
+from quadrag.baselines.runs.plan import plan_recipe, read_recipe, recipes
 from quadrag.baselines.runs.used import find_used
 from quadrag.baselines.tables.replicas import list_reasons
 from quadrag.baselines.tables.said import SOURCE, find_said
@@ -25,8 +25,9 @@ from quadrag.hub.record import hub_record
 from quadrag.paths import room
 
 ZH, REJECTED = "rgb-table7-chatgpt-zh", "rejection_rate.rejection_rate"
-RECIPES = list(catalogue.recipes())
+RECIPES = list(recipes())
 compare = cache(compare_settings)
+SAMPLE = ("--data-dir", "sample")
 EVERYWHERE = (
     *("model", "interface", "prompts", "temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens"),
     *("stop", "seed", "samples", "config", "split", "questions", "retriever", "metrics", "profile"),
@@ -62,11 +63,23 @@ def read_as_whole(folder: Path) -> list[Result]:
     """Read the runs of a folder as they would be over all of the authors' own questions."""
     results = [read_result(path.parent) for path in sorted(folder.glob("*/run.json"))]
     for result in results:
-        result.run.provenance, result.run.coverage, result.run.limit = "authors", None, None
+        result.run.provenance, result.run.coverage = "authors", None
+        result.run.spec = result.run.spec.changed(limit=None)
         rows = hub_record("rgb").rows[result.run.config]
         line = result.items[0]
         result.items = [{**line, "split": name, "id": str(n)} for name in rows for n in range(rows[name].number or 0)]
     return results
+
+
+def change_replica(result: Result, **values: Any) -> None:
+    """Let a run's recipe say other things."""
+    replica = result.run.spec.replica
+    assert replica is not None
+    result.run.spec = result.run.spec.changed(replica=replica.model_copy(update=values))
+
+
+def change_system(result: Result, **values: Any) -> None:
+    result.run.digests["system"] |= values
 
 
 def marked(results: list[Result], profile: str = "official") -> list[str]:
@@ -87,18 +100,21 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda one: setattr(one.run, "llm", "m"), "another model (m, the row is by gpt-3.5-turbo)"),
-        (lambda one: one.run.parameters.clear(), "asked without temperature, which the server does not take"),
-        (lambda one: one.run.row.update(changed="seed 1 (recipe none)"), "seed 1 (recipe none)"),
+        (lambda one: change_system(one, model="m"), "another model (m, the row is by gpt-3.5-turbo)"),
+        (
+            lambda one: change_system(one, parameters={}),
+            "asked without temperature, which the server does not take",
+        ),
+        (lambda one: change_replica(one, changed={"seed": (1, None)}), "seed 1 (recipe none)"),
         (lambda one: one.run.given.append("answers.jsonl"), "files of the user's own (answers.jsonl)"),
-        (lambda one: one.run.splits.append("mine"), "split mine (recipe test)"),
+        (lambda one: one.run.digests["splits"].append("mine"), "split mine (recipe test)"),
         (lambda one: setattr(one.run, "provenance", "own"), "own data"),
         (lambda one: setattr(one.run, "provenance", "unverified"), "unverified data"),
         (lambda one: setattr(one.run, "provenance", "partial"), "a part of the authors' own data"),
         (lambda one: one.items.pop(), "99 of 100 questions"),
         (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
         (lambda one: one.run.notes.append(note_lost(one.run.config, "test", REJECTED)), "INVALID scores"),
-        (lambda one: one.run.row.update(runs="3"), "2 of the recipe's 3 runs"),
+        (lambda one: change_replica(one, runs=3), "2 of the recipe's 3 runs"),
     ],
 )
 def test_each_departure_makes_the_mark_another_one_and_is_named(run, change, reason):
@@ -123,20 +139,11 @@ def test_what_the_user_changed_is_named_for_programs(run, given, changed):
 
 
 def test_settings_of_a_search_an_option_and_another_model_for_entities_are_named(cli):
-    request = RunRequest(recipe="omnieval-table4-bge-m3", llm="http://h/v1", retrieval={"chunk_size": 99})
-    assert plan_runs(request)[0].row["changed"].startswith("chunk_size 99 (recipe ")
+    said = {"system": {"llm": "http://h/v1"}, "retrieval": {"chunk_size": 99}}
+    (spec, *_) = plan_recipe("omnieval-table4-bge-m3", said)
+    assert spec.replica and spec.replica.changed["chunk_size"][0] == 99
     with ChatServer(models=["tiiuae/falcon-40b"]) as server:
-        asked = (
-            "--llm",
-            f"{server.url}#tiiuae/falcon-40b",
-            "--data-dir",
-            "sample",
-            "--limit",
-            1,
-            "--ledger",
-            "L",
-            "--json",
-        )
+        asked = ("--llm", f"{server.url}#tiiuae/falcon-40b", *SAMPLE, "--limit", 1, "--ledger", "L", "--json")
         found = json.loads(cli("run", "--recipe", "crag-table11-falcon-40b", *asked, "--out", "a").out)
         more = ("--option", "conversation=turns", "--out", "b")
         turns = json.loads(cli("run", "--recipe", "omnieval-table5-qwen2.5-72b-alone", *asked, *more).out)
@@ -151,8 +158,8 @@ def test_of_a_sweep_each_row_is_marked_with_ours_right_under_it(run):
     results = []
     for label in labels:
         for other in read_as_whole(run.folder / "v"):
-            other.run.llm = label
-            other.run.row |= {"row": label, "model": label, "recipe": f"rgb-table1-{label}"}
+            change_system(other, model=label)
+            change_replica(other, row=label, model=label, recipe=f"rgb-table1-{label}")
             results.append(other)
     assert marked(results) == [f"{label}<" for label in labels]
     lines = [one for one in tabulate_paper("rgb", results)[0].lines if not one.label.startswith("  ")]
@@ -175,7 +182,10 @@ def test_every_setting_has_a_source_and_a_reason_where_ours_differs(recipe):
     sent = ("not sent", "0")
     for name, value in find_used(recipe).items():
         assert name in told or name in UNTOLD or (name.startswith(("judge_", "entity_")) and value in sent), name
-    plain = {**content, **content.get("retrieval", {}), **content["runs"][-1].get("options", {})}
+    system = content.get("system", {})
+    sampling = system.get("sampling", {})
+    plain = {"model": system.get("model"), **sampling, "sampling_top_k": sampling.get("top_k")}
+    plain = {name: value for name, value in plain.items() if value is not None}
     for name in ("model", "temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed"):
         assert told[name] == str(plain.get(name, "0.1" if name == "temperature" else "not sent")), name
 
@@ -200,21 +210,23 @@ def test_ours_is_what_the_run_records_and_sends(cli):
         arguments = ("--llm", server.url, "--data-dir", "sample", "--limit", 2, "--ledger", "L", "--out", "a")
         assert cli("run", "--recipe", "omnieval-table5-yi15-34b-alone", *arguments).code == 0
         body = server.state.bodies[-1]
-    inputs = json.loads(next(Path("a").glob("*/run.json")).read_text(encoding="utf-8"))["inputs"]
-    assert told["model"] == inputs["llm"] and told["prompts"] == f"our words, {inputs['prompts']}"
-    assert (told["config"], told["split"], told["retriever"]) == ("all", *inputs["splits"], inputs["retriever"])
-    assert told["conversation"] == inputs["options"]["conversation"] and told["samples"] == str(inputs["samples"])
+    run = json.loads(next(Path("a").glob("*/run.json")).read_text(encoding="utf-8"))
+    spec, digests = run["spec"], run["digests"]
+    assert told["model"] == digests["system"]["model"] and told["prompts"] == f"our words, {digests['prompts']}"
+    assert (told["config"], told["split"], told["retriever"]) == ("all", *digests["splits"], spec["retriever"])
+    assert told["conversation"] == spec["options"]["conversation"] and told["samples"] == str(spec.get("samples", 1))
     for name in ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "seed"):
         assert str(body["top_k" if name == "sampling_top_k" else name]) == told[name]
 
 
 def test_a_recipe_of_ones_own_shows_its_own_values(cli):
-    text = catalogue.recipes()["crud_rag-table3-chunk128"].read_text(encoding="utf-8")
-    Path("mine.yaml").write_text(text.replace("chunk_size: 128", "chunk_size: 99", 1).replace("0.1", "0.7"))
+    recipe = recipes()["crud_rag-table3-chunk128"]
+    own = {"retrieval": {"chunk_size": 99}, "system": {"sampling": {"temperature": 0.7}}}
+    Path("mine.yaml").write_text(json.dumps(merge(recipe, own)))
     found = {setting.name: setting for setting in compare_settings("mine.yaml")}
     assert found["chunk_size"][1:] == ("128 [P]", "99", "as this recipe says")
     assert found["temperature"][1:] == ("0.1 [C]", "0.7", "as this recipe says")
-    Path("other.yaml").write_text(text.split("published")[0])
+    Path("other.yaml").write_text(json.dumps({name: part for name, part in recipe.items() if name != "published"}))
     assert cli("list", "--recipe", "other.yaml").code == cli("list", "--recipe", "rgb-tabel7").code == 2
     shown = cli("list", "--recipe", "rgb-table7").out
     assert max(map(len, shown.splitlines())) <= 80

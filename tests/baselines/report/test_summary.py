@@ -194,7 +194,7 @@ def test_the_papers_tables_fit_into_80_columns(campaign: Path, cli: Any, capsys:
     assert titles == ["Table 1", "Table 3", "Table 5", "Table 7"]
     results = [result for _, parts in read_runs([campaign]) for result in parts]
     for result in results:
-        result.run.llm = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
+        result.run.digests["system"]["model"] = "meta-llama/Llama-3.1-70B-Instruct-非常长的名字-Turbo"
     print_grids(tabulate_paper("rgb", results))
     for text in (shown, capsys.readouterr().out):
         assert widest(text) <= 80 and "…" not in text and "96.33" in text and "67.68?" in text

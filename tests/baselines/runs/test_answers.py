@@ -1,7 +1,7 @@
 """Files of answers that other systems made: every accepted form, and one line for every fault."""
 
-import errno
 import json
+import resource
 
 import pytest
 
@@ -233,22 +233,21 @@ def test_a_harness_log_is_scored_under_its_own_conditions(options, retriever, gi
     assert ("no documents" in ran.out) == (retriever == "none" and not said)
 
 
-def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, tmp_path, monkeypatch):
-    assert (
-        cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", "3", "--out", "first").code == 0
-    )
+@pytest.mark.parametrize("most", [0, 1000, 4000])
+def test_scores_that_could_not_be_written_leave_no_folder_that_is_refused(cli, tmp_path, most):
+    asked = ("rgb", "negative_rejection_en", "--data-dir", "sample", "--limit", "3")
+    assert cli("run", *asked, "--out", "first").code == 0
     command = ("score", "first/answers.jsonl", "--data-dir", "sample", "--out", "out")
-    with monkeypatch.context() as patch:
-        patch.setattr("quadrag.baselines.runs.folder.write_text", full)
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, usual[1]))  # a file that grows past it cannot be written
+    try:
         ran = cli(*command)
-    assert ran.code == 2 and ran.err.startswith("quadrag: out") and "No space left" in ran.err, ran.err
-    assert [path.name for path in (tmp_path / "out").iterdir()] == [".lock"]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+    assert ran.code == 2 and ran.err.startswith("quadrag: out") and ran.err.count("\n") == 1
+    assert not (tmp_path / "out" / "scores.json").exists() or (tmp_path / "out" / "scores.json").stat().st_size
     assert cli(*command).code == 0
     assert (tmp_path / "out" / "scores.json").is_file()
-
-
-def full(path, text):
-    raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
 
 @pytest.mark.parametrize(

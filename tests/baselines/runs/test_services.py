@@ -1,6 +1,5 @@
 """Replies belong to the service that gave them, and to the model that the user named there."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ def test_another_server_with_the_same_model_name_is_asked_itself_unless_both_are
 
 def test_a_second_address_is_refused(cli, server):
     ran = cli(*ONE, "--llm", f"{server.url},http://127.0.0.1:9/v1#m", "--out", "a")
-    assert ran.code == 2 and server.url in ran.err and "routers" in ran.err and server.requests == 0
+    assert ran.code == 2 and server.url in ran.err and "one server" in ran.err and server.requests == 0
 
 
 def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, judge):
@@ -41,16 +40,14 @@ def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, ju
         assert "shown again" in kept.out and moved.requests == other.requests == 0
 
 
-def test_a_dead_server_is_told_where_all_replies_are_kept(cli):
+def test_a_dead_server_is_not_asked_where_all_replies_are_kept(cli):
     with ChatServer() as server:
         asked = (*ONE, "--llm", f"{server.url}#m")
         assert cli(*asked, "--out", "a").code == 0
     ran = cli(*asked, "--out", "b")
-    assert ran.code == 0 and ran.err.count("\n") == 1 and answers("a") == answers("b")
-    assert re.match(rf"quadrag: {server.url}\S* .*; all replies are kept ones$", ran.err.strip())
-    assert cli(*asked, "--replay", "--out", "c").err == "", "a replay asks nobody"
+    assert ran.code == 0 and ran.err == "" and answers("a") == answers("b")
     lacking = cli(*asked[:-2], "--llm", f"{server.url}#m", "--limit", 9, "--out", "d")
-    assert lacking.code == 2 and lacking.err.count("\n") == 1 and "kept ones" not in lacking.err
+    assert lacking.code == 2 and lacking.err.count("\n") == 1
 
 
 def test_a_model_that_the_server_does_not_list_is_refused_and_may_be_called_as_the_user_likes(cli, server, judge):

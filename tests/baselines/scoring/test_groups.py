@@ -4,7 +4,8 @@ import pytest
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import MetricUse, Stratum, load
-from quadrag.baselines.runs.inputs import describe_each, read_asked, write_asked
+from quadrag.baselines.core.run_files import sha256
+from quadrag.baselines.runs.questions import QUESTIONS, describe_each, read_asked, text_of
 from quadrag.baselines.scoring.rows import Measured, find_units, rows_of, stratify
 from quadrag.errors import QuadragError
 from quadrag.records import Question
@@ -97,8 +98,9 @@ def test_what_is_kept_of_questions_is_read_back(tmp_path) -> None:
     asked = [question("1", "a", topic="t"), question("2", "a"), question("3")]
     kept = describe_each(load("omnieval"), asked, Conditions("none"))
     kept[asked[2].key] = kept[asked[2].key]._replace(stratum=Stratum("d", "k", 2.0))
-    known = write_asked(tmp_path, kept)
+    (tmp_path / QUESTIONS).write_text(text_of(kept), encoding="utf-8")
+    known = sha256(tmp_path / QUESTIONS)
     assert read_asked(tmp_path, known) == kept and kept[asked[1].key].unit == "1"
-    (tmp_path / "questions.jsonl").write_text("{}", encoding="utf-8")
+    (tmp_path / QUESTIONS).write_text("{}", encoding="utf-8")
     with pytest.raises(QuadragError, match=r"questions\.jsonl is not as the run wrote it; remove the file"):
         read_asked(tmp_path, known)

@@ -5,7 +5,6 @@ from chat_server import asked_of
 from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
@@ -76,7 +75,7 @@ def test_what_a_rule_decides_is_counted_apart():
 def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     # Two of ten verdicts are a fifth; with five answers that rules decide they would be less.
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
-    run = RunRecord(record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m"))
+    run = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m")
     for unread, status in ((2, Status.OK), (3, Status.INVALID)):
         lines, rows, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)

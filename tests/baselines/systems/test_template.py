@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
-from quadrag import catalogue
-from quadrag.baselines.runs.plan import read_recipe
+from quadrag.baselines.runs.plan import read_recipe, recipes
 from quadrag.baselines.systems.completions import CompletionsTransport, read_templates
 from quadrag.errors import QuadragError
 
@@ -74,13 +73,13 @@ def test_a_file(tmp_path):
 @pytest.mark.parametrize(
     "source, words",
     [
-        ("{% for %}", "is no Jinja"),
+        ("{% for %}", "makes no prompt"),
         ("{{ bos_token }}{{ messages[0].content }}", "asks for bos_token, which a file does not know"),
-        ("{{ raise_exception('no system role') }}", r"refuses the messages \(no system role\)"),
-        ("{{ messages.nothing.at.all }}", "refuses the messages"),
-        ("{{ messages.append(1) }}", "refuses the messages"),
-        ("{{ ''.__class__.__mro__ }}", "refuses the messages"),
-        ("{{ 1 / 0 }}", "refuses the messages"),
+        ("{{ raise_exception('no system role') }}", r"makes no prompt \(no system role\)"),
+        ("{{ messages.nothing.at.all }}", "makes no prompt"),
+        ("{{ messages.append(1) }}", "makes no prompt"),
+        ("{{ ''.__class__.__mro__ }}", "makes no prompt"),
+        ("{{ 1 / 0 }}", "makes no prompt"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(tmp_path, source, words):
@@ -100,7 +99,7 @@ def test_a_run_sends_prompts_and_says_so(cli):
         )
         for body in server.bodies:
             assert body["prompt"].startswith(f"{VICUNA}USER: ") and body["prompt"].endswith(" ASSISTANT:")
-        parameters = json.loads(Path("a/run.json").read_text("utf-8"))["inputs"]["parameters"]
+        parameters = json.loads(Path("a/run.json").read_text("utf-8"))["digests"]["system"]["parameters"]
         assert (
             parameters["api"] == "completions"
             and parameters["template"] == CompletionsTransport("vicuna").parameters["template"]
@@ -114,7 +113,7 @@ def test_a_run_sends_prompts_and_says_so(cli):
 
 
 def test_recipes_of_models_without_a_chat_interface_name_their_template():
-    for name in catalogue.recipes():
+    for name in recipes():
         _, recipe = read_recipe(name)
         published, asked = recipe["published"], recipe.get("system", {})
         row = str(published.get("model", published.get("llm")))

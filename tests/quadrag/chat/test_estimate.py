@@ -6,7 +6,7 @@ import pytest
 from chat_server import chats
 
 from quadrag.chat.client import ChatClient
-from quadrag.chat.estimate import Estimate, Estimator, Size
+from quadrag.chat.estimate import Estimate, Estimator
 from quadrag.chat.prices import Prices
 
 RATE = Prices({"m": {"input": 2_000_000, "output": 3_000_000}}).rate("m")
@@ -26,11 +26,14 @@ def test_calls_are_noted_and_kept_replies_taken(server, ledger, bound, reply, mo
     assert [(one.text, one.cached) for one in replies] == [(kept.text, True), *[("123456789", False)] * 4]
     assert model(chats(1, 1)) == ["123456789"] and server.requests == 1
     (stage,) = estimate.stages
+    assert (stage.name, stage.calls, stage.kept, stage.most_tokens) == (
+        "answers",
+        3,
+        1,
+        None if most is None else 3 * most,
+    )
     # Of a message its letters and four, of a call three.
-    sizes = [Size(10 + 4 + 3, reply, most), Size(10 + 4 + 3, reply, most), Size(14 + 8 + 3, reply, most)]
-    assert (stage.name, len(stage.calls), stage.sizes) == ("answers", 4, sizes)
-    assert (stage.prompt_tokens, stage.reply_tokens) == (59, 3 * reply)
-    assert stage.most_tokens == (None if most is None else 3 * most)
+    assert (stage.prompt_tokens, stage.reply_tokens) == (2 * (10 + 4 + 3) + 14 + 8 + 3, 3 * reply)
     assert stage.cost(stage.reply_tokens) == Decimal(2 * 59 + 3 * 3 * reply)
     assert stage.cost(None) is None and estimate.how == {"m": f"{LETTERS} of m"}
 
@@ -40,4 +43,4 @@ def test_a_prompt_is_counted_as_it_is_sent_and_other_samples_are_other_calls():
     model = Estimator(estimate, "m", {}, None)
     model.complete([[{"role": "prompt", "content": "abcde"}]] * 3, samples=[0, 1, 1])
     (stage,) = estimate.stages
-    assert stage.sizes == [Size(5, 0, None)] * 2 and stage.cost(7) is None
+    assert (stage.calls, stage.prompt_tokens, stage.most_tokens) == (2, 10, None) and stage.cost(7) is None

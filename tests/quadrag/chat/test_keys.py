@@ -163,15 +163,11 @@ def test_what_is_no_header_is_refused_and_not_shown(monkeypatch, name):
     assert name not in str(error.value)
 
 
-def test_user_and_password_go_before_the_key_and_that_is_told(server, monkeypatch, capfd):
-    place = server.url.replace("//", "//ann:pa%20ss%C3%A9@")
-    for told in (0, 1):
-        with ChatClient(place) as client:
-            assert isinstance(client(chats(1))[0], str)
-            assert "ss" not in repr(client.spec).replace("model", "")
-        said = capfd.readouterr().err
-        assert said.count("\n") == said.count("QUADRAG_API_KEY") == told
-        monkeypatch.setenv("QUADRAG_API_KEY", KEY)
+def test_user_and_password_go_before_the_key(server, monkeypatch):
+    monkeypatch.setenv("QUADRAG_API_KEY", KEY)
+    with ChatClient(server.url.replace("//", "//ann:pa%20ss%C3%A9@") + "#m") as client:
+        assert isinstance(client(chats(1))[0], str)
+        assert "ss" not in repr(client.spec).replace("model", "")
     assert server.authorizations == {f"Basic {basic('ann:pa ssé')}"}
 
 

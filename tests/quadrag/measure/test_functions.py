@@ -230,16 +230,6 @@ def test_a_list_of_other_length_stops_at_once_and_what_was_answered_is_kept(wait
     assert measure(later if waits else answer, batch_size=3, concurrency=1, name="mine").valid and sum(asked) == 5
 
 
-@pytest.mark.parametrize(
-    "system", [lambda: "x", lambda question, k: "x", lambda *, question: "x", functools.partial(helper, "q")]
-)
-def test_a_function_that_takes_no_single_question_is_refused_before_any_is_asked(system):
-    for batch in (None, 2):
-        with pytest.raises(quadrag.QuadragError, match=r"\(.*\) cannot be called with"):
-            measure(system, batch_size=batch)
-    assert not Path("runs").exists()
-
-
 def test_a_metric_of_those_alone_that_another_one_found_is_as_valid_as_the_answers():
     """None is found to be in error, so every one of the failed is among those that may have been."""
     calls = []
@@ -431,7 +421,7 @@ def test_a_judge_is_asked_again_and_the_function_is_not(judge, limit, out):
     assert again.valid and again.folder == first.folder and again["accuracy"].value > 0.8 and system.asked == asked
 
 
-@pytest.mark.parametrize("change", [{"judge": "#k", "judge_served_as": "j"}, {"judge_format": "json"}])
+@pytest.mark.parametrize("change", [{"judge_name": "k"}, {"judge_format": "json"}])
 def test_another_judge_or_form_of_verdicts_takes_the_place_of_one_that_could_not_be_read(judge, change):
     judge.state.text = "lorem"
     system, call = System(), {"judge": f"{judge.url}#j", "limit": 6, "out": "r"}
@@ -462,7 +452,7 @@ def test_answers_stand_while_the_judge_was_dead(judge):
     part = {"split": "public", "limit": 3, "out": "mine"}
     dead = measure(lambda question: "old", *CRAG, judge="http://127.0.0.1:9/v1#j", **part)
     assert not dead.valid and dead["truthfulness"].value is None
-    call = {"judge": f"{judge.url}#j", "judge_service": "http://127.0.0.1:9/v1", "max_failed": 1}
+    call = {"judge": f"{judge.url}#j", "max_failed": 1}
     found = measure(lambda question: "new", *CRAG, **call, **part)
     assert set(found.to_pandas()["answer"]) == {"old"} and found["truthfulness"].n == 3
 

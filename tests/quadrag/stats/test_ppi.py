@@ -35,13 +35,6 @@ def test_equals_ppi_python():
     assert (shares.value - half, shares.value + half) == pytest.approx(THEIRS[2], abs=1e-9)
 
 
-def test_equals_the_package_where_it_is_installed():
-    theirs = pytest.importorskip("ppi_py")
-    columns = [np.array(column, dtype=float) for column in (LABELS, VERDICTS, OTHERS)]
-    low, high = theirs.ppi_mean_ci(*columns, alpha=0.05)
-    assert normal(ppi_mean(LABELS, VERDICTS, OTHERS)) == pytest.approx((low[0], high[0]), abs=1e-9)
-
-
 def test_by_hand():
     labels, verdicts, others = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0]), np.array([1.0, 1, 0, 0, 0, 0])
     # Covariance 1/8 (ddof 0), pooled variance of 3 of 10 (ddof 1) 2.1 / 9.

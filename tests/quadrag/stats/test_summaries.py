@@ -180,17 +180,6 @@ def test_values_all_at_one_end_of_their_range_have_the_width_of_a_share_of_it(va
     assert summarise(beyond, ends=ends) == summarise(beyond), "values may pass their range"
 
 
-def test_the_interval_holds_the_value_and_narrows_with_more_questions() -> None:
-    widths = []
-    for n in (20, 80, 320):
-        found = summarise(ones(*[i % 4 == 0 for i in range(n)]))
-        assert found.interval is not None
-        assert found.interval.low < 0.25 < found.interval.high
-        widths.append(found.interval.high - found.interval.low)
-    # Four times the questions, half the width: 2 * 1.96 * sqrt(0.25 * 0.75 / n).
-    assert widths == pytest.approx([0.3796, 0.1898, 0.0949], rel=0.15)
-
-
 def test_samples_of_one_question_come_along_together() -> None:
     """Ten samples a question tell no more about the questions than one does, where they all agree."""
     once = ones(*np.random.RandomState(2).random_sample(30))
@@ -326,15 +315,6 @@ def test_a_group_without_values_is_left_out_of_a_macro_mean() -> None:
     nothing = [Mean(None, None, None)]
     assert macro([[off], [off]]) == macro([[failed]]) == macro([[ones(1)]], weights=[0]) == nothing
     assert macro([]) == []
-
-
-def test_groups_are_drawn_from_apart_and_not_in_step() -> None:
-    """Two groups drawn alike would be as uncertain as one; drawn apart, their mean is less so by the root of two."""
-    group = ones(*np.random.RandomState(5).random_sample(200))
-    (one,) = macro([[group]])
-    (two,) = macro([[group], [group]])
-    assert one.interval == summarise(group).interval
-    assert width(two) / width(one) == pytest.approx(0.5**0.5, rel=0.1)
 
 
 def test_shares_of_groups_are_surer_than_of_all_where_groups_differ() -> None:
