@@ -56,6 +56,7 @@ class RunFolder:
         self.run = run
         self.finished = False
         self.whole = whole or path is None
+        self.fresh: float | None = None  # from when on replies count in a run that asks all anew, and was killed
         self._aside: Path | None = None  # where files lie until all are there
         if path is None:
             self._scratch = TemporaryDirectory()
@@ -67,6 +68,7 @@ class RunFolder:
             return
         for stray in path.glob(".*.part"):  # what a killed run was writing
             stray.unlink(missing_ok=True)
+        self.fresh = _read_fresh(path)
         shutil.rmtree(path / ASIDE, ignore_errors=True)
         before = read_run(path)
         answering = before.answering == run.answering
@@ -132,6 +134,7 @@ class RunFolder:
         self.run.partial.pop(stage, None)
         if self._aside:
             self._aside.mkdir(exist_ok=True)
+            self.save()
             write_text(self._aside / stage, text)
         else:
             self.place(stage).unlink(missing_ok=True)
@@ -160,6 +163,8 @@ class RunFolder:
         if self.path is None:
             self._scratch.cleanup()
             return
+        if self._aside:
+            (self._aside / NAME).unlink(missing_ok=True)
         made = sorted(self._aside.iterdir()) if self._aside and self._aside.is_dir() else []
         self._aside = None
         if made:
@@ -173,19 +178,29 @@ class RunFolder:
 
     def save(self) -> None:
         """Write `run.json`, which names judges, and where they are, once one has replied or all is scored."""
-        if self._aside or self.path is None:
+        if self.path is None or (self.whole and self._aside):
             return
         run, heard = self.run, self.run.verdict is not None or ITEMS in self.run.files
         bare = replace(run, spec=run.spec.changed(judges=()), judging={}, judge=None)
-        (run if heard else bare).write(self.path)
+        (run if heard else bare).write(self._aside or self.path)
 
 
 def find_fresh(folders: Iterable[Path]) -> float:
     """Return from when on replies count in fresh runs: from now on, or, where one was stopped, from when it began."""
-    runs = [read_run(folder) if (folder / NAME).exists() else None for folder in folders]
-    last = max((run.fresh for run in runs if run and run.fresh), default=None)
+    places = [*folders]
+    killed = [moment for folder in places if (moment := _read_fresh(folder))]
+    runs = [read_run(folder) if (folder / NAME).exists() else None for folder in places]
+    last = max([*killed, *(run.fresh for run in runs if run and run.fresh)], default=None)
     done = all(run and run.state == "finished" and run.fresh == last for run in runs)
     return time.time() if last is None or done else last
+
+
+def _read_fresh(folder: Path) -> float | None:
+    """Return from when on replies count in a run that was to replace a finished one, and was killed."""
+    try:
+        return read_run(folder / ASIDE).fresh
+    except QuadragError:
+        return None
 
 
 def is_as_written(path: Path, run: RunRecord, stage: str) -> bool:

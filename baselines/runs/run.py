@@ -19,7 +19,7 @@ from typing import Any
 from quadrag import __version__, stats
 from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import FAILED
-from quadrag.errors import NotReady
+from quadrag.errors import NotReady, QuadragError
 from quadrag.progress import Progress
 from quadrag.provenance import Provenance, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
@@ -102,12 +102,15 @@ def run(
         record = describe(loaded, models, policy)
         stack.enter_context(lock_folder(out) if out else nullcontext())
         folder = RunFolder(out, record, whole=system.has_answers)
-        stack.callback(folder.close)
         folder.refuse_altered()
         renew(folder, models, policy, since)
         if folder.finished:
             return show_again(folder, policy)
-        return _work(loaded, folder, models, policy)
+        try:
+            return _work(loaded, folder, models, policy)
+        except (QuadragError, OSError):
+            folder.close()
+            raise
 
 
 def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy) -> Result:
@@ -236,10 +239,11 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
     made_by_models = RETRIEVED if "entities" in record.found else ANSWERS
     to_the_end = record.unread_judge and policy.max_failed == 1
     if policy.fresh:
-        since = since or find_fresh([folder.path] if folder.path else [])
+        since = since or folder.fresh or find_fresh([folder.path] if folder.path else [])
         if record.fresh != since:
             folder.redo(STAGES[STAGES.index(made_by_models) :])
-            folder.place(ANSWERING).unlink(missing_ok=True)
+            if folder.fresh != since:
+                folder.place(ANSWERING).unlink(missing_ok=True)
             folder.run.fresh = since
     elif set(policy.retry) - {FAILED}:
         # Of what is no model no reply is kept that could be bad.
@@ -306,9 +310,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     system, record, spec = models.system, folder.run, loaded.work.task
     made = (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,)
     if all(map(folder.stands, made)):
-        answers = read_answers(folder.place(ANSWERS))
-        system.take_kept(len(answers), folder.place(ANSWERS).stat().st_mtime)
-        return Generated(answers)
+        return Generated(read_answers(folder.place(ANSWERS)))
     system.keep(folder.place(ANSWERING))
     _recall(folder, loaded, models)
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples, models.tell_spent) as progress:

@@ -21,7 +21,8 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
-from quadrag.baselines.results.adapter import is_invalid, say_invalid, say_reason, shorten_list
+from quadrag.baselines.results.adapter import say_invalid, say_reason, shorten_list
+from quadrag.baselines.results.score import Status, status_of
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, count_all, count_both, count_items
 from quadrag.baselines.tables.draw import print_grids, write_plainly
@@ -98,7 +99,7 @@ class Evaluation(Mapping[str, Score]):
                 key=row["key"],
                 split=row["split"],
                 signature=row["signature"],
-                valid=not is_invalid(row),
+                valid=status_of(row) is not Status.INVALID,
                 reason=in_python(say_reason(row, self.result.run)),
                 labels=self.labels,
             )
