@@ -129,7 +129,7 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
     def settle(score: Score) -> Score:
         found = failures.get((score.key, score.profile))
         if found and found.share > run.max_failed:
-            own = read[score.key, score.slice, found.read_by]
+            own = read.get((score.key, score.slice, found.read_by), score.counts)
             n = min(own.n_scored or 0, found.tried - found.failed)
             others = {why: count for why, count in own.unscored.items() if why not in FAILED}
             unscored = others | {**found.reasons} if score.slice == ALL else own.unscored

@@ -33,6 +33,7 @@ _GONE_AFTER = 30.0
 _IN_TIME = 0.75  # of the time limit
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
 _TELL_EVERY = 0.1  # seconds
+_STOP_SECONDS = 5.0
 
 
 class Gate:
@@ -127,7 +128,7 @@ class Engine:
                 tell()
         except BaseException:  # an interrupt, or an error of the caller's own progress function
             running.cancel()
-            self._idle.wait()
+            self._idle.wait(_STOP_SECONDS)  # what has come is kept by then
             raise
         running.result()
         tell()
@@ -309,6 +310,6 @@ def _may_pass(fault: Fault) -> bool:
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, server: Server) -> None:
     closing = asyncio.run_coroutine_threadsafe(server.close(), loop)
     closing.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
-    thread.join(timeout=5.0)
+    thread.join(timeout=_STOP_SECONDS)
     if not thread.is_alive():
         loop.close()

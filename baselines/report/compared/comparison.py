@@ -13,7 +13,7 @@ from quadrag.stats import Pair
 from ...core.result import Result
 from ...judges.notes import note_judges
 from ...results.adapter import find_by_phrase
-from ...results.score import ALL, Status, status_of
+from ...results.score import ALL, Status, place_of, status_of
 from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number
 from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Loud, Verdict
 from ...tables.names import group_notes, is_whole
@@ -35,7 +35,6 @@ from .pairs import (
     note_judges_apart,
     pair_results,
     pick_places,
-    place_of,
     pool_each,
     pool_splits,
     shape_of,
