@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.trust import Trust
 
 KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
 Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(strict=True, ge=1)]
 
 
 class Part(BaseModel):
@@ -45,15 +46,15 @@ class Retrieval(Part):
     """
 
     tokenizer: Text = "unigram"
-    chunk_size: PositiveInt = 128
-    chunk_overlap: Annotated[int, Field(ge=0, le=90)] = 0
+    chunk_size: Count = 128
+    chunk_overlap: Annotated[int, Field(strict=True, ge=0, le=90)] = 0
     chunk_tokenizer: Text | None = None
     chunk_source: Literal["documents", "files"] = "documents"
     embedding: Text = "bge-base"
     instruction: Literal["queries", "both"] = "queries"
     reranker: Text = "bge-rank"
     index: Text | None = None
-    top_k: PositiveInt = 8
+    top_k: Count = 8
     where: Text | None = None
     trust: Annotated[Trust, Field(exclude=True)] = Trust()
 

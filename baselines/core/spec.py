@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, NonNegativeInt, PositiveInt, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_yaml
 from quadrag.trust import Trust
 
 from .benchmark import load
-from .parts import KINDS, SETTINGS, Conditions, Part, Retrieval, RetrieverSpec, Text
+from .parts import KINDS, SETTINGS, Conditions, Count, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
 CHALLENGE = "challenge:"
@@ -38,13 +38,13 @@ _QUERY = re.compile(r"\?[^#\s]*")
 class Sampling(Part):
     """How a chat model draws its answer, by the names of a request's fields; what is None is not sent."""
 
-    temperature: Annotated[float, Field(ge=0, le=100)] | None = None
-    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    top_k: PositiveInt | None = None
-    repetition_penalty: Annotated[float, Field(ge=0.01, le=10)] | None = None
-    max_tokens: PositiveInt | None = None
+    temperature: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
+    top_p: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+    top_k: Count | None = None
+    repetition_penalty: Annotated[float, Field(strict=True, ge=0.01, le=10)] | None = None
+    max_tokens: Count | None = None
     stop: Annotated[list[Text], Field(min_length=1)] | None = None
-    seed: NonNegativeInt | None = None
+    seed: Annotated[int, Field(strict=True, ge=0)] | None = None
 
     def sent(self) -> dict[str, Any]:
         """Return the fields that are sent."""
@@ -73,7 +73,7 @@ class Chat(Part):
     sampling: Sampling = Sampling()
     api: Literal["chat", "completions"] = "chat"
     template: Text | None = None
-    batch_size: PositiveInt | None = None
+    batch_size: Count | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -215,8 +215,8 @@ class RunSpec(Part):
     config: Text
     split: Text | None = None
     data_dir: Text | None = None
-    limit: PositiveInt | None = None
-    samples: PositiveInt = 1
+    limit: Count | None = None
+    samples: Count = 1
     options: dict[str, Any] = Field(default={})
     prompts: Text | None = None
     retriever: str = ""

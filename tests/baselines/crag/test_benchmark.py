@@ -1,7 +1,6 @@
 """CRAG's questions, prompts, windows, options and metrics, as far as no run is needed."""
 
 import json
-from pathlib import Path
 
 import pytest
 from specs import spec_of
@@ -15,7 +14,7 @@ from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.task import script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows
-from quadrag.baselines.runs.plan import read_recipe
+from quadrag.baselines.runs.plan import read_recipe, recipes
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
@@ -128,8 +127,7 @@ def test_questions_without_pages_can_be_answered_by_a_model_alone_only():
 
 
 def test_a_graph_must_be_named_outside_the_sample(tmp_path):
-    one = task("snippets-kg")
-    one.data_dir = str(tmp_path)
+    one = task("snippets-kg").changed(data_dir=str(tmp_path))
     with pytest.raises(QuadragError, match="needs the knowledge graph: quadrag kg build"):
         crag.finder(one)
 
@@ -200,11 +198,11 @@ def test_sizes_are_in_tokens_of_a_named_tokenizer(words):
 PAPERS = {"falcon": (1000, 500), "flan-t5": (1000, 500), "llama-2": (2000, 1000)}
 
 
-@pytest.mark.parametrize("path", sorted((Path(crag.__file__).parent / "recipes").glob("*.yaml")), ids=lambda p: p.stem)
-def test_recipes_hold_the_papers_tokens_and_who_found_the_entities(path):
-    name, recipe = read_recipe(str(path))
+@pytest.mark.parametrize("name", [name for name in recipes() if name.startswith("crag-")])
+def test_recipes_hold_the_papers_tokens_and_who_found_the_entities(name):
+    _, recipe = read_recipe(name)
     web, graph = next((sizes for model, sizes in PAPERS.items() if model in name), (4000, 2000))
     options = [run.get("options", {}) for run in recipe["runs"]]
     assert [one.get("web_window") for one in options] == [None, web, web, web]
     assert [one.get("kg_window") for one in options] == [None, None, graph, graph]
-    assert recipe["entity_model"] == "meta-llama/Meta-Llama-3-8B-Instruct"
+    assert recipe["entity_model"]["model"] == "meta-llama/Meta-Llama-3-8B-Instruct"

@@ -64,11 +64,11 @@ def test_whatever_changes_the_passages_makes_another_index_and_another_run(cli, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--retriever", "bn25"), "takes --retriever bm25"),
+        (("--retriever", "bn25"), "nearest: bm25"),
         (("--tokenizer", "jiba"), "nearest: jieba"),
         (("--embedding", "m"), "does not use --embedding"),
         (("--retriever", "none", "--top-k", "4"), "does not use --top-k"),
-        (("--chunk-overlap", "95"), "out of range"),
+        (("--chunk-overlap", "95"), "chunk_overlap is 95"),
         (("--option", "gold=tset"), "gold"),
         (("--option", "query=paper"), "summary does not use the option query; leave it out"),
         (("--option", "glod=test"), "nearest: gold"),

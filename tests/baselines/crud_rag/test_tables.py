@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from quadrag import catalogue
 from quadrag.baselines.crud_rag.tables import tabulate
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.runs.plan import recipes_of_table
+from quadrag.baselines.runs.plan import recipes, recipes_of_table
 
 
 def table(out: str, title: str) -> list[str]:
@@ -122,17 +121,17 @@ def test_a_sweep_over_models_is_not_run_with_one(cli):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("retrieval: {chunk_size: x}", "chunk_size is 'x'; expected a whole number from 1"),
+        ("retrieval: {chunk_size: x}", "chunk_size is 'x'"),
         ("retrieval: {chunk_size: 12.5}", "chunk_size is 12.5"),
-        ("retrieval: {top_k: 0}", "top_k is 0; expected a whole number from 1"),
+        ("retrieval: {top_k: 0}", "top_k is 0"),
         ("retrieval: {top_k: '8'}", "top_k is '8'"),
         ("retrieval: {chunk_overlap: true}", "chunk_overlap is True"),
-        ("retrieval: {tokenizer: [jieba]}", "tokenizer is ['jieba']; expected a name"),
-        ("retrieval: null", "retrieval is None; expected a mapping"),
-        ("retrieval: [top_k]", "retrieval is ['top_k']; expected a mapping"),
-        ("top_p: 1.5", "top_p is 1.5; expected a number from 0 to 1"),
-        ("max_tokens: 0.5", "max_tokens is 0.5"),
-        ("temperature: true", "temperature is True"),
+        ("retrieval: {tokenizer: [jieba]}", "tokenizer is ['jieba']"),
+        ("retrieval: null", "retrieval is None"),
+        ("retrieval: [top_k]", "retrieval is ['top_k']"),
+        ("system: {sampling: {top_p: 1.5}}", "top_p is 1.5"),
+        ("system: {sampling: {max_tokens: 0.5}}", "max_tokens is 0.5"),
+        ("system: {sampling: {temperature: true}}", "temperature is True"),
     ],
 )
 def test_a_recipes_values_are_checked_before_anything_is_run(cli, line, words):
@@ -151,10 +150,8 @@ def test_the_authors_sampling_is_sent_by_their_recipes(cli):
         assert (code, err) == (0, "")
         (body, *_) = server.state.bodies
     assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.1, 0.9, 9), "what the user says goes first"
-    for name in catalogue.recipes():
-        if name.startswith("crud_rag-"):
-            recipe = yaml.safe_load(catalogue.recipes()[name].read_text(encoding="utf-8"))
-            assert (recipe["temperature"], recipe["top_p"], recipe["max_tokens"]) == (0.1, 0.9, 1280)
+    sampled = [one["system"]["sampling"] for name, one in recipes().items() if name.startswith("crud_rag-")]
+    assert sampled and all(one == {"temperature": 0.1, "top_p": 0.9, "max_tokens": 1280} for one in sampled)
 
 
 def test_a_model_that_is_not_there_ends_a_sweep_before_anything_is_asked(cli):
