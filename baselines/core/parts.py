@@ -15,7 +15,7 @@ from quadrag.trust import Trust
 
 KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
 Text = Annotated[str, Field(min_length=1)]
-Count = Annotated[int, Field(strict=True, ge=1)]
+Count = Annotated[int, Field(strict=True, gt=0)]  # in no quotes, and neither true nor false
 
 
 class Part(BaseModel):

@@ -72,9 +72,14 @@ def list_judges(labels: LabelSet) -> list[str]:
     return [*(f"{RECORDED}{name}" for name in labels.recorded), *(f"{RULE}{name}" for name in RULES if rules)]
 
 
+def is_file(spec: str) -> bool:
+    """Tell whether a judge is named by a file of its verdicts."""
+    return Path(spec).is_file() or (Path(spec).suffix in (".csv", ".tsv", ".jsonl") and "://" not in spec)
+
+
 def is_known(spec: str) -> bool:
     """Tell whether a judge is named that no model is asked for."""
-    return spec.startswith((RULE, RECORDED))
+    return spec.startswith((RULE, RECORDED)) or is_file(spec)
 
 
 def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
@@ -140,13 +145,15 @@ def _number(text: str) -> float | None:
 def check_askable(labels: LabelSet) -> None:
     """Refuse to ask where the items do not show what the judge must see."""
     if labels.ranked:
-        raise QuadragError(f"no prompt here asks for what {labels.name} labels; give numbers with --verdicts")
+        raise QuadragError(f"no prompt here asks for what {labels.name} labels; give a file of numbers as --judge")
     needed = "passages" if _is_by_passages(labels.graded) else "golds"
     shown = ("question", "answer", needed)
     lacking = [name for name in shown if not any(getattr(item, name) for item in labels.items)]
     if lacking:
         named = ", ".join(lacking).replace("golds", "gold")
-        raise QuadragError(f"{labels.name} has no {named} to show a judge; add the columns, or give --verdicts")
+        raise QuadragError(
+            f"{labels.name} has no {named} to show a judge; add the columns, or give a file of its verdicts as --judge"
+        )
 
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
@@ -156,7 +163,7 @@ def find_benchmark(graded: Graded) -> tuple[str, str]:
             uses = load(name).metrics(config, Conditions("", top_k=1))
             if any(use.module == graded.metric and graded.key in use.keys for use in uses):
                 return name, config
-    raise QuadragError(f"no benchmark asks a judge for {graded.name}; give its verdicts with --verdicts")
+    raise QuadragError(f"no benchmark asks a judge for {graded.name}; give a file of its verdicts as --judge")
 
 
 def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:

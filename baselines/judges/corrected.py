@@ -78,7 +78,8 @@ def draw_sheet(
         (item, given[name] / len(here)) for name, here in strata.items() for item in draw.sample(here, given[name])
     ]
     draw.shuffle(drawn)
-    rows = [[*_COLUMNS, f"{speak(graded.asks, labels)} {' / '.join(speak(one, labels) for one in graded.grades)}"]]
+    grades = [name if graded.several else speak(name, labels) for name in graded.grades]  # classes are read as named
+    rows = [[*_COLUMNS, f"{speak(graded.asks, labels)} {' / '.join(grades)}"]]
     for item, share in drawn:
         rows.append(
             [item.id, item.question, "\n\n".join(item.passages), item.gold, item.answer, "", f"{share:.6g}", ""]

@@ -7,7 +7,7 @@ from typing import Any
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
-from ..results.adapter import is_alike, is_invalid
+from ..results.score import Status, status_of
 from ..tables.cells import ALIKE
 from ..tables.grid import Alarm, Grid
 from ..tables.names import keep_name, keep_names
@@ -62,7 +62,8 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
     runs: dict[str, str] = {}
     for result in results:
         for row in _find_judged(result, profile):
-            if find_certificate(result.certificates, row["signature"]) is None and not is_alike(row):  # that says more
+            known = find_certificate(result.certificates, row["signature"])
+            if known is None and status_of(row) is not Status.UNTRUSTED_JUDGE:  # that says more
                 judge = read_signature(row["signature"])["judge"]
                 keys.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
                 runs.setdefault(judge, shlex.quote(str(result.folder or "RUN")))
@@ -74,7 +75,9 @@ def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
 def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
     """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
     rows = (row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row))
-    return [row for row in rows if not is_invalid(row) and not row["n_scored"] == row.get("n_ruled", 0) > 0]
+    return [
+        row for row in rows if status_of(row) is not Status.INVALID and not row["n_scored"] == row.get("n_ruled", 0) > 0
+    ]
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
-from ..results.adapter import is_invalid, is_unreliable
+from ..results.score import Status, status_of
 from ..systems.extractive import EXTRACTIVE
 from ..tables.cells import Row
 from ..tables.failed import note_invalid
@@ -91,9 +91,9 @@ def _mark_title(results: Sequence[Result], profile: str) -> str:
     for result in results:
         rows = pick_headlines(result.scores, profile)
         first += {row["split"]: row for row in reversed(rows)}.values()
-    if any(map(is_invalid, first)):
+    if Status.INVALID in map(status_of, first):
         return "INVALID: "
-    return "NOT RELIABLE: " * any(map(is_unreliable, first))
+    return "NOT RELIABLE: " if Status.UNRELIABLE in map(status_of, first) else ""
 
 
 def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[str]]:

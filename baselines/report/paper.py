@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from ..core.result import PROFILES, Result
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase, place_of
+from ..results.adapter import find_by_phrase
+from ..results.score import place_of
 from ..tables.cells import ALIKE, NOTHING, Row
 from ..tables.grid import Alarm, Cell, Grid, Verdict
 from ..tables.notes import CORRECTED, note_profiles

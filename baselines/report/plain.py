@@ -8,8 +8,9 @@ from quadrag.provenance import join
 
 from ..core.result import Result
 from ..core.run_record import RunRecord
-from ..results.adapter import is_invalid, say_invalid
+from ..results.adapter import say_invalid
 from ..results.note import NoteCode
+from ..results.score import Status, status_of
 from ..tables.cells import Row, count_all, count_both
 from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
@@ -88,7 +89,7 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
             "n_total": count_all(row),
             "signature": row["signature"],
             **({"samples": spread._asdict()} if spread else {}),
-            "valid": not is_invalid(row),
+            "valid": status_of(row) is not Status.INVALID,
             **({"not_run": row["not_run"]} if "not_run" in row else {}),
         }
 

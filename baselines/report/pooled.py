@@ -14,9 +14,8 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.result import Asked, Result
-from ..results.adapter import is_alike, is_invalid, is_unreliable
 from ..results.items import FAILED, items_of
-from ..results.score import Status
+from ..results.score import Status, status_of
 from ..tables.cells import Row
 from ..tables.names import name_whole
 
@@ -53,7 +52,12 @@ def pool_rows(result: Result, rows: Sequence[Row], profile: str) -> list[dict[st
     metrics: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
         splits.setdefault(row["config"], set()).add(row["split"])
-        if not (is_invalid(row) or is_alike(row) or row["key"].endswith(WEIGHTED) or row["value"] is None):
+        if not (
+            status_of(row) is Status.INVALID
+            or status_of(row) is Status.UNTRUSTED_JUDGE
+            or row["key"].endswith(WEIGHTED)
+            or row["value"] is None
+        ):
             metrics.setdefault((row["config"], row["metric"], row["key"]), []).append(row)
     return [
         _pool(result, here, profile)
@@ -117,5 +121,5 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         **({"times": times.pop()} if len(times) == 1 and times != {1} else {}),
         "n_answers": len(items),
         "left_out": 0 if fill is not None else failed,
-        **({"status": Status.UNRELIABLE} if any(map(is_unreliable, rows)) else {}),
+        **({"status": Status.UNRELIABLE} if Status.UNRELIABLE in map(status_of, rows) else {}),
     }

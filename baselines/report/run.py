@@ -11,7 +11,8 @@ from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase, is_alike
+from ..results.adapter import find_by_phrase
+from ..results.score import Status, status_of
 from ..tables.cells import Row, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -46,7 +47,9 @@ def tabulate_run(
     """
     grid, *parts = tabulate_scores(result, profiles, labels, every)
     grids = [grid, *tabulate_samples(result, profiles[0], title_of(result)), *parts]
-    marked = {(row["split"], row["metric"], row["key"]) for row in result.scores if is_alike(row)}
+    marked = {
+        (row["split"], row["metric"], row["key"]) for row in result.scores if status_of(row) is Status.UNTRUSTED_JUDGE
+    }
     splits = [name for name in grid.columns if not is_whole(name)]
     rows = [row for row in rows_beside(result) if row.split in splits]
     rows = [row for row in rows if (row.split, row.module, row.key) not in marked]

@@ -17,8 +17,9 @@ from ..core.benchmark import load
 from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase, is_alike, is_invalid, place_of, shorten_list
+from ..results.adapter import find_by_phrase, shorten_list
 from ..results.items import FAILED
+from ..results.score import Status, place_of, status_of
 from ..tables.cells import (
     FEW,
     NOTHING,
@@ -138,7 +139,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
         pooled = pool_rows(result, rows, profile)[: 1 if len(results) > 1 else None]
         best += [(None, "")] * len(pooled)
         if len(results) > 1 and not pooled:
-            rows.sort(key=is_invalid, reverse=True)
+            rows.sort(key=lambda row: status_of(row) is Status.INVALID, reverse=True)
         rows = rows[: MOST if len(results) == 1 else 0 if pooled else 1]
         printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
         found = [_find_best(printed, row) for row in rows]
@@ -185,7 +186,7 @@ def _tell_other(result: Result, row: Row) -> _Other | None:
         others = pool_profiles(result, others)
     for other in others:
         if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
-            mine, theirs = (None if is_invalid(one) else one.get("value") for one in (row, other))
+            mine, theirs = (None if status_of(one) is Status.INVALID else one.get("value") for one in (row, other))
             failed = any({*(one.get("unscored") or ())} & {*FAILED} or one.get("left_out") for one in (row, other))
             far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
@@ -265,7 +266,7 @@ def _find_best(printed: Iterable[Published], row: Row) -> Published | None:
     """Find the best printed number of a metric, where one end of it is the better one; none beside what is marked."""
     direction = metric_record(row["metric"]).key(row["key"]).direction
     place = row["split"], row["metric"], row["key"]
-    compared = direction != "none" and not is_alike(row)
+    compared = direction != "none" and status_of(row) is not Status.UNTRUSTED_JUDGE
     here = [one for one in printed if (one.split, one.module, one.key) == place and compared]
     return (min if direction == "lower" else max)(here, key=attrgetter("value"), default=None)
 

@@ -9,8 +9,8 @@ from quadrag.stats import summarise
 
 from ..audit.finding import Finding
 from ..core.result import PROFILES, Result
-from ..results.adapter import is_invalid
 from ..results.items import items_of
+from ..results.score import Status, status_of
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
@@ -71,7 +71,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
 
 def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
     """Return a row of scores over some of the items alone; None where its metric has no value for each."""
-    if "not_run" in row or is_invalid(row):  # the latter where too many calls failed
+    if "not_run" in row or status_of(row) is Status.INVALID:  # the latter where too many calls failed
         return row
     items = items_of(lines, f"{row['metric']}.{row['key']}", row["profile"])
     if not items:

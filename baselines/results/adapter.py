@@ -15,11 +15,10 @@ from .check import check_run
 from .items import CUT, EMPTY, FAILED
 from .judges import Doubt
 from .note import Note, NoteCode, notes_of
-from .score import ALL, UNJUDGED, Cause, Counts, Score, Status, status_of
+from .score import ALL, UNJUDGED, Cause, Place, Score, Status, place_of, status_of
 from .status import find_failures, set_status
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
-Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric, key
 FIRST = 12  # verdicts, of which one must be readable for a judge to be asked further
 _SHOWN, _FEW = 4, 3  # keys in a line; those that are named, be they shown elsewhere or not
 _ALLOW = "or allow a share of them with --max-failed"
@@ -88,29 +87,9 @@ def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, 
     return marked
 
 
-def is_invalid(row: Row) -> bool:
-    """Whether a row has no value, since too many items of its metric failed or nothing is to be had of the judge."""
-    return status_of(row) is Status.INVALID
-
-
-def is_unreliable(row: Row) -> bool:
-    """Whether a row has a value only since the user allows that so many items of its metric fail."""
-    return status_of(row) is Status.UNRELIABLE
-
-
-def is_alike(row: Row) -> bool:
-    """Whether a row's value rests on verdicts that are all the same, against words, or as by chance."""
-    return status_of(row) is Status.UNTRUSTED_JUDGE
-
-
-def is_alike_beside(row: Row) -> bool:
-    """Whether a value is marked so only since the same judge's verdicts say nothing in another run beside it."""
-    return is_alike(row) and row["reason"] == Cause.JUDGE_DOUBTFUL_BESIDE and row["value"] is not None
-
-
 def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
     """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
-    by_rule = Counts(row["n_total"], row.get("n_scored", 0), n_ruled=row.get("n_ruled", 0)).by_rule
+    by_rule = 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0)
     if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
         row |= {"status": Status.UNTRUSTED_JUDGE, "reason": reason}
 
@@ -131,11 +110,6 @@ def find_by_phrase(scores: Sequence[Row]) -> set[Place]:
     absent = {place_of(row) for row in scores if status_of(row) is Status.NOT_RUN}
     rests = {place: find_verdict(*place[2:]) for row in scores if (place := place_of(row)) not in absent}
     return {at for at, verdict in rests.items() if verdict and (*at[:2], *verdict.split(".")) in absent}
-
-
-def place_of(row: Row) -> Place:
-    """Return where a row of scores belongs."""
-    return (row["config"], row["split"], row["metric"], row["key"])
 
 
 def say_invalid(run: RunRecord) -> list[str]:

@@ -31,26 +31,20 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     ran = {score.key for score in scores if score.status is not Status.NOT_RUN}
     notes = []
     for (code, place, *_), group in groups.items():
-        every = len(group) == sum((key.config, key.split) == place for key in ran)
-        counts = {**_count(list(group.values())), "every": every, "limit": run.max_failed}
-        notes.append(_note(code, place, [*group], run, **counts, **_find_cause(*next(iter(group.items())), run)))
+        most = max(group.values(), key=lambda failures: failures.failed)
+        counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons", "counted")}
+        counts["at_most"] = any(failures.failed < most.failed for failures in group.values())
+        counts["every"] = len(group) == sum((key.config, key.split) == place for key in ran)
+        cause = _find_cause(*next(iter(group.items())), run)
+        notes.append(_note(code, place, [*group], run, **counts, limit=run.max_failed, **cause))
     return notes + _note_unjudged(scores, run)
-
-
-def _count(group: Sequence[Failures]) -> dict[str, Any]:
-    most = max(group, key=lambda failures: failures.failed)
-    counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons", "counted")}
-    return counts | {"at_most": any(failures.failed < most.failed for failures in group)}
 
 
 def _note(code: NoteCode, place: _Split, keys: Sequence[ScoreKey], run: RunRecord, **params: Any) -> Note:
     names = [key.name for key in dict.fromkeys(keys)]
-    asked = {"judge": run.judge, "kept": any(used.get("earlier") for used in _judges_of(run))}
+    kept = any(used.get("earlier") for role, used in run.usage.items() if role.startswith("judge"))
+    asked = {"judge": run.judge, "kept": kept}
     return Note(code, {"config": place[0], "split": place[1], "keys": names, **asked, **params})
-
-
-def _judges_of(run: RunRecord) -> list[Mapping[str, Any]]:
-    return [used for role, used in run.usage.items() if role.startswith("judge")]
 
 
 def _find_cause(key: ScoreKey, found: Failures, run: RunRecord) -> Mapping[str, Any]:

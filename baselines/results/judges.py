@@ -136,7 +136,7 @@ def _find_far(said: Said, lines: Lines) -> dict[str, Any] | None:
     total = said.counts.total()
     ((verdict, n),) = said.counts.most_common(1) or [("", 0)]
     read = [(line, value) for line, value in zip(lines, said.verdicts, strict=True) if isinstance(value, int | float)]
-    by_words = {}
+    by_words: dict[str, list[float]] = {}
     for name in _record(said.name).words:
         values = [value for line, _ in read if (value := line.get(name, {}).get(PROFILES[0])) is not None]
         by_words |= {name: values} if values else {}

@@ -4,7 +4,7 @@
 ``keys`` of one ``config`` and ``split``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -40,11 +40,6 @@ class NoteCode(StrEnum):
     REFUSED, FAR: n of answers have the verdict; FAR too: words (the score that says so), right of known of the answers
     are right by it, and share on average. AGAINST: n of answers are right that hold an accepted one, m of others."""
 
-    @property
-    def level(self) -> Level:
-        """How much it matters."""
-        return Level.WARNING
-
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -53,11 +48,7 @@ class Note:
     code: NoteCode
     params: Mapping[str, Any]
     runs: tuple[str, ...] = ()
-
-    @property
-    def level(self) -> Level:
-        """How much it matters."""
-        return self.code.level
+    level: Level = Level.WARNING
 
     def as_row(self) -> dict[str, Any]:
         """Return what `run.json` keeps of it."""
@@ -76,8 +67,7 @@ def keys_of(run: RunRecord, *codes: NoteCode) -> set[str]:
 
 def rename_splits(run: RunRecord, suffix: str) -> list[dict[str, Any]]:
     """Return a run's notes with a suffix at the names of splits."""
-
-    def rename(params: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-        return ((name, value + suffix if name == "split" else value) for name, value in params.items())
-
-    return [{**row, "params": dict(rename(row["params"]))} for row in run.notes]
+    return [
+        {"code": row["code"], "params": {k: v + suffix if k == "split" else v for k, v in row["params"].items()}}
+        for row in run.notes
+    ]

@@ -7,14 +7,15 @@ A row of ``scores.json`` is a score without its status: that follows from all ro
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from quadrag.metric_record import KeyRecord, find_verdict, metric_record
 from quadrag.stats import Interval
 
+Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric and key of a row
 ALL = "all"  # the slice that holds every item
 UNJUDGED = "unjudged"  # why items have no value where nothing is to be had of the judge
-_SCORED = ("n_scored", "n_not_applicable", "unscored")  # of what was computed item by item
+_SCORED = ("n_scored", "n_not_applicable", "unscored")  # which a row has where its metric has a value for each item
 
 
 class ScoreKey(NamedTuple):
@@ -73,15 +74,15 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Over how many items a score is; None where its metric has no value for each item."""
+    """Over how many items a score is; `n_scored` is None where its metric has no value for each item."""
 
     n_total: int
+    n_groups: int | None = None  # of a mean over groups
     n_scored: int | None = None
     n_not_applicable: int = 0
     unscored: Mapping[str, int] = field(default_factory=dict)  # by reason
     n_filled: int = 0  # of the unscored, those of which the metric makes a value
     n_ruled: int = 0  # of the scored, those that a rule decided where a judge was there to be asked
-    n_groups: int | None = None  # of a mean over groups
 
     @property
     def by_rule(self) -> bool:
@@ -108,41 +109,34 @@ class Score:
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Score":
         """Read a row of ``scores.json``."""
-        named = {name: row[name] for name in ("profile", "value", "signature")}
-        counts = {name: row[name] for name in Counts.__dataclass_fields__ if name in row}
-        return cls(
-            key=ScoreKey(*(row[name] for name in ScoreKey._fields)),
-            slice=row.get("slice", ALL),
-            interval=Interval(*row["interval"]) if row["interval"] else None,
-            counts=Counts(**counts),
-            method=row.get("method"),
-            over_scored=row.get("over_scored"),
-            status=status_of(row),
-            reason=row.get("not_run", ""),
-            **named,
-        )
+        names = ("profile", "slice", "value", "signature", "method", "over_scored")
+        own: dict[str, Any] = {name: row.get(name) for name in names}
+        counts = Counts(**{name: row[name] for name in Counts.__dataclass_fields__ if name in row})
+        interval = Interval(*row["interval"]) if row["interval"] else None
+        key = ScoreKey(*(row[name] for name in ScoreKey._fields))
+        why = row.get("not_run", "")
+        return cls(key=key, interval=interval, counts=counts, status=status_of(row), reason=why, **own)
 
     def as_row(self) -> dict[str, Any]:
         """Return its row of ``scores.json``."""
-        head = self.key._asdict()
-        head = {name: head.pop(name) for name in ("benchmark", "config", "split")} | {"slice": self.slice} | head
-        row = {**head, "profile": self.profile, "value": self.value}
-        row["interval"] = list(self.interval) if self.interval else None
-        if self.interval:
-            row["method"] = self.method
+        row: dict[str, Any] = dict(zip(("benchmark", "config", "split"), self.key, strict=False))
+        row |= {"slice": self.slice, "metric": self.key.metric, "key": self.key.key}
+        row |= {"profile": self.profile, "value": self.value}
+        row |= {"interval": [*self.interval], "method": self.method} if self.interval else {"interval": None}
         if self.status is Status.NOT_RUN:
             return {**row, "not_run": self.reason, "n_total": self.counts.n_total, "signature": self.signature}
-        if self.counts.n_groups is None:
-            row["over_scored"] = self.over_scored
-        else:
-            row["n_groups"] = self.counts.n_groups
-        row["n_total"] = self.counts.n_total
-        if self.counts.n_scored is not None:
-            row |= {name: getattr(self.counts, name) for name in _SCORED}
-        row |= {name: n for name in ("n_filled", "n_ruled") if (n := getattr(self.counts, name))}
+        row |= {"over_scored": self.over_scored} if self.counts.n_groups is None else {}
+        counts = {name: getattr(self.counts, name) for name in Counts.__dataclass_fields__}
+        always = ("n_total", *_SCORED) if self.counts.n_scored is not None else ("n_total",)
+        row |= {name: n for name, n in counts.items() if name in always or (name not in _SCORED and n)}
         return {**row, "signature": self.signature}
 
 
 def status_of(row: Mapping[str, Any]) -> Status:
     """Return the status of a row, of ``scores.json`` or of a table."""
     return Status(row.get("status") or (Status.NOT_RUN if "not_run" in row else Status.OK))
+
+
+def place_of(row: Mapping[str, Any]) -> Place:
+    """Return where a row of scores belongs."""
+    return (row["config"], row["split"], row["metric"], row["key"])

@@ -129,14 +129,15 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
     def settle(score: Score) -> Score:
         found = failures.get((score.key, score.profile))
         if found and found.share > run.max_failed:
-            own = read[score.key, score.slice, found.read_by]
+            own = read.get((score.key, score.slice, found.read_by), score.counts)
             n = min(own.n_scored or 0, found.tried - found.failed)
             others = {why: count for why, count in own.unscored.items() if why not in FAILED}
             unscored = others | {**found.reasons} if score.slice == ALL else own.unscored
             counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=min(own.n_ruled, n), unscored=unscored)
             return _invalidate(score, found.cause, counts)
         if is_unjudged(score, run):
-            counts = Counts(score.counts.n_total, 0, 0, {UNJUDGED: score.counts.n_total})
+            n = score.counts.n_total
+            counts = Counts(n, n_scored=0, unscored={UNJUDGED: n})
             return _invalidate(score, Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD, counts)
         if score.key.verdict in doubts and not score.counts.by_rule and score.status is Status.OK:
             return replace(score, status=Status.UNTRUSTED_JUDGE, reason=doubts[score.key.verdict])

@@ -8,7 +8,8 @@ from quadrag.errors import QuadragError
 
 from ..core.result import Result
 from ..core.spec import NONE
-from ..results.adapter import find_by_phrase, place_of
+from ..results.adapter import find_by_phrase
+from ..results.score import place_of
 from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines

@@ -310,9 +310,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     system, record, spec = models.system, folder.run, loaded.work.task
     made = (RETRIEVED, ANSWERS) if system.finds_passages else (ANSWERS,)
     if all(map(folder.stands, made)):
-        answers = read_answers(folder.place(ANSWERS))
-        system.take_kept(len(answers), folder.place(ANSWERS).stat().st_mtime)
-        return Generated(answers)
+        return Generated(read_answers(folder.place(ANSWERS)))
     system.keep(folder.place(ANSWERING))
     _recall(folder, loaded, models)
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples, models.tell_spent) as progress:

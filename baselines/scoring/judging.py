@@ -1,5 +1,6 @@
 """The judges of a run: how many may be named, which is asked no further, and what is told of what they said."""
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -41,6 +42,7 @@ from .rules import find_refused
 
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
 _AMONG = 20 * FIRST  # the first answers, among which there are so many to judge
+_ALL = sys.maxsize
 _SHOWN = 120  # characters of a verdict
 _NOT_ASKED = Failure("api_error", "not asked yet")
 
@@ -117,9 +119,28 @@ class Judged(NamedTuple):
             self.benchmark, self.questions, self.answers, self.task.conditions, self.given, self.bench, verdicts
         )
 
-    def open(self, metric: MetricUse, answers: Sequence[Answer], profile: str, place: int | None = None) -> Work:
-        """Return one metric over some answers by one profile, of the judge at a place alone where one is given."""
-        return Work(self.benchmark, metric, self.questions, answers, self.conditions, self.given, [profile], place)
+    def hear(
+        self, metric: MetricUse, answers: Sequence[Answer], profile: str, place: int | None = None, most: int = _ALL
+    ) -> tuple[Rows, list[Any], int]:
+        """Ask what one metric wants of some answers by one profile, of the judge at a place alone where one is given.
+
+        Returns a row an answer, the replies to `most` distinct chats, and how many others were left out, as failed.
+        """
+        said: list[Any] = []
+        held_back = 0
+
+        def ask(batch: list[Asked]) -> list[Any]:
+            nonlocal held_back
+            now = [*{dumps(one.messages): one for one in batch}.values()][: most - len(said)]
+            known = dict(zip([dumps(one.messages) for one in now], self.bench.ask(now), strict=True))
+            said.extend(known.values())
+            replies = [known.get(dumps(one.messages), _NOT_ASKED) for one in batch]
+            held_back += replies.count(_NOT_ASKED)
+            return replies
+
+        work = Work(self.benchmark, metric, self.questions, answers, self.conditions, self.given, [profile], place)
+        (rows,) = follow([work], ask)
+        return [row[profile] for row in rows], said, held_back
 
 
 def score_answers(
@@ -207,33 +228,20 @@ def _find_unread(judged: Judged) -> tuple[str, str] | None:
     answered = [answer for answer in judged.answers if answer.answer is not None][:_AMONG]
     if len(answered) <= FIRST:
         return None
-    judges = judged.bench.judges
-    for place in range(len(judges)):
-        for metric in [one for one in judged.metrics if one.asks(place, len(judges))][:1]:
-            said: list[Any] = []
-            held_back = 0
-
-            def ask(batch: list[Asked], said: list[Any] = said) -> list[Any]:
-                nonlocal held_back
-                now = [*{dumps(one.messages): one for one in batch}.values()][: FIRST - len(said)]
-                known = dict(zip([dumps(one.messages) for one in now], judged.bench.ask(now), strict=True))
-                said += known.values()
-                replies = [known.get(dumps(one.messages), _NOT_ASKED) for one in batch]
-                held_back += replies.count(_NOT_ASKED)
-                return replies
-
-            (rows,) = follow([judged.open(metric, answered, PROFILES[-1], place)], ask)
-            asked = [row[PROFILES[-1]] for row in rows if not row[PROFILES[-1]].get("ruled")]
-            found = {row["reasons"].get(key) for row in asked for key in metric.judged}
+    n = len(judged.bench.judges)
+    for place, model in enumerate(judged.bench.models):
+        for metric in [one for one in judged.metrics if one.asks(place, n)][:1]:
+            rows, said, held_back = judged.hear(metric, answered, PROFILES[-1], place, FIRST)
+            found = {row["reasons"].get(key) for row in rows if not row.get("ruled") for key in metric.judged}
             if held_back and "unparsable" in found and found <= {"unparsable", _NOT_ASKED.reason}:
-                return str(judged.bench.models[place]), quote_reply(next(one for one in said if isinstance(one, str)))
+                return str(model), quote_reply(next(one for one in said if isinstance(one, str)))
     return None
 
 
 def _ask_unreadable(judged: Judged, lines: Rows) -> None:
     """Ask the judges about the answers whose verdict could not be read, metric by metric."""
     for metric, profile, answers in _list_unreadable(judged, lines):
-        follow([judged.open(metric, answers, profile)], judged.bench.ask)
+        judged.hear(metric, answers, profile)
 
 
 def _list_unreadable(judged: Judged, lines: Rows) -> Iterator[tuple[MetricUse, str, list[Answer]]]:
@@ -257,16 +265,9 @@ def _find_unreadable(judged: Judged, lines: Rows) -> str | None:
     n = len(judged.bench.judges)
     for metric, profile, answers in _list_unreadable(judged, lines):
         for answer, place in product(answers, (place for place in range(n) if metric.asks(place, n))):
-            heard: list[Any] = []
-
-            def ask(batch: list[Asked], heard: list[Any] = heard) -> list[Any]:
-                replies = judged.bench.ask(batch)
-                heard += replies
-                return replies
-
-            ((row,),) = follow([judged.open(metric, [answer], profile, place)], ask)
-            texts = [reply for reply in heard if isinstance(reply, str)]
-            if "unparsable" in row[profile]["reasons"].values() and texts:
+            (row,), said, _ = judged.hear(metric, [answer], profile, place)
+            texts = [reply for reply in said if isinstance(reply, str)]
+            if "unparsable" in row["reasons"].values() and texts:
                 return texts[-1]
     return None
 
@@ -279,10 +280,10 @@ def find_oddities(judged: Judged, lines: Rows) -> list[Note]:
         for metric in (one for one in judged.metrics if one.asks(place, n)):
             rows: Rows = []
             if metric.panel and n > 1:
-                (rows,) = follow([judged.open(metric, judged.answers, PROFILES[-1], place)], judged.bench.ask)
+                rows, _, _ = judged.hear(metric, judged.answers, PROFILES[-1], place)
             for key in metric.judged:
                 name = f"{metric.module}.{key}"
-                verdicts = [_read(row[PROFILES[-1]], name, key) for row in rows] or read_verdicts(lines, name)
+                verdicts = [_read(row, name, key) for row in rows] or read_verdicts(lines, name)
                 said.append(Said(str(model), metric, name, verdicts))
     return note_oddities(said, lines)
 

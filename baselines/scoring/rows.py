@@ -177,7 +177,7 @@ def _count(items: Sequence[Item]) -> Counts:
     filled = sum(item.value is not None and item.reason is not None for item in items)
     without = reasons.pop(NOT_APPLICABLE, 0)
     scored = len(items) - without - reasons.total()
-    return Counts(len(items), scored, without, dict(sorted(reasons.items())), filled)
+    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
 def find_units(questions: Sequence[Question]) -> dict[Key, str]:

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag.data.prepare import find_source
 from quadrag.errors import QuadragError, one_line
@@ -145,32 +145,36 @@ def find_documents(
         return replace(evidence, by="id"), own
     forms = {_HEX.sub("0", document) for document in gold}
     formed = any(_HEX.sub("0", document) in forms for document in every)
-    if evidence.texts and (by_text := _find_by_text(inner, task, questions, passages, formed)):
-        known, hits, strange, short = by_text
+    texts = {(key, at): squeeze(found.text) for key, row in passages.items() for at, found in enumerate(row)}
+    if evidence.texts and (known := _find_by_text(inner, task, questions, passages, texts, formed)):
+        strange = [texts[place] for place in texts.keys() - known.names.keys()]
+        short = sum(0 < len(text) < LEAST for text in strange)
         if short > _MOST * len(every):
             few = f"{short} of {len(every)} are under {LEAST} characters"
             return replace(evidence, why=f"most passages are too short to be known; {few}"), own
-        ids = {key: [name or ident for name, ident in zip(known[key], own[key], strict=True)] for key in own}
-        return replace(evidence, by="text", gold=hits, strange=strange, short=short), ids
+        ids = {key: [known.names.get((key, at), ident) for at, ident in enumerate(own[key])] for key in own}
+        long = sum(len(text) >= LEAST for text in strange) if known.whole else None
+        return replace(evidence, by="text", gold=known.gold, strange=long, short=short), ids
     if formed:
         there = _find_in_corpus(inner, task, questions[0].split, {*every}, _find_ids)
-        strange = None if there is None else sum(document not in there for document in every)
-        return replace(evidence, by="form", strange=strange), own
-    short = sum(0 < len(squeeze(passage.text)) < LEAST for found in passages.values() for passage in found)
-    return replace(evidence, why=_tell_unknown(every, gold), short=short), own
+        strange_ids = None if there is None else sum(document not in there for document in every)
+        return replace(evidence, by="form", strange=strange_ids), own
+    why, short = "the system gave no id and no text of a gold document", sum(0 < len(t) < LEAST for t in texts.values())
+    if ident := next((ident for ident in every if not ident.startswith(UNNAMED)), None):
+        wanted = next((document for document in sorted(gold) if document.startswith(ident)), min(gold))
+        why += f"; one of its ids is {one_line(ident, _LONGEST)!r}, one of the corpus is {one_line(wanted, _LONGEST)!r}"
+    return replace(evidence, why=why, short=short), own
 
 
-def _tell_unknown(every: Sequence[str], gold: Collection[str]) -> str:
-    """Say that neither ids nor texts lead to the documents, and what the ids look like."""
-    why = "the system gave no id and no text of a gold document"
-    ident = next((ident for ident in every if not ident.startswith(UNNAMED)), None)
-    if ident is None:
-        return why
-    whole = next((document for document in sorted(gold) if document.startswith(ident)), None)
-    shown, wanted = one_line(ident, _LONGEST), one_line(whole or min(gold), _LONGEST)
-    why += f"; one of its ids is {shown!r}, one of the corpus is {wanted!r}"
-    why += "; the first is shorter, give ids whole" * (whole is not None)
-    return why + "; a bare string is an id, give texts under `text`" * (" " in ident or not ident.isascii())
+class _Known(NamedTuple):
+    """The documents that passages are known to be of by their texts, by question and place.
+
+    `gold` counts those of gold documents; `whole` says whether the corpus is here and was looked through.
+    """
+
+    names: dict[tuple[Key, int], str]
+    gold: int
+    whole: bool
 
 
 def _find_by_text(
@@ -178,39 +182,23 @@ def _find_by_text(
     task: Task,
     questions: Sequence[Question],
     passages: Mapping[Key, Sequence[Passage]],
+    texts: Mapping[tuple[Key, int], str],
     formed: bool,
-) -> tuple[dict[Key, list[str | None]], int, int | None, int] | None:
-    """Find documents by the texts of passages; None where no text is known and passages have ids to go by.
+) -> _Known | None:
+    """Find documents by texts; None where no text is known and passages have ids to go by.
 
-    Args:
-        inner: the benchmark.
-        task: what was run.
-        questions: those of the passages.
-        passages: of each question.
-        formed: whether ids have the form of the corpus', so that it is not looked through for texts alone.
-
-    Returns:
-        Of each passage the document's id or None; how many are of gold documents; how many are long enough and part of
-        no document of the corpus, None where that is not here; and how many are not known and too short for it.
+    Where ids have the form of the corpus' (`formed`), it is not looked through for texts alone.
     """
-    known = match_gold(inner, task, questions, passages)
-    missed = [(key, at) for key, names in known.items() for at, name in enumerate(names) if name is None]
-    hits = sum(map(len, known.values())) - len(missed)
+    golds = match_gold(inner, task, questions, passages)
+    names = {(key, at): name for key, row in golds.items() for at, name in enumerate(row) if name is not None}
+    hits = len(names)
     if not hits and formed:
         return None
-    texts = {(key, at): squeeze(passages[key][at].text) for key, at in missed}
-    there = _find_in_corpus(inner, task, questions[0].split, {*texts.values()} - {""}, find_pieces)
-    for (key, at), text in texts.items():
-        known[key][at] = (there or {}).get(text)
-    unknown = [(key, at) for key, at in missed if known[key][at] is None]
-    nameless = inner.gold is not None and any(
-        texts[key, at] and passages[key][at].id.startswith(UNNAMED) for key, at in unknown
-    )
-    if not hits and len(unknown) == len(missed) and not nameless:
-        return None
-    long = sum(len(texts[place]) >= LEAST for place in unknown)
-    short = sum(0 < len(texts[place]) < LEAST for place in unknown)
-    return known, hits, None if there is None else long, short
+    missed = {place: text for place, text in texts.items() if place not in names}
+    there = _find_in_corpus(inner, task, questions[0].split, {*missed.values()} - {""}, find_pieces)
+    names |= {place: name for place, text in missed.items() if (name := (there or {}).get(text)) is not None}
+    nameless = any(text and passages[key][at].id.startswith(UNNAMED) for (key, at), text in missed.items())
+    return _Known(names, hits, there is not None) if names or (nameless and inner.gold) else None
 
 
 def match_gold(

@@ -162,11 +162,6 @@ class Function(System):
         """Keep answers in this file, and take those that are kept there; see `System.keep`."""
         self._kept_in = path
 
-    def take_kept(self, answers: int, made: float) -> None:
-        """Count answers that stand; see `System.take_kept`."""
-        self.spent["cached"] += answers
-        self.spent["oldest"] = made
-
     def recall(self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float) -> None:
         """Keep answers that stand, so that only what failed is asked again; see `System.recall`."""
         stand: dict[Key, Reply | Failure] = {}

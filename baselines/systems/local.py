@@ -46,16 +46,10 @@ class LocalModel(parallel.Travels):
         trust: Trust | None = None,
         batch_size: int = BATCH_SIZE,
     ) -> None:
-        """Name the model; it is loaded at the first call that the ledger does not answer.
+        """Name the model, on the Hub or in a folder; it is loaded at the first call that the ledger does not answer.
 
-        Args:
-            model: a Hub name or a folder.
-            ledger: where replies are kept.
-            replay: answer from the ledger alone.
-            parameters: temperature (0: greedy), top_p, top_k, repetition_penalty, max_tokens (512 when absent) and
-                seed; None values are dropped.
-            trust: whether code of its own may run; None: it may not.
-            batch_size: the most chats at once.
+        `replay` answers from the ledger alone. Parameters are temperature (0: greedy), top_p, top_k,
+        repetition_penalty, max_tokens (512 when absent) and seed. `batch_size` is the most chats at once.
         """
         self.model, self.known_as = model, f"local:{model}"  # the name in the ledger
         self.parameters = {name: value for name, value in parameters.items() if value is not None}

@@ -124,13 +124,8 @@ def open_system(
 ) -> System:
     """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
 
-    Args:
-        spec: as above.
-        calling: how it is called.
-        parameters: of a chat model.
-        time_limit: seconds that a challenge: model may take for a query of a batch.
-        template: of a chat model without a chat interface.
-        batch_size: of a chat model that is loaded here.
+    `time_limit` is how many seconds a challenge: model may take for a query of a batch; the others are as of
+    `open_completer`.
     """
     if spec == EXTRACTIVE:
         return Extractive()

@@ -22,7 +22,7 @@ from ..core.parts import Conditions, RetrieverSpec
 from ..core.prompts import load_service_prompts
 from ..core.spec import NONE, RAG
 from ..core.task import Task
-from .system import Assignment, Generated, check_retriever, collect
+from .system import Assignment, Generated, collect
 
 NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does not say what it found
 _ASKED = "rag_prompt"
@@ -192,6 +192,4 @@ def take_served(benchmark: Benchmark, task: Task) -> Assignment:
     for name in benchmark.corpus.options if benchmark.corpus else ():
         if task.options.get(name) is not None:
             raise QuadragError(f"option {name} is of the corpus, and the system has its own; leave it out")
-    served, task = as_served(benchmark), task.changed(retriever=RAG)
-    check_retriever(served, task)
-    return Assignment(served, task, load_service_prompts(task.benchmark))
+    return Assignment(as_served(benchmark), task.changed(retriever=RAG), load_service_prompts(task.benchmark))

@@ -80,15 +80,11 @@ class RagService(ChatClient):
         body: str | Path | None = None,
         **options: Any,
     ) -> None:
-        """Describe the client; nothing is opened before the first call.
+        """Describe the client by the service's address; nothing is opened before the first call.
 
-        Args:
-            spec: where the service is.
-            calling: how it is called, without a budget, to which nothing could hold a service.
-            name: what `run.json` and the ledger call the service, whatever its address.
-            parameters: temperature, top_p, max_tokens and seed, of a chat completion alone; None is not sent.
-            body: a file of JSON with further fields of every request.
-            options: fields of `Calling`, where they are to be other than in `calling`.
+        `name` is what `run.json` and the ledger call the service, wherever it is; `parameters` are fields that sample,
+        of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are fields
+        of `calling` that are to be other.
         """
         calling = replace(calling or Calling(), prices=None, **options)
         if calling.budget is not None:
@@ -120,12 +116,7 @@ class RagService(ChatClient):
         return f"rag:{self._name or self._served_model() or self._shown}"
 
     def ask(self, questions: Sequence[OpenQuestion]) -> list[Reply | Failure]:
-        """Ask questions.
-
-        Returns:
-            n replies in order, each a `Served`, or failures: ``unparsable`` where a reply was not of its form, which
-            is not kept and may be asked for again, ``truncated``, or ``api_error``.
-        """
+        """Ask questions; a reply that is not of its form is ``unparsable``, is not kept and may be asked for again."""
         return self.complete([[self._body(question)] for question in questions])
 
     def _served_model(self) -> str | None:
@@ -134,10 +125,7 @@ class RagService(ChatClient):
             return None
         if self._model is None and self.calling.replay:
             raise QuadragError(f"a replay cannot ask {self._shown} for its model; append #MODEL to --rag")
-        try:
-            return self.find_model()
-        except QuadragError as error:
-            raise QuadragError(f"{error}; {_FORMS[self.contract]}") from None
+        return self.find_model()
 
     def _body(self, question: OpenQuestion) -> dict[str, Any]:
         if self.contract == "openai":
@@ -174,11 +162,7 @@ class RagTransport(Transport):
     async def attempt(
         self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
-        """Make one attempt; see `Transport.attempt`. A reply is read before it is kept, so each that is can be read.
-
-        Returns:
-            The ledger's row: ``reply`` (all of it) and ``usage``.
-        """
+        """Make one attempt; the ledger's row is the whole ``reply``, read before it is kept, and ``usage``."""
         content = await post_json(session, server, server.address, {**messages[0], **body})
         try:
             reply = json.loads(content)
@@ -268,12 +252,10 @@ def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:
 def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:
     """Read further fields of every request."""
     try:
-        found = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
-        dumps(found)  # neither NaN nor half a surrogate can be sent
-    except (OSError, ValueError) as error:
+        fields: dict[str, Any] = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
+        dumps(fields | {})  # neither NaN nor half a surrogate can be sent, nor what is no object
+    except (OSError, ValueError, TypeError) as error:
         raise QuadragError(f"cannot read fields of the request from {path} ({error}); expected a JSON object") from None
-    if not isinstance(found, dict):
-        raise QuadragError(f"{path} holds no JSON object; expected further fields of the request, by name")
-    if name := next((name for name in own if name in found), None):
+    if name := next((name for name in own if name in fields), None):
         raise QuadragError(f"{path} has the field {name!r}, which quadrag itself sends; leave it out")
-    return found
+    return fields

@@ -105,13 +105,9 @@ class System(ABC):
 
     def take(self, benchmark: Benchmark, task: Task) -> Assignment:
         """Take a task on."""
-        check_retriever(benchmark, task)
-        handed = task.retriever == benchmark.handed_over
-        if self.wants_pages and not handed:
-            raise QuadragError("a challenge: model is handed CRAG's pages themselves; run crag with --retriever own")
-        if handed and not self.wants_pages:
+        if self.wants_pages != (task.retriever == benchmark.handed_over):
             raise QuadragError(
-                f"--retriever {task.retriever} hands whole pages to a model file; give --llm challenge:FILE.py#Class"
+                "--retriever own of crag hands whole pages to --llm challenge:FILE.py#Class and no other"
             )
         return Assignment(benchmark, task, load_prompts(task.benchmark, task.prompts))
 
@@ -132,9 +128,6 @@ class System(ABC):
 
     def keep(self, path: Path) -> None:  # noqa: B027  # what one's name or a ledger vouches for
         """Keep answers in this file of the run's folder as they come, and take those that a stopped run left there."""
-
-    def take_kept(self, answers: int, made: float) -> None:  # noqa: B027  # what one's name or a ledger vouches for
-        """Take note that so many answers of a run that stopped stand, and that it is not asked for them again."""
 
     def recall(  # noqa: B027  # what a ledger does by itself
         self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float
@@ -162,12 +155,6 @@ class AskedSystem(System):
     def close(self) -> None:
         """Close what is asked."""
         self.asked.close()
-
-
-def check_retriever(benchmark: Benchmark, task: Task) -> None:
-    """Refuse a retriever that is none of the benchmark's."""
-    if task.retriever not in benchmark.retrievers:
-        raise QuadragError(f"{task.benchmark} takes --retriever {' or '.join(benchmark.retrievers)}")
 
 
 def make_answer(

@@ -10,7 +10,7 @@ from typing import Any
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ..results.adapter import is_alike, is_invalid, is_unreliable
+from ..results.score import Status, status_of
 from .grid import NOTHING as NOTHING
 from .grid import Cell, Figure
 
@@ -107,20 +107,20 @@ def value_cell(row: Row | None) -> Cell:
     """
     if row is None or "not_run" in row:
         return Cell(NOTHING)
-    if is_invalid(row):
+    if status_of(row) is Status.INVALID:
         return Cell(INVALID)
     cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
     if cell.figure and metric_record(row["metric"]).key(row["key"]).direction == "lower":
         cell.figure = cell.figure._replace(lower=True)
-    marked = is_alike(row) and row["value"] is not None
+    marked = status_of(row) is Status.UNTRUSTED_JUDGE and row["value"] is not None
     return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
 
 
 def mark_cell(cell: Cell, *rows: Row) -> Cell:
     """Return the cell of a value that stands large with what nobody may overlook of the rows behind it."""
-    if any(map(is_invalid, rows)):
+    if Status.INVALID in map(status_of, rows):
         return Cell(INVALID)
-    return replace(cell, sub="NOT RELIABLE") if any(map(is_unreliable, rows)) else cell
+    return replace(cell, sub="NOT RELIABLE") if Status.UNRELIABLE in map(status_of, rows) else cell
 
 
 def count_items(row: Row) -> int | None:
@@ -130,7 +130,7 @@ def count_items(row: Row) -> int | None:
     """
     if "not_run" in row:
         return None
-    if row["profile"] == "corrected" and not is_invalid(row):
+    if row["profile"] == "corrected" and status_of(row) is not Status.INVALID:
         return int(row["n_total"] - row.get("n_not_applicable", 0))
     scored = row.get("n_scored", 0 if row["value"] is None else row["n_total"])
     return int(scored + row.get("n_filled", 0))  # of an invalid one none are

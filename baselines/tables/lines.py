@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from ..results.adapter import is_invalid
+from ..results.score import Status, status_of
 from .cells import NOTHING, RATE, Row, count_both, count_items, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published
@@ -59,7 +59,9 @@ def our_lines(
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
         if bounds:
             lines += [_bound_line(label, rows, side) for side, label in enumerate(BOUNDS)]
-        fewer = any(row and (is_invalid(row) or count_items(row) not in (None, row["n_total"])) for row in rows)
+        fewer = any(
+            row and (status_of(row) is Status.INVALID or count_items(row) not in (None, row["n_total"])) for row in rows
+        )
         if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
             lines.append(count_line(rows))
     return lines

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
-from ..results.adapter import is_invalid, list_untold, shorten_list
+from ..results.adapter import list_untold, shorten_list
+from ..results.score import Status, status_of
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
 from .paper import load_tables
@@ -40,7 +41,7 @@ def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
         return []
     by_place: dict[Hashable, list[Row]] = {}
     for row in rows:
-        if "not_run" not in row and not is_invalid(row):
+        if "not_run" not in row and status_of(row) is not Status.INVALID:
             by_place.setdefault((name_place(row), row["split"], row["metric"], row["key"]), []).append(row)
     pairs = [both for both in by_place.values() if len(both) == len(PROFILES)]
     return [CORRECTED, *dict.fromkeys(why for both in pairs for why in tell_differing(*both))]
@@ -120,7 +121,7 @@ def _note_none(rows: Sequence[Row]) -> list[str]:
     """Say why metrics apply to none of the items of a split."""
     found: dict[str, dict[str, None]] = {}
     # What could not be read might have been such items.
-    invalid = {(name_place(row), row["metric"]) for row in rows if is_invalid(row)}
+    invalid = {(name_place(row), row["metric"]) for row in rows if status_of(row) is Status.INVALID}
     for row in rows:
         read = (name_place(row), row["metric"]) not in invalid
         if read and row["n_total"] and row["n_total"] == row.get("n_not_applicable"):

@@ -14,8 +14,9 @@ from ..core.prompts import are_own
 from ..core.result import Result
 from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN, WHOLE
-from ..results.adapter import is_alike, is_alike_beside, say, shorten_list
+from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
+from ..results.score import Cause, Status, status_of
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
@@ -60,7 +61,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     doubts += [
         (name, Alarm(f"{ALIKE} marks what rests on the same judge here too."))
         for name, one in named
-        if any(map(is_alike_beside, one.scores))
+        if Cause.JUDGE_DOUBTFUL_BESIDE in [row.get("reason") for row in one.scores if row["value"] is not None]
     ]
     notes = [
         *_name_some(told),
@@ -93,7 +94,7 @@ def _list_partial(result: Result) -> Iterator[str]:
 
 def _is_marked(result: Result) -> bool:
     """Whether a value that is shown has the mark of doubtful verdicts: one that is invalid is not shown."""
-    return any(is_alike(row) and row["value"] is not None for row in result.scores)
+    return any(status_of(row) is Status.UNTRUSTED_JUDGE and row["value"] is not None for row in result.scores)
 
 
 def is_part(run: RunRecord) -> bool:

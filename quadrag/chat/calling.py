@@ -56,23 +56,18 @@ class Calling:
             canonical(parameters)
         except (TypeError, ValueError) as error:
             raise QuadragError(f"the parameters are no JSON: {error}") from None
-        least = self.concurrency >= 1 and self.retries >= 0 and self.max_reply_bytes >= 1
-        if not least or not (self.timeout is None or self.timeout > 0):
-            raise QuadragError(
-                f"concurrency {self.concurrency}, retries {self.retries}, timeout {self.timeout}, max_reply_bytes "
-                f"{self.max_reply_bytes}: expected at least 1, at least 0, above 0 and at least 1"
-            )
+        for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
+            if (number := getattr(self, name)) is not None and number < least:
+                raise QuadragError(f"{name} {number} is too small")
         for host in self.allow_redirect:
             if not host or any(sign in host for sign in "/@?#") or host != host.strip():
                 raise QuadragError(f"{host!r} is no host to allow a redirect to; expected one as api.example.com")
         if self.replay and self.ledger is None:
             raise QuadragError("a replay needs a ledger; name the one that the run wrote")
-        if self.budget is None:
-            return
-        if self.prices is None:
-            raise QuadragError("a budget needs prices; name a price file with --prices")
         longest = parameters.get("max_tokens", parameters.get("max_completion_tokens"))
-        if not (isinstance(longest, int) and longest > 0):
+        if self.budget is not None and self.prices is None:
+            raise QuadragError("a budget needs prices; name a price file with --prices")
+        if self.budget is not None and not (isinstance(longest, int) and longest > 0):
             raise QuadragError("a budget needs max_tokens (--max-tokens): without it a call's cost has no bound")
 
     def bound(self, timeout: float) -> Bounds:

@@ -33,6 +33,7 @@ _GONE_AFTER = 30.0
 _IN_TIME = 0.75  # of the time limit
 _LOOK = 0.02  # seconds between two looks at a budget, which other clients may share
 _TELL_EVERY = 0.1  # seconds
+_STOP_SECONDS = 5.0
 
 
 class Gate:
@@ -110,8 +111,8 @@ class Engine:
         except Fault as fault:
             return fault
 
-    def run(self, batch: Batch, rate: Rate | None, proven: bool, tell: Callable[[], None]) -> None:
-        """Make a batch's missing calls and wait for them; `tell` is called now and then, and at the end.
+    def run(self, model: str, batch: Batch, rate: Rate | None, proven: bool, tell: Callable[[], None]) -> None:
+        """Make a batch's missing calls of a model and wait for them; `tell` is called now and then, and at the end.
 
         `proven` says that the model has answered calls like these before.
 
@@ -121,19 +122,19 @@ class Engine:
         """
         self.done = []
         self._idle.clear()
-        running = asyncio.run_coroutine_threadsafe(self._run(batch, rate, proven), self._loop)
+        running = asyncio.run_coroutine_threadsafe(self._run(model, batch, rate, proven), self._loop)
         try:
             while not wait([running], _TELL_EVERY).done:
                 tell()
         except BaseException:  # an interrupt, or an error of the caller's own progress function
             running.cancel()
-            self._idle.wait()
+            self._idle.wait(_STOP_SECONDS)  # what has come is kept by then
             raise
         running.result()
         tell()
 
-    async def _run(self, batch: Batch, rate: Rate | None, proven: bool) -> None:
-        self._batch, self._rate, self._proven = batch, rate, proven
+    async def _run(self, model: str, batch: Batch, rate: Rate | None, proven: bool) -> None:
+        self._model, self._batch, self._rate, self._proven = model, batch, rate, proven
         self._lost: list[Fault] = []  # of calls that wait for a first answer
         self._kept: dict[bytes, Outcome] = {}
         self._commit: asyncio.Future[None] | None = None
@@ -224,7 +225,7 @@ class Engine:
                     await asyncio.sleep(_LOOK)
         flight, began, cost = self._gate.flight, time.monotonic(), worst
         try:
-            row = await self._server.ask(messages, self._batch.model, body)
+            row = await self._server.ask(messages, self._model, body)
             cost = self._count(row, worst)
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
@@ -269,7 +270,7 @@ class Engine:
         stalled = sum(fault.stalled for fault in self._lost)  # a second one tells that it was not the question's fault
         if self._lost and not self._answers and (len(self._lost) >= self._working or stalled > 1):
             server = self._server
-            raise await server.transport.explain_dead(self._lost, self._batch.model, server.keys, server.list_models)
+            raise await server.transport.explain_dead(self._lost, self._model, server.keys, server.list_models)
 
     async def _keep(self, key: bytes, outcome: Outcome) -> None:
         """Wait until an outcome is kept, with all others of this turn of the loop, in one commit.
@@ -289,7 +290,7 @@ class Engine:
         rows = [(key, outcome) for key, outcome in kept.items() if not isinstance(outcome, str)]
         with suppress(asyncio.InvalidStateError):  # of workers that were told to stop
             try:
-                first = self._shelf.put_many(rows, self._batch.model) if self._shelf is not None and rows else {}
+                first = self._shelf.put_many(rows, self._model) if self._shelf is not None and rows else {}
                 self._batch.outcomes.update({**kept, **first})
                 self.done.extend(kept)
                 commit.set_result(None)
@@ -309,6 +310,6 @@ def _may_pass(fault: Fault) -> bool:
 def _stop(loop: asyncio.AbstractEventLoop, thread: threading.Thread, server: Server) -> None:
     closing = asyncio.run_coroutine_threadsafe(server.close(), loop)
     closing.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
-    thread.join(timeout=5.0)
+    thread.join(timeout=_STOP_SECONDS)
     if not thread.is_alive():
         loop.close()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from quadrag.chat.calling import Calling
 from quadrag.chat.faults import DeadServer, tell_refused
 from quadrag.chat.http import Transport
-from quadrag.chat.ledger import Batch, Ledger, Shelf, call_key
+from quadrag.chat.ledger import Batch, Ledger, Shelf
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.spec import parse_spec, without_user
@@ -115,7 +115,7 @@ class ChatClient:
         return self._model
 
     def check_served(self) -> None:
-        """Hold the model's name against the server's list; one that is not given, or is empty, says nothing.
+        """Hold the model's name against the server's list, where it has one.
 
         Raises:
             NotServed: the list does not have it.
@@ -147,11 +147,6 @@ class ChatClient:
             return []
         with self._turn:
             return self._complete([self._transport.compose(messages) for messages in batch], numbers)
-
-    def find_made(self, messages: Messages) -> float | None:
-        """Return the Unix time of a reply that was taken from the ledger; None where none was, or it is not known."""
-        key = call_key(self.known_as, self._transport.compose(messages), self.parameters, service=self.service)
-        return self._taken[key][1] or None if key in self._taken else None
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
@@ -240,7 +235,7 @@ class ChatClient:
                 self.on_progress(done, len(batch.keys))
 
         proven = len(batch.missing) < len(batch.times) or self.spent["cached"] > 0
-        engine.run(batch, self.calling.rate(self.model), proven, tell)
+        engine.run(self.model, batch, self.calling.rate(self.model), proven, tell)
 
     def _open(self) -> Engine:
         if self._engine is None:

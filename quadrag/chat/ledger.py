@@ -196,7 +196,7 @@ class Batch:
         service: str = HERE,
     ) -> None:
         """Look every call up; for the arguments see `ChatClient.complete` and `call_key`."""
-        self.model, self.chats, self.parameters, self.numbers = model, chats, parameters, numbers
+        self.chats, self.parameters, self.numbers = chats, parameters, numbers
         asked = zip(chats, numbers, strict=True)
         try:
             self.keys = [call_key(model, chat, parameters, number, service) for chat, number in asked]

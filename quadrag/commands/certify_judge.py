@@ -26,7 +26,7 @@ from quadrag.printing import write
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
     "quadrag certify-judge openqa-eval --judge http://HOST/v1 --out judge.json",
-    "quadrag certify-judge labels.csv --verdicts verdicts.csv --out judge.json",
+    "quadrag certify-judge labels.csv --judge verdicts.csv --out judge.json",
     "quadrag certify-judge openqa-eval --judge recorded:gpt-4 --against recorded:bem",
     "quadrag certify-judge --injections --judge http://HOST/v1",
 )
@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--injections", action="store_true", help="hostile texts in place of labels, in the prompts of all metrics"
     )
-    parser.add_argument("--verdicts", metavar="FILE", help="the judge's verdicts, in place of --judge")
     parser.add_argument("--against", metavar="JUDGE", help="a spec or a file of verdicts: a paired test of two judges")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
     parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         labels = labels.draw(arguments.limit)
     if arguments.items:
         write_items(labels, Path(arguments.items))
-        if not (arguments.judge or arguments.verdicts):
+        if not arguments.judge:
             write(f"{arguments.items}: {len(labels.items)} items")
             return 0
     if arguments.out and (few := tell_few(count_groups(labels.items))):
@@ -84,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not verdicts:
         names = list_judges(labels)
         if not names:
-            raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge or --verdicts")
+            raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge")
         if arguments.out:
             raise QuadragError(f"--out takes one judge's certificate; name it with --judge {names[0]}")
         verdicts = [known_verdicts(labels, name) for name in names]
@@ -116,11 +115,9 @@ def _check(arguments: argparse.Namespace) -> None:
 
     if len(arguments.judge) > 1:
         raise QuadragError("--judge names several; one is certified at a time, test another with --against")
-    if arguments.judge and arguments.verdicts:
-        raise QuadragError("--judge and --verdicts are two ways to name one judge; give one, the other as --against")
-    if arguments.against and not (arguments.judge or arguments.verdicts):
-        raise QuadragError("--against tests two judges; name the first with --judge or --verdicts")
-    live = not all(map(is_known, arguments.judge))
+    if arguments.against and not arguments.judge:
+        raise QuadragError("--against tests two judges; name the first with --judge")
+    live = any(not is_known(spec) for spec in arguments.judge)
     for name in ("bertscore", "retry", *["fresh"] * (not live), *["limit"] * (not live and not arguments.items)):
         if getattr(arguments, name):
             raise QuadragError(f"--{name} does nothing here; leave it out")
@@ -131,19 +128,16 @@ def _list_verdicts(arguments: argparse.Namespace, labels: Any) -> Iterator[Any]:
         ask_judge,
         check_askable,
         find_benchmark,
+        is_file,
         is_known,
         known_verdicts,
         read_verdicts,
     )
 
     asked = 0
-    if arguments.verdicts:
-        yield read_verdicts(labels, Path(arguments.verdicts))
     for spec in filter(None, [*arguments.judge, arguments.against]):
-        if spec is arguments.against and (Path(spec).is_file() or Path(spec).suffix in (".csv", ".tsv")):
-            yield read_verdicts(labels, Path(spec))
-        elif is_known(spec):
-            yield known_verdicts(labels, spec)
+        if is_known(spec):
+            yield read_verdicts(labels, Path(spec)) if is_file(spec) else known_verdicts(labels, spec)
         else:
             check_askable(labels)
             with open_judge(arguments, spec, asked, *find_benchmark(labels.graded)) as judge:
@@ -190,7 +184,7 @@ def _inject(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.judges.injections import ask, find_invalid, tabulate
     from quadrag.baselines.judges.labels import find_graded
 
-    others = ("list", "verdicts", "against", "limit", "items", "data_dir", "out", "bertscore", "retry")
+    others = ("list", "against", "limit", "items", "data_dir", "out", "bertscore", "retry")
     given = [f"--{name.replace('_', '-')}" for name in others if getattr(arguments, name)]
     given += ["LABELS"] * bool(arguments.people)
     if given:

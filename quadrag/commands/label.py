@@ -187,7 +187,7 @@ def _offer(
 
         serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
         return
-    tell(arguments, f"Fill in the column label: {graded.spelled}.")
+    tell(arguments, "Fill in the column label." if meanings else f"Fill in the column label: {graded.spelled}.")
     write(f"next: {back}")
 
 

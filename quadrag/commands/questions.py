@@ -55,7 +55,7 @@ def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
     said = partial_spec(arguments)
     named = {name: said[name] for name in ("split", "data_dir", "limit") if name in said}
-    for question in questions(said["benchmark"], said["config"], **named, **said.get("options", {})):
+    for question in questions(said["benchmark"], said.get("config", ""), **named, **said.get("options", {})):
         row = asdict(question)
         row["passages"] = [passage._asdict() for passage in question.passages]
         place = {name: row.pop(name) for name in ("benchmark", "config", "split", "id")}

@@ -13,7 +13,6 @@ from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.compared.pairs import place_of
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
 from quadrag.baselines.report.items.lines import Manner, write_items
 from quadrag.baselines.report.items.reader import RunReader, Which
@@ -21,7 +20,8 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
-from quadrag.baselines.results.adapter import is_invalid, say_invalid, say_reason, shorten_list
+from quadrag.baselines.results.adapter import say_invalid, say_reason, shorten_list
+from quadrag.baselines.results.score import Status, place_of, status_of
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, count_all, count_both, count_items
 from quadrag.baselines.tables.draw import print_grids, write_plainly
@@ -98,7 +98,7 @@ class Evaluation(Mapping[str, Score]):
                 key=row["key"],
                 split=row["split"],
                 signature=row["signature"],
-                valid=not is_invalid(row),
+                valid=status_of(row) is not Status.INVALID,
                 reason=in_python(say_reason(row, self.result.run)),
                 labels=self.labels,
             )

@@ -12,8 +12,8 @@ from quadrag.stats import Pair
 
 from ...core.result import Result
 from ...judges.notes import note_judges
-from ...results.adapter import find_by_phrase, is_alike, is_invalid
-from ...results.score import ALL
+from ...results.adapter import find_by_phrase
+from ...results.score import ALL, Status, place_of, status_of
 from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number
 from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Loud, Verdict
 from ...tables.names import group_notes, is_whole
@@ -35,7 +35,6 @@ from .pairs import (
     note_judges_apart,
     pair_results,
     pick_places,
-    place_of,
     pool_each,
     pool_splits,
     shape_of,
@@ -155,7 +154,11 @@ def find_base(results: Sequence[Result], profile: str) -> int:
     """Find the first run that has a value by the first metric with a better end that any two have a value by."""
     for place in filter(has_better, pick_places(results, profile)):
         rows = [_index(one, profile, False).get(place) for one in results]
-        there = [at for at, row in enumerate(rows) if row and row["value"] is not None and not is_alike(row)]
+        there = [
+            at
+            for at, row in enumerate(rows)
+            if row and row["value"] is not None and status_of(row) is not Status.UNTRUSTED_JUDGE
+        ]
         if len(there) > 1:
             return there[0]
     return 0
@@ -223,7 +226,7 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
         values = _put_under(line.cells, changes.get(place) if drawn else None) if counted else line.cells
         difference, verdict = verdict_cells(place, pair)
         rows = filter(None, (table.get((place, part)) for table in found.tables))
-        if pair and any(map(is_alike, rows)):
+        if pair and Status.UNTRUSTED_JUDGE in map(status_of, rows):
             difference = replace(difference, text=difference.text + ALIKE, figure=None)
         if not drawn:  # the headlines alone stand in a chart
             difference = replace(difference, figure=None)
@@ -240,7 +243,9 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
     ahead = [one for one in missing if one in hidden or isinstance(one, Loud)]
     headline = tell_headline(told, profile, columns, labels) if common else _APART
     lead = find_lead(told)
-    if lead and any(is_alike(table[lead, ALL]) for table in found.tables if (lead, ALL) in table):
+    if lead and any(
+        status_of(table[lead, ALL]) is Status.UNTRUSTED_JUDGE for table in found.tables if (lead, ALL) in table
+    ):
         headline += f" But the verdicts behind it are in doubt ({ALIKE})."
     shared = sorted({one.pair.n for one in compared.values()})
     span = " to ".join(dict.fromkeys(map(str, (*shared[:1], *shared[-1:]))))
@@ -468,7 +473,9 @@ def _index(result: Result, profile: str, every: bool) -> dict[Place, Row]:
 
 def _is_lost(result: Result, place: Place, profile: str) -> bool:
     """Whether a run has no value by a metric, of a split or over all of them, since too many of its items failed."""
-    rows = [row for row in select_whole(result.scores) if row["profile"] == profile and is_invalid(row)]
+    rows = [
+        row for row in select_whole(result.scores) if row["profile"] == profile and status_of(row) is Status.INVALID
+    ]
     at = {place_of(row) for row in rows}
     return place in at or (is_whole(place[1]) and any((one[0], *one[2:]) == (place[0], *place[2:]) for one in at))
 
@@ -492,9 +499,9 @@ def glance_pair(runs: Runs, profile: str = "official") -> Grid:
         rows = [row for one in indexed for at, row in one.items() if place in (at, (at[0], place[1], *at[2:]))]
         values = overall[place].show(place) if place in overall else [value_cell(one[place]).text for one in indexed]
         change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
-        if place in told and not any(map(is_invalid, rows)):
+        if place in told and Status.INVALID not in map(status_of, rows):
             difference, verdict = verdict_cells(place, told[place].pair)
-            doubt = any(map(is_alike, rows))
+            doubt = Status.UNTRUSTED_JUDGE in map(status_of, rows)
             value = Cell(difference.text + ALIKE * doubt, figure=None if doubt else difference.figure)
             whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
             cells = [mark_cell(value, *rows), Cell(difference.sub or NOTHING), change]

@@ -24,11 +24,11 @@ from quadrag.stats.items import choose_fill, counted
 from ...core.result import PROFILES, Asked, Result
 from ...core.run_record import RunRecord
 from ...judges.certificate import is_by_chance
-from ...results.adapter import is_invalid
 from ...results.items import FAILED, items_of
 from ...results.note import NoteCode, keys_of
+from ...results.score import Status, place_of, status_of
 from ...scoring.rows import counts, stratify
-from ...tables.cells import FEW, Row, difference_cell, format_value
+from ...tables.cells import FEW, difference_cell, format_value
 from ...tables.grid import Alarm, Cell
 from ...tables.names import keep_name, keep_names, name_whole
 from ...tables.slices import select_whole
@@ -87,11 +87,6 @@ class _Sides(NamedTuple):
     items: tuple[list[Item], list[Item]]
     asked: Mapping[Any, Asked]
     worst: float
-
-
-def place_of(row: Row) -> Place:
-    """Return where a row of scores belongs."""
-    return (row["config"], row["split"], row["metric"], row["key"])
 
 
 def has_better(place: Place) -> bool:
@@ -379,7 +374,7 @@ def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _S
     if _doubt(first, second, place):
         return None
     for row in (*select_whole(first.scores), *select_whole(second.scores)):
-        if row["profile"] == profile and place_of(row) == place and is_invalid(row):
+        if row["profile"] == profile and place_of(row) == place and status_of(row) is Status.INVALID:
             return None
     asked = first.asked or second.asked
     units = {question: one.unit for question, one in asked.items() if one.unit}

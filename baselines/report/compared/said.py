@@ -10,7 +10,7 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
 from ...core.result import PROFILES, Result
-from ...results.score import Status, status_of
+from ...results.score import Status, place_of, status_of
 from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
 from ...tables.grid import Alarm, Cell, Detail, Loud
 from ...tables.names import group_notes, keep_name, number_of
@@ -26,7 +26,6 @@ from .pairs import (
     is_lower,
     is_same,
     pair_cell,
-    place_of,
     say_unpaired,
 )
 

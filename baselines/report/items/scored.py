@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.result import PROFILES, Result
-from ...results.adapter import is_invalid
 from ...results.items import read_items
+from ...results.score import Status, status_of
 from ..summary import pick_headlines
 
 
@@ -33,7 +33,7 @@ class ScoredItems:
     def invalid(self) -> set[str]:
         """The metrics of which too many items failed, by the profile that the run is shown by, as items name them."""
         rows = [row for row in self.result.scores if row["profile"] == self.result.run.profile]
-        return {f"{row['metric']}.{row['key']}" for row in rows if is_invalid(row)}
+        return {f"{row['metric']}.{row['key']}" for row in rows if status_of(row) is Status.INVALID}
 
 
 def values_of(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

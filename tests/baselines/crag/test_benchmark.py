@@ -14,7 +14,7 @@ from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.task import script_options
 from quadrag.baselines.crag import benchmark as crag
 from quadrag.baselines.crag.finder import fill, windows
-from quadrag.baselines.runs.plan import read_recipe, recipes
+from quadrag.baselines.runs.plan import recipes
 from quadrag.data.builders import open_builder
 from quadrag.errors import QuadragError
 from quadrag.records import Passage
@@ -127,9 +127,8 @@ def test_questions_without_pages_can_be_answered_by_a_model_alone_only():
 
 
 def test_a_graph_must_be_named_outside_the_sample(tmp_path):
-    one = task("snippets-kg").changed(data_dir=str(tmp_path))
     with pytest.raises(QuadragError, match="needs the knowledge graph: quadrag kg build"):
-        crag.finder(one)
+        crag.finder(task("snippets-kg").changed(data_dir=str(tmp_path)))
 
 
 def test_weights_are_a_mapping_of_types_or_of_domains(tmp_path):
@@ -200,9 +199,9 @@ PAPERS = {"falcon": (1000, 500), "flan-t5": (1000, 500), "llama-2": (2000, 1000)
 
 @pytest.mark.parametrize("name", [name for name in recipes() if name.startswith("crag-")])
 def test_recipes_hold_the_papers_tokens_and_who_found_the_entities(name):
-    _, recipe = read_recipe(name)
+    recipe = recipes()[name]
     web, graph = next((sizes for model, sizes in PAPERS.items() if model in name), (4000, 2000))
     options = [run.get("options", {}) for run in recipe["runs"]]
     assert [one.get("web_window") for one in options] == [None, web, web, web]
     assert [one.get("kg_window") for one in options] == [None, None, graph, graph]
-    assert recipe["entity_model"]["model"] == "meta-llama/Meta-Llama-3-8B-Instruct"
+    assert recipe["entity_model"] == {"model": "meta-llama/Meta-Llama-3-8B-Instruct"}

@@ -37,11 +37,11 @@ def test_what_a_model_file_thought_is_parted_off_its_answer(cli):
     ("arguments", "message"),
     [
         (("crag", "task_1_2", "--llm", "challenge:none.py"), "none.py"),
-        (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "run crag with --retriever own"),
-        (("crag", "task_1_2", "--retriever", "own"), "give --llm challenge:FILE.py#Class"),
+        (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "--retriever own of crag"),
+        (("crag", "task_1_2", "--retriever", "own"), "to --llm challenge:FILE.py#Class and no other"),
         (("crag", "task_1_2", "--llm", "challenge:m.py", "--option", "time_limit=0"), "expected a whole number from 1"),
         (("crag", "task_1_2", "--llm", "challenge:m.py", "--samples", "2"), "leave out --samples"),
-        (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "is handed CRAG's pages themselves"),
+        (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "and no other"),
         (("crag", "task_1_2", "--judge", "challenge:m.py"), "judges nothing"),
     ],
 )

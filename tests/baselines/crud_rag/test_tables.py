@@ -129,9 +129,9 @@ def test_a_sweep_over_models_is_not_run_with_one(cli):
         ("retrieval: {tokenizer: [jieba]}", "tokenizer is ['jieba']"),
         ("retrieval: null", "retrieval is None"),
         ("retrieval: [top_k]", "retrieval is ['top_k']"),
-        ("system: {sampling: {top_p: 1.5}}", "top_p is 1.5"),
-        ("system: {sampling: {max_tokens: 0.5}}", "max_tokens is 0.5"),
-        ("system: {sampling: {temperature: true}}", "temperature is True"),
+        ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {top_p: 1.5}}", "top_p is 1.5"),
+        ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {max_tokens: 0.5}}", "max_tokens is 0.5"),
+        ("system: {llm: 'http://127.0.0.1:9/v1#m', sampling: {temperature: true}}", "temperature is True"),
     ],
 )
 def test_a_recipes_values_are_checked_before_anything_is_run(cli, line, words):
@@ -150,8 +150,9 @@ def test_the_authors_sampling_is_sent_by_their_recipes(cli):
         assert (code, err) == (0, "")
         (body, *_) = server.state.bodies
     assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.1, 0.9, 9), "what the user says goes first"
-    sampled = [one["system"]["sampling"] for name, one in recipes().items() if name.startswith("crud_rag-")]
-    assert sampled and all(one == {"temperature": 0.1, "top_p": 0.9, "max_tokens": 1280} for one in sampled)
+    for name, recipe in recipes().items():
+        if name.startswith("crud_rag-"):
+            assert recipe["system"]["sampling"] == {"temperature": 0.1, "top_p": 0.9, "max_tokens": 1280}
 
 
 def test_a_model_that_is_not_there_ends_a_sweep_before_anything_is_asked(cli):

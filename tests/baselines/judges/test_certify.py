@@ -35,7 +35,7 @@ def sheets(cli, tmp_path):
     def run(*options, labels=LABELS, verdicts=VERDICTS):
         (tmp_path / "labels.csv").write_text(labels, encoding="utf-8")
         (tmp_path / "verdicts.csv").write_text(verdicts, encoding="utf-8")
-        return cli("certify-judge", "labels.csv", *(options or ("--verdicts", "verdicts.csv")))
+        return cli("certify-judge", "labels.csv", *(options or ("--judge", "verdicts.csv")))
 
     return run
 
@@ -45,7 +45,7 @@ def figures(path="c.json"):
 
 
 def test_verdicts_of_a_file(sheets):
-    done = sheets("--verdicts", "verdicts.csv", "--out", "c.json")
+    done = sheets("--judge", "verdicts.csv", "--out", "c.json")
     assert done.code == 0, done.err
     # Four of five agree; by chance 3/5 * 2/5 + 2/5 * 3/5.
     assert re.search(r"^verdicts +80\.0 +0\.62 ", done.out, flags=re.MULTILINE)
@@ -77,7 +77,7 @@ FREE_LABELS = HEAD + "".join(
 )
 def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
     verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
-    done = sheets("--verdicts", "verdicts.csv", "--out", "c.json", labels=FREE_LABELS, verdicts=verdicts)
+    done = sheets("--judge", "verdicts.csv", "--out", "c.json", labels=FREE_LABELS, verdicts=verdicts)
     first = flat(done.out.partition("labels: 60")[0])
     assert said.format("the free rule bounded agrees 73%") in first
     assert figures()["kappa"] == pytest.approx(kappa, abs=0.005)
@@ -85,7 +85,7 @@ def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
 
 def test_a_test_of_two(sheets, tmp_path):
     (tmp_path / "other.csv").write_text("id,verdict\n1,wrong\n2,wrong\n3,wrong\n4,wrong\n5,wrong\n6,wrong\n")
-    done = sheets("--verdicts", "verdicts.csv", "--against", "other.csv")
+    done = sheets("--judge", "verdicts.csv", "--against", "other.csv")
     assert done.code == 0, done.err
     assert "of 5 items verdicts alone is right on 2, other alone on 1 (McNemar, mid-p 0.6250)" in flat(done.out)
 
@@ -94,7 +94,7 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
     rows = [f"{n},{n // 10},{'right' if n % 2 else 'wrong'},right,{'right' if n % 4 else 'wrong'}" for n in range(80)]
     labels = "id,group,label,annotator1,annotator2\n" + "\n".join(rows)
     verdicts = "id,verdict\n" + "\n".join(f"{n},{'right' if n % 2 or n < 20 else 'wrong'}" for n in range(80))
-    done = sheets("--verdicts", "verdicts.csv", "--out", "c.json", labels=labels, verdicts=verdicts)
+    done = sheets("--judge", "verdicts.csv", "--out", "c.json", labels=labels, verdicts=verdicts)
     assert re.search(r"people \(ceiling\) +75\.0 +0\.00 ", done.out), done.err
     assert figures()["groups"] == 8
     low, high = figures()["agreement_interval"]
@@ -119,7 +119,7 @@ def test_a_first_look_asks_about_some_labels(cli, tmp_path):
             assert cli("certify-judge", *spec, "--limit", limit).code == 0
             assert sum(server.calls.values()) == asked, "a larger look holds the smaller one"
             assert figures()["n"] == limit
-    refused = cli("certify-judge", "labels.csv", "--verdicts", "other.csv", "--limit", "20")
+    refused = cli("certify-judge", "labels.csv", "--judge", "other.csv", "--limit", "20")
     assert refused.code == 2 and "--limit" in refused.err
 
 
@@ -238,7 +238,7 @@ def test_replies_are_read_as_the_metric_reads_them_of_a_live_judge_and_of_a_file
     said = ["id,verdict", 'askedwrong22,"{""score"": 0}"', "askedwrong23,wrong"]
     quoted = reply.replace('"', '""')
     Path("said.csv").write_text("\n".join([*said, *(f'askedright{at},"{quoted}"' for at in range(6))]))
-    done = cli("certify-judge", "labels.csv", "--verdicts", "said.csv", "--out", "file.json")
+    done = cli("certify-judge", "labels.csv", "--judge", "said.csv", "--out", "file.json")
     assert done.code == (0 if read else 2), done.err
     assert not read or (figures("file.json")["agreement"], figures("file.json")["n"]) == (1, 8)
 
@@ -297,7 +297,7 @@ def test_items_go_out_and_come_back(cli, tmp_path, real_data):
         out = csv.writer(text)
         out.writerows([["id", "answer", "verdict"], *([row["id"], row["answer"], row["label"]] for row in found)])
     for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
-        done = cli("certify-judge", *labels, "--verdicts", "mine.csv")
+        done = cli("certify-judge", *labels, "--judge", "mine.csv")
         assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
 
 
@@ -412,5 +412,5 @@ def test_labels_of_few_questions_have_no_interval_and_no_certificate(sheets, que
     given = {"labels": f"id,question,label\n{text}", "verdicts": f"id,question,verdict\n{text}"}
     done = sheets(**given)
     assert done.code in (0, None) and "No interval under 5 questions." in done.out
-    refused = sheets("--verdicts", "verdicts.csv", "--out", "c.json", **given)
+    refused = sheets("--judge", "verdicts.csv", "--out", "c.json", **given)
     assert refused.code == 2 and str(questions) in refused.err and not Path("c.json").exists()

@@ -120,7 +120,7 @@ def test_a_sheet_is_read_as_spreadsheets_save_it(cli, form, shape):
 )
 def test_a_sheet_is_read_in_what_its_bytes_tell_and_in_nothing_else(cli, text, encoding, answer):
     Path("s.csv").write_bytes(text.encode(encoding))
-    done = cli("certify-judge", "s.csv", "--verdicts", "s.csv", "--items", "items.csv")
+    done = cli("certify-judge", "s.csv", "--judge", "s.csv", "--items", "items.csv")
     if answer is None:
         assert done.code == 2 and done.err.startswith("quadrag: s.csv is not UTF-8") and done.err.count("\n") == 1
     else:
@@ -143,7 +143,7 @@ def test_a_sheet_is_read_in_what_its_bytes_tell_and_in_nothing_else(cli, text, e
 def test_a_cell_too_many_is_told_unless_it_is_blank(cli, text, said):
     Path("s.csv").write_text(text)
     Path("v.csv").write_text("id,verdict\n1,right\n2,wrong\n")
-    done = cli("certify-judge", "s.csv", "--verdicts", "v.csv")
+    done = cli("certify-judge", "s.csv", "--judge", "v.csv")
     assert (done.code, done.err) == (0, "") if said is None else done.code == 2 and said in done.err, done
 
 
@@ -155,7 +155,7 @@ def test_no_cell_is_carried_out_and_every_text_comes_back(cli):
     Path("l.json").write_text(json.dumps(rows))
     assert cli("certify-judge", "l.json", "--judge", "rule:plain", "--items", "a.csv").code == 2, "no golds, no rule"
     for before, after in (("l.json", "a.csv"), ("a.csv", "b.csv")):
-        cli("certify-judge", before, "--verdicts", "none.csv", "--items", after)
+        cli("certify-judge", before, "--judge", "none.csv", "--items", after)
     cells = [row["answer"] for row in rows_of("a.csv")]
     assert [cell for cell in cells if cell.startswith(tuple("=+-@\t\r＝"))] == ["-5", "-0.25"], "numbers stay numbers"
     assert [cell[cell != text :] for text, cell in zip(HOSTILE, cells, strict=True)] == HOSTILE

@@ -16,6 +16,7 @@ from altered_runs import alter
 from chat_server import ChatServer, asked_of
 from compared_runs import lose
 from exported import copy_as_authors
+from specs import name_llm
 
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
@@ -25,7 +26,6 @@ from quadrag.baselines.page.render import LINES, _group_lines, _shorten, render_
 from quadrag.baselines.report.items.spelled import spell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Cell, Detail, Grid, Line
-from quadrag.chat.ledger import Ledger
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 
@@ -143,8 +143,8 @@ def test_a_title_counts_runs_and_systems_apart(campaign):
     [(_, [result])] = read_runs([campaign / "noise_robustness_en"])
 
     def named(*models):
-        inputs = [replace(result.run, llm=model) for model in models]
-        runs = [(f"f{n}", [replace(result, run=replace(result.run, inputs=one))]) for n, one in enumerate(inputs)]
+        records = [name_llm(result.run, model) for model in models]
+        runs = [(f"f{n}", [replace(result, run=one)]) for n, one in enumerate(records)]
         return name_runs(runs).split("noise_robustness_en, ")[1].rpartition(", ")[0]
 
     assert named(*(f"m{n % 6}" for n in range(24))) == "6 systems (24 runs)"
@@ -220,7 +220,7 @@ def test_runs_of_one_system_are_told_apart_by_their_folders(cli):
         assert cli(*run, "--out", f"two/{retriever}").code == 0
     results = [result for _, found in read_runs(["two"]) for result in found]
     assert [item["groups"]["system"] for item in collect("two").index["items"]] == ["bm25"] * 2 + ["none"] * 2
-    other = replace(results[0], run=replace(results[0].run, inputs=replace(results[0].run, llm="m")))
+    other = replace(results[0], run=name_llm(results[0].run, "m"))
     named = Counter(item["groups"]["system"] for item in collect_answers([("", [*results, other])]).index["items"])
     assert named == {"extractive bm25": 2, "extractive none": 2, "m": 2}
 
@@ -257,7 +257,7 @@ def test_lines_stand_under_what_their_labels_begin_with():
 def test_the_page_of_a_comparison_has_both_answers_of_a_question(campaign, cli, tmp_path):
     for name in ("a", "b"):
         shutil.copytree(campaign / "noise_robustness_en", tmp_path / name)
-    alter(tmp_path / "b", lambda info: info["inputs"].update(llm="other-model"))
+    alter(tmp_path / "b", lambda info: info["digests"]["system"].update(model="other-model"))
     shown = cli("report", "a", "b", "--html", "deep/compare.html", "--labels", "zh")
     assert shown.code == 0
     page = Path("deep/compare.html").read_text(encoding="utf-8")
@@ -298,7 +298,7 @@ def test_more_than_a_page_holds_is_told(campaign):
 
 def test_without_the_data_a_page_has_its_tables_and_says_why(campaign, cli, tmp_path):
     shutil.copytree(campaign / "noise_robustness_en", tmp_path / "a")
-    alter(tmp_path / "a", lambda info: info.update(data_dir=str(tmp_path / "gone")))
+    alter(tmp_path / "a", lambda info: info["spec"].update(data_dir=str(tmp_path / "gone")))
     assert cli("report", "a", "--html", "page.html").code == 0
     page = Path("page.html").read_text(encoding="utf-8")
     assert "Single answers are not shown: " in page and "<table" in page and 'id="index"' not in page
@@ -325,7 +325,7 @@ def test_references_of_every_shape_are_texts():
     assert spell_gold({"answer": "a", "wrong": ["b", 2]}) == ["answer: a", "wrong: b / 2"]
 
 
-def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
+def test_the_judges_words_stand_at_every_answer(cli):
     def quoted(body):
         question = re.findall("<question>(.*)</question>", asked_of(body))[-1]
         return f"On {question}: not addressed."
@@ -333,20 +333,18 @@ def test_the_judges_words_stand_at_every_answer(cli, monkeypatch):
     with ChatServer(models=["j"], text=quoted) as judge:
         run = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--judge", judge.url, "--ledger", "L")
         assert cli(*run, "--max-failed", "1", "--out", "r").code == 0
-    reads = []
-    monkeypatch.setattr(Ledger, "get_many", lambda *given, own=Ledger.get_many: reads.append(1) or own(*given))
-    answers = collect("r", ledger="L")
+    answers = collect("r")
     said = [item["runs"][0]["verdicts"]["rejection_rate_judged"] for item in answers.items]
     asked = [item["question"] for item in answers.index["items"]]
     assert len(said) == 12 and all(question[:40] in words for question, [words] in zip(asked, said, strict=True))
-    assert answers.told == [] and len(reads) == 1, "the ledger is read in one pass"
+    assert answers.told == []
 
 
 def test_each_judged_metric_of_a_module_has_its_own_words(cli):
     with ChatServer(models=["j"], text='{"prediction": 1}') as judge:
         run = ("run", "omnieval", "all", "--data-dir", "sample", "--limit", "2", "--judge", judge.url, "--ledger", "L")
         assert cli(*run, "--out", "r").code == 0
-    [said, *_] = [item["runs"][0]["verdicts"] for item in collect("r", ledger="L").items]
+    [said, *_] = [item["runs"][0]["verdicts"] for item in collect("r").items]
     assert list(said) == ["acc", "hal", "com", "utl", "nac"]
 
 

@@ -24,7 +24,8 @@ from quadrag.baselines.report.compared.merged import merge_runs
 from quadrag.baselines.report.compared.names import name_columns, tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, doubt_verdicts, list_differences, pair_results
 from quadrag.baselines.report.compared.said import write_pair
-from quadrag.baselines.results.adapter import discredit, is_alike
+from quadrag.baselines.results.adapter import discredit
+from quadrag.baselines.results.score import Status, status_of
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Cell
 from quadrag.stats import Interval, Pair
@@ -285,7 +286,7 @@ def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
     runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", service="http://x/v1")]
     runs[0].run.notes = [odd("judge_doubtful", JUDGED)]
     lay_beside(runs)
-    marked = [{row["metric"] for row in one.scores if is_alike(row)} for one in runs]
+    marked = [{row["metric"] for row in one.scores if status_of(row) is Status.UNTRUSTED_JUDGE} for one in runs]
     assert marked == [{"ragquesteval"}, {"ragquesteval"}, set(), set()], "another judge is not known to err"
     for row in runs[1].scores:
         discredit(row)

@@ -3,7 +3,6 @@
 import json
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ from tiny_models import make_encoder, make_reranker
 
 from quadrag.baselines.retrieval.encoder import Encoder
 from quadrag.baselines.retrieval.registry import make_retriever
-from quadrag.baselines.runs.request import CallRequest, RunRequest, make_task
-from quadrag.baselines.runs.session import open_session
+from quadrag.baselines.runs.plan import plan_run
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
@@ -73,17 +71,15 @@ def test_a_folder_says_in_its_configuration_that_it_has_code(tmp_path):
 def test_two_runs_of_one_process_do_not_see_each_others_trust(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps({"auto_map": {"AutoModel": "turned.Turned"}}))
     asked = {"embedding": str(tmp_path), "reranker": str(tmp_path)}
-    plain = RunRequest("crud_rag", "summary", data_dir="sample", retriever="hybrid-rerank", retrieval=asked)
-    trusting = replace(plain, trust=Trust.read([str(tmp_path)]))
+    partial = {"benchmark": "crud_rag", "config": "summary", "retriever": "hybrid-rerank", "retrieval": asked}
+    trusting, plain = plan_run(partial, Trust.read([str(tmp_path)])), plan_run(partial)
 
-    def codes(request):
-        task = make_task(request)
-        models = make_retriever(task.retriever, task.retrieval).describe()
+    def codes(spec):
+        models = make_retriever(spec.retriever, spec.retrieval).describe()
         return [models["embedding"].get("code"), models["reranker"].get("code")]
 
-    with open_session(trusting, CallRequest()), open_session(plain, CallRequest()):
-        assert codes(trusting) == ["as in the folder"] * 2
-        assert codes(plain) == [None] * 2
+    assert codes(trusting) == ["as in the folder"] * 2
+    assert codes(plain) == [None] * 2
 
 
 @pytest.fixture

@@ -87,8 +87,9 @@ def test_how_many_may_fail_is_the_users_choice(ask, judge):
     judge.rules.append(Rule("reply", times=4, message={"content": "well"}))
     one = ("--concurrency", "1")
     ran, _ = ask(TEN, *one, "--max-failed", "0.1", said='{"score": 1}')
-    failed = int(re.search(r"(\d) of 8 items failed", " ".join(ran.out.split()))[1])  # rules decide two of ten
-    assert ran.code == 3 and failed >= 2
+    lost = [note["params"] for note in record("r")["notes"] if note["code"] == "invalid"]
+    ((failed, total),) = {(params["failed"], params["total"]) for params in lost}
+    assert ran.code == 3 and failed >= 2 and total == 8, "rules decide two of ten"
     assert ask(TEN, *one, "--max-failed", failed / 8)[0].code == 0, "the share itself is not too much"
     ((_, n, valid),) = values("r", "truthfulness")
     assert (n, valid) == (10, True)

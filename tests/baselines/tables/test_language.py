@@ -10,6 +10,7 @@ from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.summary import headline_all, summarise_run
 from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
+from quadrag.baselines.runs.plan import recipes
 from quadrag.baselines.tables.chinese import phrases
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid, Line
 from quadrag.baselines.tables.language import speak, speak_grid, speak_title
@@ -90,7 +91,7 @@ def test_notes_that_few_runs_have_are_in_chinese(english):
 def test_what_one_types_and_what_the_user_named_stay_as_they_are():
     configs = {name: one for benchmark in catalogue.benchmarks() for name, one in catalogue.configs(benchmark).items()}
     splits = [split for one in configs.values() for split in one.splits]
-    typed = {*catalogue.benchmarks(), *configs, *splits, *catalogue.metrics(), *catalogue.recipes(), *RETRIEVERS}
+    typed = {*catalogue.benchmarks(), *configs, *splits, *catalogue.metrics(), *recipes(), *RETRIEVERS}
     assert {name for name in typed if speak(name, "zh") != name} == {"all"}, "a word of tables, too"
     for name in ("all", "judge", "null", "v2: judge", "judge (ours)", "mine, tuned", "A: all"):
         kept = keep_name(name)

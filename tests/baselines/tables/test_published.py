@@ -1,18 +1,17 @@
 """The printed numbers, the mapping to our names, and the recipes: data held against each other and against the code."""
 
 import csv
-import dataclasses
 from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.parts import Conditions, Retrieval
 from quadrag.baselines.crud_rag.tables import PRINTED as SWEEPS
 from quadrag.baselines.rgb.tables import PRINTED, find_columns
+from quadrag.baselines.runs import plan
 from quadrag.baselines.tables.published import find_published, read_published
 from quadrag.paths import room
 
@@ -25,8 +24,7 @@ def printed():
 
 
 def recipes(benchmark="rgb"):
-    found = {name: yaml.safe_load(path.read_text(encoding="utf-8")) for name, path in catalogue.recipes().items()}
-    return {name: recipe for name, recipe in found.items() if recipe["benchmark"] == benchmark}
+    return {name: recipe for name, recipe in plan.recipes().items() if recipe["benchmark"] == benchmark}
 
 
 def test_every_printed_row_is_mapped():
@@ -105,8 +103,8 @@ def test_the_papers_tables_hold_every_printed_number():
 def test_there_are_21_recipes_and_all_parse():
     assert len(recipes()) == 21
     for name, recipe in recipes().items():
-        assert set(recipe) - {"api", "template"} == {"benchmark", "model", "temperature", "runs", "published"}, name
-        assert recipe["benchmark"] == "rgb" and recipe["temperature"] == 0.2 and recipe["model"], name
+        assert set(recipe) == {"benchmark", "system", "runs", "published"}, name
+        assert recipe["system"]["sampling"] == {"temperature": 0.2} and recipe["system"]["model"], name
         for run in recipe["runs"]:
             assert set(run) <= {"config", "retriever"}, name
             assert run["config"] in catalogue.configs("rgb"), name
@@ -150,7 +148,7 @@ def test_every_printed_score_of_crud_rag_is_mapped():
 
 
 def test_settings_of_printed_rows_are_settings_of_ours():
-    names = {field.name for field in dataclasses.fields(Retrieval)}
+    names = set(Retrieval.model_fields)
     for row in read_published("crud_rag"):
         assert {"chunk_size", "chunk_overlap", "top_k"} <= set(row.setting) <= names
         assert ("embedding" in row.setting) == (row.retriever != "bm25")
@@ -230,7 +228,8 @@ def test_omnieval_has_a_recipe_for_each_printed_row_and_asks_as_the_authors_did(
     for name, recipe in found.items():
         said = recipe["published"]
         assert name.startswith(f"omnieval-table{said['table']}-")
-        assert (recipe["temperature"], recipe["top_p"], recipe["max_tokens"]) == (0.3, 0.85, 1024)
+        sampling = recipe["system"]["sampling"]
+        assert (sampling["temperature"], sampling["top_p"], sampling["max_tokens"]) == (0.3, 0.85, 1024)
         ((run),) = recipe["runs"]
         # Without passages the authors' code fills in its form of a conversation; with them it gives a list's text.
         assert run == {"config": "all", "options": {"conversation": "text" if said["retriever"] == "none" else "repr"}}

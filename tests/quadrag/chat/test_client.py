@@ -7,13 +7,13 @@ import sys
 import threading
 
 import pytest
-from chat_server import Rule, chats
+from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat import http
 from quadrag.chat.calling import Alias
 from quadrag.chat.client import ChatClient, Failure, Prices, Reply
 from quadrag.chat.ledger import Reuse
-from quadrag.errors import QuadragError
+from quadrag.errors import NotServed, QuadragError
 
 NOWHERE = "http://127.0.0.1:9/v1#m"
 
@@ -132,6 +132,15 @@ def test_a_reply_is_of_one_service(server, ledger):
         assert server.requests == requests
 
 
+def test_a_named_model_is_asked_by_its_own_name_and_its_replies_are_kept_wherever_it_is_served(server, ledger):
+    with ChatServer(models=["there"]) as other:
+        for place, requests in ((f"{server.url}#m", 0), (f"{other.url}#there", 0)):
+            with ChatClient(place, ledger=ledger, alias=Alias("ours")) as client:
+                assert len(client(chats(2))) == 2
+            assert other.requests == requests
+    assert [body["model"] for body in server.bodies] == ["m", "m"]
+
+
 def test_kept_replies_that_were_cut_or_are_empty_or_old_are_asked_again_and_replaced(server, ledger):
     server.rules += [
         Rule("reply", match="question 0", times=1, reply={"finish_reason": "length"}),
@@ -171,6 +180,13 @@ def test_replay_uses_no_network(server, ledger, monkeypatch):
     assert all(isinstance(one, Failure) and one.detail.startswith("not asked") for one in more[5:])
     with pytest.raises(QuadragError, match=r"lacks 2 of 2 replies of 'm'"):
         replay(chats(2, start=5))
+
+
+def test_a_model_that_is_not_listed_is_refused(server):
+    with ChatClient(server.url + "#m") as client:
+        client.check_served()
+    with ChatClient(server.url + "#k") as client, pytest.raises(NotServed, match=f"serves m, not k; .*{server.url}#m"):
+        client.check_served()
 
 
 def test_the_only_model_is_taken_and_several_are_listed(server, ledger):

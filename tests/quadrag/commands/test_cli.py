@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 
-from quadrag import catalogue
+from quadrag.baselines.runs.plan import recipes
 from quadrag.commands import NAMES
 
 SNAPSHOTS = Path(__file__).parents[2] / "snapshots"
@@ -67,7 +67,7 @@ for command in sys.argv[1:]:
 def test_a_list_is_for_programs_too(cli):
     assert cli("list", "CRUD-RAG") == cli("list", "crud_rag")
     code, out, _ = cli("list", "rgb", "--recipe", "--json")
-    assert code == 0 and json.loads(out) == [name for name in catalogue.recipes() if name.startswith("rgb-")]
+    assert code == 0 and json.loads(out) == [name for name in recipes() if name.startswith("rgb-")]
     (found,) = json.loads(cli("list", "--recipe", "rgb-table7-chatgpt-en", "--json")[1]).values()
     assert found["benchmark"] == "rgb" and {"name", "paper", "ours", "why"} == set(found["settings"][0])
 
@@ -110,7 +110,7 @@ def test_without_a_model_the_first_line_says_what_answers(cli):
     assert cli(*RUN)[1].startswith(said)
     assert said not in cli(*RUN, "--llm", "extractive")[1]
     code, out, _ = cli("run", "CrudRAG", "summary", "--data-dir", "sample", "--limit", "1")
-    assert code == 0 and "\nruns/crud_rag-summary-extractive/report.html" in out
+    assert code == 0 and "\nruns/crud_rag-summary-first-1-extractive/report.html" in out
 
 
 @pytest.mark.slow
@@ -155,7 +155,7 @@ def test_a_recipe_may_switch_on_options(cli):
     )
     assert cli("run", "--recipe", "r.yaml", "--data-dir", "sample", "--out", "out")[0] == 0
     (made,) = Path("out").rglob("run.json")
-    assert json.loads(made.read_text())["inputs"]["options"] == {"order": "per_item"}
+    assert json.loads(made.read_text())["spec"]["options"] == {"order": "per_item"}
 
 
 # Beside runs.

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 import huggingface_hub
 import pytest
 import yaml
+from altered_runs import alter
 from hub_recorder import Recorder
 
 from quadrag import catalogue
@@ -43,8 +44,12 @@ def change(**values):
     return lambda info: info.update(values)
 
 
-def change_inputs(**values):
-    return lambda info: info["inputs"].update(values)
+def change_in(part, **values):
+    return lambda info: info[part].update(values)
+
+
+def change_model(name):
+    return lambda info: info["digests"]["system"].update(model=name)
 
 
 @pytest.mark.slow
@@ -67,7 +72,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
         "retriever own",
         "judge none",
         "asked ann/model with temperature 0.2, samples 1",
-        f"prompts sha256 {info['inputs']['prompts']}",
+        f"prompts sha256 {info['digests']['prompts']}",
         "data: en_refine.json: own data",
         f"signature {row['signature']}",
     ):
@@ -113,7 +118,8 @@ def test_what_is_accepted_is_said_and_no_place_of_the_machine_is(runs, copied):
     assert limited["notes"].startswith("NOT COMPARABLE: --limit 3, own data")
     place = "/home/ann smith/my models/bge (1)/it"
     options = {"passage_num": 3}
-    folder = copied(change=change_inputs(options=options, llm=place, retrieval={"embedding": place, "top_k": 4}))
+    folder = copied(change=change_in("digests", options=options, retrieval={"embedding": place, "top_k": 4}))
+    alter(folder, change_model(place))
     with pytest.raises(QuadragError, match=r"option passage_num=3; own data; "):
         plan(folder, accept_data=False, accept_name=True)
     with pytest.raises(QuadragError, match="--accept-name"):
@@ -154,14 +160,14 @@ def test_a_model_is_known_by_its_name_alone(asked, same):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (change_inputs(llm="extractive"), "extractive"),
+        (change_model("extractive"), "extractive"),
         (change(state="stopped", stopped="the budget is spent"), "the budget is spent"),
         (change(state="running"), "running"),
         (change(provenance="sample"), "sample"),
-        (change(inputs=3), "run.json"),
+        (change(spec=3), "run.json"),
         (change(files={"retrieved.jsonl": "0" * 64}), "scores.json"),
-        (change_inputs(benchmark="rgp"), "rgp"),
-        (change_inputs(config="noise_robustness"), "noise_robustness"),
+        (change_in("spec", benchmark="rgp"), "rgp"),
+        (change_in("spec", config="noise_robustness"), "noise_robustness"),
     ],
 )
 def test_a_run_that_is_no_result_of_the_model_is_refused_in_one_line(copied, changed, said):

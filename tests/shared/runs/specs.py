@@ -1,5 +1,6 @@
 """Specs and records of runs that tests make without a run."""
 
+from dataclasses import replace
 from typing import Any
 
 from quadrag.baselines.core.parts import Retrieval
@@ -45,3 +46,8 @@ def record_of(
     digests |= {"retrieval": retrieval} if retrieval else {}
     judging = {"judges": [{"model": judge, "service": None, "parameters": {}}]} if judge else {}
     return RunRecord(spec_of(benchmark, config, retriever=retriever), digests, judging, judge, **facts)
+
+
+def name_llm(run: RunRecord, llm: str) -> RunRecord:
+    """Return a run's record as if another model had answered."""
+    return replace(run, digests={**run.digests, "system": {**run.digests["system"], "model": llm}})

@@ -46,7 +46,7 @@ def test_the_address_says_the_contract(spec, contract, posted):
         ("http://h/rag", {"budget": 1.0}, "leave it out"),
         ("http://h/rag", {"concurrency": 0}, "concurrency 0"),
         ("http://h/rag", {"body": "absent.json"}, "cannot read fields"),
-        ("http://h/rag", {"body": "list.json"}, "holds no JSON object"),
+        ("http://h/rag", {"body": "list.json"}, "cannot read fields"),
         ("http://h/rag", {"body": "own.json"}, "which quadrag itself sends"),
         ("http://h/rag", {"body": "nan.json"}, "cannot read fields"),
     ],
