@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, NonNegativeInt, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_yaml
@@ -44,7 +44,7 @@ class Sampling(Part):
     repetition_penalty: Annotated[float, Field(strict=True, ge=0.01, le=10)] | None = None
     max_tokens: Count | None = None
     stop: Annotated[list[Text], Field(min_length=1)] | None = None
-    seed: NonNegativeInt | None = None
+    seed: Annotated[int, Field(strict=True, ge=0)] | None = None
 
     def sent(self) -> dict[str, Any]:
         """Return the fields that are sent."""

@@ -40,7 +40,11 @@ RETRIEVED, ANSWERS, VERDICTS, ITEMS, SCORES = STAGES = (
 )
 # Digests in words, and options that name what else they stand for.
 _DIGESTS = {"prompts": "prompts", "questions": "questions", "retrieval.corpus": "documents in its corpus"}
-_MOVED = {"system.service": ("the model at", "--llm-name"), "entity.service": ("the entity model at", "--entity-name")}
+_MOVED = {
+    "system.service": ("the model at", "--llm-name"),
+    "entity.service": ("the entity model at", "--entity-name"),
+    "judge.judges.0.service": ("the judge at", "--judge-name"),
+}
 
 
 class RunFolder:
@@ -271,7 +275,11 @@ def tell_difference(before: RunRecord, now: RunRecord) -> str:
 
 
 def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:
-    while isinstance(was, dict) and isinstance(now, dict):
+    while isinstance(was, dict | list) and type(was) is type(now):
+        if isinstance(was, list):
+            if len(was) != len(now):
+                break
+            was, now = dict(enumerate(was)), dict(enumerate(now))
         key = next(key for key in {**was, **now} if was.get(key) != now.get(key))
         name, was, now = f"{name}.{key}".removeprefix("."), was.get(key), now.get(key)
     return name, was, now

@@ -58,7 +58,11 @@ def plan_run(partial: Partial, trust: Trust | None = None, what: str = _WORDS) -
         served = "rag" in system
         implied = RAG if served else "own" if str(llm or "").startswith(CHALLENGE) else None
         usual["retriever"] = implied or benchmark.default_retriever
-    if partial.get("entity_model"):
+    if entity := partial.get("entity_model"):
+        if not is_chat(str(entity.get("llm", "")).strip()):
+            raise QuadragError(
+                f"--entity-llm {entity.get('llm')!r} is no chat model; expected http://host:port/v1#model or the like"
+            )
         usual["entity_model"] = {"sampling": ENTITY_SAMPLING}
     settings = partial.get("retrieval") or {}
     spec = validate(RunSpec, {**merge(usual, partial), "benchmark": benchmark.name}, what)

@@ -7,6 +7,7 @@ import pytest
 from chat_server import Rule
 from crag_runs import SAMPLE, lines, questions
 
+from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.crag.language.entities import PROMPT_SCHEMA
 from quadrag.baselines.crag.scripted import SampleEntities
 
@@ -70,16 +71,16 @@ def test_without_a_model_for_entities_a_run_with_the_graph_says_what_to_give(cli
 def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli, server, stages):
     server.rules.append(Rule("reply", model="k", message={"content": ENTITIES}))
     asking = (*GRAPH, "--llm", f"{server.url}#m", "--temperature", "0.7", "--max-tokens", "50")
-    entity = ("--entity-llm", f"{server.url}#k", "--entity-service", "finds")
+    entity = ("--entity-llm", f"{server.url}#k", "--entity-name", "finds")
     assert cli(*asking, *entity, "--out", "a").code == 0
     asked = {name: [body for body in server.state.bodies if body["model"] == name] for name in ("m", "k")}
     assert len(asked["m"]) == len(asked["k"]) == 15
     assert all(ASKED in body["messages"][0]["content"] for body in asked["k"])
     assert {(body["temperature"], body["max_tokens"]) for body in asked["k"]} == {(0, 512)}
-    info = json.loads(Path("a/run.json").read_text())
-    assert info["inputs"]["entity"] == {"model": "k", "temperature": 0, "max_tokens": 512}
-    assert info["inputs"]["services"] == {"llm": server.url, "entity": "finds"}
-    assert info["usage"]["llm"]["calls"] == info["usage"]["entity"]["calls"] == 15
+    info = read_run(Path("a"))
+    assert info.entity["parameters"] == {"temperature": 0, "max_tokens": 512}
+    assert (info.entity["model"], info.services) == ("finds", {"llm": server.url, "entity": "finds"})
+    assert info.usage["llm"]["calls"] == info.usage["entity"]["calls"] == 15
     assert cli(*asking, *entity, "--out", "b").code == 0 and len(server.state.bodies) == 30
     assert stages(Path("a")) == stages(Path("b"))
     for other in ((), entity[:2]):
@@ -119,9 +120,9 @@ def test_rows_of_the_papers_tables_say_where_other_models_found_the_entities(cli
     assert code == 0 and said in " ".join(out.split())
     code, out, _ = cli(*recipe, "--entity-llm", server.url, "--ledger", "L", "--out", "b")
     assert code == 0 and said not in " ".join(out.split())
-    inputs = [json.loads(path.read_text())["inputs"] for path in sorted(Path("b").glob("*/run.json"))]
-    assert [one["retriever"] for one in inputs if "entity" in one] == ["snippets-kg"] * 2, "no other asks for entities"
-    assert all(("entity" in one["services"]) == ("entity" in one) for one in inputs)
+    made = [read_run(path.parent) for path in sorted(Path("b").glob("*/run.json"))]
+    assert [one.retriever for one in made if one.entity] == ["snippets-kg"] * 2, "no other asks for entities"
+    assert all(("entity" in one.services) == bool(one.entity) for one in made)
 
 
 def test_the_graph_hides_what_a_question_could_not_know_unless_told_otherwise(cli, knowing):
@@ -131,7 +132,7 @@ def test_the_graph_hides_what_a_question_could_not_know_unless_told_otherwise(cl
     (early,) = [one.id for one in questions().values() if one.query.startswith("how much did quillmark")]
     titles = [[one["title"] for one in shown(f)[early] if one["id"].startswith("kg/")] for f in ("a", "b")]
     assert [any("market_cap" in title for title in named) for named in titles] == [False, True]
-    infos = [json.loads(Path(f, "run.json").read_text())["inputs"]["retrieval"]["later"] for f in ("a", "b")]
+    infos = [read_run(Path(f)).retrieval["later"] for f in ("a", "b")]
     assert infos == ["hide", "show"]
 
 

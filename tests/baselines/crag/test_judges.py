@@ -20,7 +20,7 @@ def test_two_judges_are_averaged_and_the_slices_are_means_over_their_items(cli, 
     assert (code, err) == (0, "")
     found = scores()
     info = json.loads(Path("a/run.json").read_text())
-    assert info["inputs"]["judge"] == "mean(j+k)"
+    assert info["judge"] == "mean(j+k)"
     assert "judge:mean(j+k)" in found["all", "accuracy", "official"]["signature"]
     # Two questions have `invalid question` as their answer, which no judge is asked about: wrong.
     assert found["all", "accuracy", "official"]["value"] == pytest.approx(13 / 15 * 0.5)

@@ -35,7 +35,7 @@ def test_the_sentences_most_like_the_question_fill_the_window(cli):
         best = np.sort(cosines)[::-1][: len(shown)]
         assert [passage["score"] for passage in shown] == pytest.approx(best.tolist(), abs=1e-4)
         assert all(any(candidate.startswith(passage["text"]) for candidate in candidates) for passage in shown)
-    inputs = json.loads(Path("a/run.json").read_text())["inputs"]
+    inputs = json.loads(Path("a/run.json").read_text())["digests"]
     assert inputs["retrieval"]["embedding"] == "all-MiniLM-L6-v2" and inputs["retrieval"]["web_window"] == 4000
     assert "embedding" in inputs["search"]
     code, out, _ = cli(*arguments, "--limit", "3", "--out", "a", "-v")

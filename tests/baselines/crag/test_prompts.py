@@ -108,7 +108,7 @@ def test_a_judges_prompt_serves_a_system_that_is_told_nothing(cli, server):
     arguments = ("run", *SAMPLE, "--prompts", write(), "--out", "a")
     assert cli(*arguments, "--judge", f"{server.url}#j")[0] == 0 and sent(server, "JUDGE")
     code, _, err = cli(*arguments[:-1], "b")
-    assert code == 2 and "--prompts is for a chat model" in err
+    assert code == 2 and "--prompts are for a chat model" in err
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from crag_files import lines, put, record
 from crag_runs import private
 
-from quadrag.baselines.crag import benchmark as crag
-
-RECIPES = Path(crag.__file__).parent / "recipes"
+from quadrag.baselines.runs.plan import recipes
 
 
 def test_a_recipe_of_a_table_runs_the_four_settings_with_its_windows(cli, server):
@@ -19,9 +18,9 @@ def test_a_recipe_of_a_table_runs_the_four_settings_with_its_windows(cli, server
     arguments = ("--llm", server.url, "--data-dir", "sample", "--ledger", "L", "--out", "a")
     code, out, err = cli("run", "--recipe", "crag-table11-llama-3-8b-instruct", *arguments, "-v")
     assert (code, err) == (0, "")
-    inputs = json.loads(Path("a/task_3-snippets-kg/run.json").read_text())["inputs"]
+    inputs = json.loads(Path("a/task_3-snippets-kg/run.json").read_text())["digests"]
     assert inputs["retrieval"]["web_window"] == 16000 and inputs["retrieval"]["kg_window"] == 8000
-    assert inputs["retrieval"]["later"] == "show" and inputs["llm"] == "meta-llama/Meta-Llama-3-8B-Instruct"
+    assert inputs["retrieval"]["later"] == "show" and inputs["system"]["model"] == "meta-llama/Meta-Llama-3-8B-Instruct"
     assert "web_window 16000; kg_window 8000" in " ".join(out.split())
     assert "latency of an answer: median" in out
 
@@ -31,8 +30,8 @@ def test_a_recipes_windows_are_tokens_of_the_tokenizer_or_four_characters_each(c
     """What the model was sent of pages whose snippets would fill any window."""
     server.models[:] = ["tiiuae/falcon-40b"]
     arguments = private("p.jsonl", ("a", ""), snippet="one two " * 20_000)[5:]
-    recipe = (RECIPES / "crag-table11-falcon-40b.yaml").read_text().split("  - config")
-    Path("task1.yaml").write_text("  - config".join([recipe[0], recipe[2]]))
+    recipe = recipes()["crag-table11-falcon-40b"]
+    Path("task1.yaml").write_text(yaml.safe_dump({**recipe, "runs": recipe["runs"][1:2]}))
     if named:
         arguments = (*arguments, "--option", f"window_tokenizer={words}")
     arguments = (*arguments, "--split", "private", "--llm", server.url, "--ledger", "L", "--out", "a")

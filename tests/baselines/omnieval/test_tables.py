@@ -7,6 +7,7 @@ from specs import record_of
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.result import Result
+from quadrag.baselines.core.spec import Replica
 from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
@@ -117,7 +118,7 @@ def test_runs_stand_under_the_table_that_varies_what_they_vary(runs, table):
 )
 def test_a_run_of_a_recipe_stands_right_under_its_row(recipe, named, row):
     ours, other = run(), run("Qwen/Qwen2.5-7B-Instruct", retriever="bm25")
-    ours.run.row = {"recipe": f"omnieval-{recipe}", "row": named}
+    ours.run.spec = ours.run.spec.changed(replica=Replica(recipe=f"omnieval-{recipe}", row=named))
     (grid,) = tabulate([other, ours], ["official"])
     lines = [line for line in grid.lines if not line.label.startswith("  ")]
     at = [line.label for line in lines].index(row)

@@ -61,9 +61,9 @@ def test_faiss_is_told_with_its_recall(cli):
     )
     assert Path("a/retrieved.jsonl").read_bytes() == Path("b/retrieved.jsonl").read_bytes()
     run = json.loads(Path("b/run.json").read_text(encoding="utf-8"))
-    assert run["inputs"]["retrieval"]["index"] == "faiss,nprobe=99" and run["found"]["index"]["recall"] == 1
-    assert run["inputs"]["search"]["index"].keys() == {"faiss", "version"}
-    assert "index" not in json.loads(Path("a/run.json").read_text(encoding="utf-8"))["inputs"]["search"]
+    assert run["digests"]["retrieval"]["index"] == "faiss,nprobe=99" and run["found"]["index"]["recall"] == 1
+    assert run["digests"]["search"]["index"].keys() == {"faiss", "version"}
+    assert "index" not in json.loads(Path("a/run.json").read_text(encoding="utf-8"))["digests"]["search"]
 
 
 def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli):
@@ -76,7 +76,7 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli):
     assert "all-MiniLM-L6-v2 (recipe bge-base); " in told and "Not replicated: another model (extractive" in told
     folder = Path("runs/crud_rag-table5-dense-embedding=all-MiniLM-L6-v2")
     run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
-    assert run["replaced"] == {"embedding": "bge-base"} and run["inputs"]["retrieval"]["chunk_source"] == "files"
+    assert run["spec"]["replica"]["replaced"] == {"embedding": "bge-base"} and run["digests"]["retrieval"]["chunk_source"] == "files"
     code, out, _ = cli("report", folder / "qa_1doc")
     assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and not PUBLISHED.search(out)
 

@@ -83,7 +83,7 @@ def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
     rows = [json.loads(line) for line in Path("r/retrieved.jsonl").read_text(encoding="utf-8").splitlines()]
     found = [passage for row in rows for passage in row["passages"] if document_id(Passage(**passage)) in texts]
     assert found and all(passage["text"] in texts[document_id(Passage(**passage))] for passage in found)
-    inputs = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["inputs"]
+    inputs = json.loads(Path("r/run.json").read_text(encoding="utf-8"))["digests"]
     assert inputs["retrieval"]["chunk_source"] == "files" and inputs["search"]["chunks"]["tokenizer"] == "cl100k_base"
 
 
