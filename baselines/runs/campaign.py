@@ -71,10 +71,10 @@ def name_campaign_folder(specs: Sequence[RunSpec], model: str, options: Mapping[
     return "runs/" + "-".join([f"{first.benchmark}-all{'-original' * original}", *chosen, *limit, as_file_name(model)])
 
 
-def name_recipe_folder(recipe: str, settings: Mapping[str, Any]) -> str:
+def name_recipe_folder(recipe: str, settings: Mapping[str, Any], limit: int | None) -> str:
     """Name the folder of a recipe, or of all of a table, by what the user gives in its place."""
-    own = "embedding" in settings
-    return f"runs/{recipe}-embedding={as_file_name(settings['embedding'])}" if own else f"runs/{recipe}"
+    own = [f"embedding={as_file_name(settings['embedding'])}"] if "embedding" in settings else []
+    return "runs/" + "-".join([recipe, *own, *([f"first-{limit}"] if limit else [])])
 
 
 def run_all(

@@ -188,7 +188,9 @@ def _ask(
     budget = open_budget(policy)
     settings = partial.get("retrieval", {})
     if recipes:
-        out = place(Path(arguments.out or campaigns.name_recipe_folder(arguments.recipe, settings)))
+        out = place(
+            Path(arguments.out or campaigns.name_recipe_folder(arguments.recipe, settings, partial.get("limit")))
+        )
         return out, campaigns.run_table(plan.plan_table(recipes, partial, trust), policy, out, budget), False
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
