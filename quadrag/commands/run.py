@@ -209,7 +209,7 @@ def _ask(
         else:
             replica = specs[0].replica
             assert replica is not None
-            named = campaigns.name_recipe_folder(replica.recipe, settings if replica.replaced else {})
+            named = campaigns.name_recipe_folder(replica.recipe, settings if replica.replaced else {}, specs[0].limit)
         out = place(Path(arguments.out or named))
         who = f"the recipe {arguments.recipe}" if arguments.recipe else "--all"
         return out, campaigns.run_all(specs, policy, models, out, who), False
