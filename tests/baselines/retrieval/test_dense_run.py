@@ -76,7 +76,10 @@ def test_a_recipe_takes_another_embedding_in_place_of_its_own(cli):
     assert "all-MiniLM-L6-v2 (recipe bge-base); " in told and "Not replicated: another model (extractive" in told
     folder = Path("runs/crud_rag-table5-dense-embedding=all-MiniLM-L6-v2")
     run = json.loads((folder / "qa_1doc/run.json").read_text(encoding="utf-8"))
-    assert run["spec"]["replica"]["replaced"] == {"embedding": "bge-base"} and run["digests"]["retrieval"]["chunk_source"] == "files"
+    assert (
+        run["spec"]["replica"]["replaced"] == {"embedding": "bge-base"}
+        and run["digests"]["retrieval"]["chunk_source"] == "files"
+    )
     code, out, _ = cli("report", folder / "qa_1doc")
     assert code == 0 and "Embedding replaced: crud_rag qa_1doc" in out and not PUBLISHED.search(out)
 
