@@ -89,15 +89,15 @@ def test_an_error_of_the_user_comes_without_the_way_in_here():
 
 def test_every_judging_argument_reaches_the_judge(tmp_path, monkeypatch):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
-    values = {"judge_format": "json", "judge_max_tokens": 64, "judge_service": "here", "judge_served_as": "j"}
+    values = {"judge_format": "json", "judge_max_tokens": 64, "judge_name": "here"}
     values |= {"max_failed": 1.0, "timeout": 9.5, "max_reply_bytes": 10_000, "allow_redirect": "example.com"}
     values |= {"ledger": "L", "retry": "empty", "fresh": True}
-    with ChatServer(models=["j"], any_model=True) as server:
-        found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#other", out="mine", limit=3, **values)
+    with ChatServer(models=["j"]) as server:
+        found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#j", out="mine", limit=3, **values)
         (body, *_) = server.bodies
     inputs = found.result.run
     assert body["response_format"] == {"type": "json_object"} and body["max_tokens"] == 64 and Path("L").exists()
-    assert (found.valid, inputs.services, inputs.served_as) == (True, {"judge": "here"}, {"judge": "j"})
+    assert (found.valid, inputs.services, inputs.judge) == (True, {"judge": "here"}, "here")
 
 
 def test_data_that_cannot_be_fetched_are_named_by_argument(monkeypatch):
@@ -115,7 +115,7 @@ def test_data_that_cannot_be_fetched_are_named_by_argument(monkeypatch):
         ("3 items, see --unscored", "3 items, see unscored=True"),
         ("--retry cut,empty asks again", 'retry=["cut", "empty"] asks again'),
         ("--max-failed 1 asks on", "max_failed=1 asks on"),
-        ("(3; --judge-service 'http://a:1/v1')", "(3; judge_service='http://a:1/v1')"),
+        ("(3; --judge-name 'a b')", "(3; judge_name='a b')"),
         ("has them with --option gold=full", "has them with gold=full"),
         ("one of `quadrag certify-judge --out`", "one of `quadrag certify-judge --out`"),
         ("leave out --samples, a -- and --judges", "leave out --samples, a -- and --judges"),

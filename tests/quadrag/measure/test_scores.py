@@ -234,7 +234,7 @@ def test_a_question_whose_gold_changed_is_no_row():
     one, *others = asked.read_text().splitlines()
     asked.write_text("\n".join([json.dumps(json.loads(one) | {"sha256": "other"}), *others, ""]))
     run = read_run(asked.parent)
-    run.asked = sha256(asked)
+    run.files[asked.name] = sha256(asked)
     run.write(asked.parent)
     frame = quadrag.compare(before, quadrag.result(after.folder)).to_pandas(texts=False)
     assert list(frame["id"]) == list(before.to_pandas(texts=False)["id"])[1:]
