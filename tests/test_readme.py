@@ -67,9 +67,9 @@ STANDS_FOR = (
     (r"http://127\.0\.0\.1:8083/v1", "{large}"),
     (r"http://127\.0\.0\.1:8084/v1", "{obedient}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
-    (r"(run --recipe \S+)(?!.*#)", r"\1 --served-as M"),
-    (r"(--entity-llm \S+)", r"\1 --entity-served-as M"),
-    (r"(#MODEL --judge \S+#JUDGE)", r"\1 --served-as M --judge-served-as j"),
+    (r"(run --recipe \S+)(?!.*#)", r"\1 --llm-name M"),
+    (r"(--entity-llm \S+)", r"\1 --entity-name M"),
+    (r"(#MODEL --judge \S+#JUDGE)", r"\1 --llm-name M --judge-name j"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
 NEEDS = (
@@ -87,7 +87,7 @@ DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^(export|mkdir|split) | > ")
 LOGS = {"logs/*": "--log-dir logs", "score out": "--output_path out"}  # what reads a harness's logs, what writes them
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
-RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--served-as", "M")}
+RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#OWNER/MODEL", "--llm-name", "M")}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # What is refused since the genuine files are not here, or not whole, and in which words.
 REFUSED = (

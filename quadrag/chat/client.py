@@ -115,15 +115,13 @@ class ChatClient:
         return self._model
 
     def check_served(self) -> None:
-        """Hold the model's name against the server's list, where it has one.
+        """Hold the model's name against the server's list, where it has one and the user gives the model no name.
 
         Raises:
             NotServed: the list does not have it.
         """
-        listed = self._open().list_models()
-        if not isinstance(listed, list):
-            return
-        if listed and self.model not in listed:
+        listed = [] if self.calling.alias.name else self._open().list_models()
+        if isinstance(listed, list) and listed and self.model not in listed:
             place, option = self.spec.shown, f"--{self.calling.alias.role}-name"
             more = f"or another of them; {option} NAME says what to call it"
             raise NotServed(f"{place} serves {_list(listed)}, not {self.model}; type {place}#{listed[0]}, {more}")
