@@ -12,9 +12,10 @@ from quadrag.printing import is_terminal
 GLANCE = 160  # characters of a long text that a person is shown first
 _WIDE = "\u2e80-\uffef"
 _ENDS = "，。；：？！、）”"  # marks that may not begin a line
-# What stays together: a word or a sign, with these marks and quotes before them or a blank; and a p with its number.
-_WORD = rf"(?:\bp (?:< )?[\d.]+|[^\s{_WIDE}]+|[{_WIDE}])"
-_PIECE = re.compile(rf"""\s*[（“]?['"]?{_WORD}(?:['"](?=[\s{_ENDS}]|$))?[{_ENDS}]*""")
+# What stays together: a word or a sign, with these marks and quotes before them or a blank; what a blank
+# joins that breaks no line; and a p with its number.
+_WORD = rf"(?:\bp (?:< )?[\d.]+|(?:[^\s{_WIDE}]|\xa0)+|[{_WIDE}])"
+_PIECE = re.compile(rf"""[^\S\xa0]*[（“]?['"]?{_WORD}(?:['"](?=[\s{_ENDS}]|$))?[{_ENDS}]*""")
 _LABEL = re.compile(r"\s*(?:\S+ {2,})?")
 
 
