@@ -18,9 +18,3 @@ def test_it_is_called_for_the_first_questions_alone(batch_size, calls, tmp_path)
     with pytest.raises(QuadragError, match="down"):
         quadrag.evaluate("rgb", "noise_robustness_en", broken, **options)
     assert len(asked) == calls
-
-
-@pytest.mark.parametrize("count", [0, None, "2", 1.5, True])
-def test_a_count_is_a_whole_number_from_one(count):
-    with pytest.raises(QuadragError, match="concurrency"):
-        quadrag.evaluate("rgb", "noise_robustness_en", str, data_dir="sample", concurrency=count)

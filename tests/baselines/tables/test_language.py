@@ -53,41 +53,6 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
     assert "这些数字没有评测意义" in page and "<dt>命令</dt>" in page and "Percent" not in page
 
 
-@pytest.mark.parametrize(
-    "english",
-    [
-        "The other profile, corrected, says otherwise: B is worse on em: -2.1 points (95% -3.1 to -0.6; p < 0.001).",
-        "The other profile, official, says otherwise: Not decided on em: +2.1 points, which may be chance (95% -0.6 to "
-        "3.1; p 0.034).",
-        "B minus A: Not compared, only B was judged: em.",
-        "em, hal can only rise with length; the better answers are 4.8 times as long.",
-        "A, B: all answers are the same texts.",
-        "B against A, question by question: f1 0 better, 0 worse, 60 equal; em 5 better, 0 worse, 55 equal.",
-        "Questions scored in both: 8 to 12.",
-        "em, compared with A.",
-        "Each value is over all that its run scored, a difference over the questions of both.",
-        "INVALID, 2 more such lines: --verbose.",
-        "All 8 answers are empty; if these are failures, put null in the file, or let the function raise.",
-        "3 of 8 answers are empty; if these are failures, put null in the file, or let the function raise.",
-        "2 answers hold the refusal phrase: the authors' code counts them wrong; 1 of them hold the gold.",
-        "Not read of the answers: `contexts`, `docs`; what was found belongs under `passages`.",
-        "Not read of the answers: `body`; what was found belongs under `text` of a passage.",
-        "None of the 64 passages is a gold document; 8 of them are not of `quadrag.corpus`.",
-        "None of the 64 passages is a gold document; the authors leave the gold documents out of this corpus, --option "
-        "gold=test adds them.",
-        "Retrieval is not measured: the system gave no passages.",
-        "3 of 8 answers came without passages: their search counts as 0.",
-        "! marks what rests on the same judge here too.",
-        "PARTIAL: the files that were read hold 12 of all 300 questions.",
-        "PARTIAL: the first 4 questions of each split, 20 of 60 questions.",
-        "PARTIAL: 9 of 15 questions are answered.",
-        "Judged by different judges (j; k): differences of judged metrics are the judges' as well as the answers'.",
-    ],
-)
-def test_notes_that_few_runs_have_are_in_chinese(english):
-    assert left_over([english, f"a, b: {english}"]) == []
-
-
 def test_what_one_types_and_what_the_user_named_stay_as_they_are():
     configs = {name: one for benchmark in catalogue.benchmarks() for name, one in catalogue.configs(benchmark).items()}
     splits = [split for one in configs.values() for split in one.splits]

@@ -109,7 +109,7 @@ def test_no_key_leaves_the_process(environment):
         outputs = []
         for spec, out in ((f"{server.url}#m", "a"), (f"{server.url}#m", "a"), (f"{url}#m", "b")):
             asked = [*CONFIG, "--data-dir", "sample", "--out", out, "--llm", spec, "--ledger", "L"]
-            asked += ["--service", server.url]  # so that the server, which wants the key, is not asked with the login
+            asked += ["--llm-name", "m"]  # so that the server, which wants the key, is not asked with the login
             ran = subprocess.run([sys.executable, "-c", ENTRY, *asked], env=env, capture_output=True)
             outputs.append(ran.stdout + ran.stderr)
             assert ran.returncode == 0, ran.stderr
