@@ -15,7 +15,8 @@ from quadrag.provenance import Source
 from quadrag.records import Question
 
 from ..core.benchmark import Benchmark, load
-from ..core.task import Task, load_questions, load_rows
+from ..core.spec import RunSpec
+from ..core.task import load_questions, load_rows
 from .finding import Finding, count_off, merge_faults, shorten
 
 
@@ -43,7 +44,7 @@ class Audited:
         """Load the questions of every split that is there."""
         for config in self.configs:
             for split in self.find_splits(config):
-                task = Task(benchmark=self.benchmark.name, config=config, split=split, data_dir=self.data_dir)
+                task = RunSpec(benchmark=self.benchmark.name, config=config, split=split, data_dir=self.data_dir)
                 questions, self.sources[config] = load_questions(task, self.benchmark)
                 self.parts.append(Part(config, split, questions))
 

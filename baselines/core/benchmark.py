@@ -172,9 +172,9 @@ class Benchmark:
         sought: returns, of accepted answers, those that a passage may hold; all of them.
         keywords: returns a metric's keyword arguments besides profile, states, judge and embed. Raises QuadragError.
         strata: returns the strata of questions for weighted means, by their keys; none where nothing is weighed.
-        finder: returns what finds the passages of a `Task`; None where questions or a corpus bring them. Raises
+        finder: returns what finds the passages of a `RunSpec`; None where questions or a corpus bring them. Raises
             QuadragError where something that it needs cannot be had.
-        asks_entities: whether it asks a model for the entities of the questions of a `Task`.
+        asks_entities: whether it asks a model for the entities of the questions of a `RunSpec`.
         scripted: makes what names them for the bundled sample, without a network, for the demo.
         retrieval: settings of a search.
         default_split: None for all of a config's.

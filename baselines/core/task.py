@@ -17,8 +17,6 @@ from .authors import know_rows
 from .benchmark import Benchmark, load
 from .spec import FILES, NONE, RunSpec
 
-Task = RunSpec
-
 
 class Corpus(NamedTuple):
     """A corpus that can be read: a digest of all that decides its documents, and where they come from."""

@@ -25,7 +25,7 @@ from quadrag.records import Key, Passage, Question, dumps
 
 from ..core.options import OptionSpec
 from ..core.prompts import Prompts
-from ..core.task import Task
+from ..core.spec import RunSpec
 from ..retrieval.chunk import head
 
 _ENTITY_TOKENS = 512  # a reply that lists entities has at most
@@ -42,7 +42,7 @@ _TOKENS = {
 class HandedOver:
     """Of a model file of the challenge, which is handed the pages themselves: what is on record are their snippets."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: RunSpec) -> None:
         self.inputs: dict[str, Any] = {"search": {"pages": pages_fingerprint(task)}}
         self.found: dict[str, Any] = {}
 
@@ -59,7 +59,7 @@ class HandedOver:
 class PageFinder:
     """Finds the passages of one task."""
 
-    def __init__(self, task: Task, known: Mapping[str, OptionSpec]) -> None:
+    def __init__(self, task: RunSpec, known: Mapping[str, OptionSpec]) -> None:
         self._task = task
         self._options = {name: own.read(name, task.options) for name, own in known.items()}
         self._web, self._kg = windows(task.retriever, self._options)
@@ -185,12 +185,12 @@ def _room_for_entities(llm: Any) -> Iterator[None]:
 # --- pages, graph and windows -----------------------------------------------------------------------------------------
 
 
-def pages_fingerprint(task: Task) -> str:
+def pages_fingerprint(task: RunSpec) -> str:
     """Identify the pages of a task by the files, script and options that decide them."""
     return fingerprint(_open(task, task.split))[:16]
 
 
-def with_pages(task: Task, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
+def with_pages(task: RunSpec, questions: Sequence[Question]) -> Iterator[tuple[Question, Mapping[str, Any]]]:
     """Yield questions with their rows, the pages' HTML included, in the order of the data."""
     wanted = {question.key: question for question in questions}
     for split in dict.fromkeys(question.split for question in questions):
@@ -205,7 +205,7 @@ def with_pages(task: Task, questions: Sequence[Question]) -> Iterator[tuple[Ques
                 break
 
 
-def challenge_records(task: Task, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
+def challenge_records(task: RunSpec, questions: Sequence[Question]) -> Iterator[dict[str, Any]]:
     """Yield questions in the form in which the challenge hands them to a model: no domain, no type, no answer."""
     for question, row in with_pages(task, questions):
         pages = zip(row["search_results"], row["page_result"], strict=True)
@@ -217,7 +217,7 @@ def challenge_records(task: Task, questions: Sequence[Question]) -> Iterator[dic
         }
 
 
-def _open(task: Task, split: str | None) -> Any:
+def _open(task: RunSpec, split: str | None) -> Any:
     known = options_of(catalogue.config(task.benchmark, task.config))
     options = {name: value for name, value in task.options.items() if name in known}
     return open_builder(task.benchmark, task.config, task.data_dir, options, split)[0]

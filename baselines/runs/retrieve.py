@@ -17,7 +17,8 @@ from quadrag.records import Key, Passage, Question, dumps, read_jsonl
 
 from ..core.benchmark import Finder, load
 from ..core.prompts import Prompts
-from ..core.task import Corpus, Task
+from ..core.spec import RunSpec
+from ..core.task import Corpus
 from ..systems.system import Completer
 
 
@@ -68,7 +69,7 @@ def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
 
 
 def retrieve(
-    questions: Sequence[Question], task: Task, corpus: Corpus | None, estimate: Estimate | None = None
+    questions: Sequence[Question], task: RunSpec, corpus: Corpus | None, estimate: Estimate | None = None
 ) -> tuple[dict[Key, tuple[Passage, ...]], Mapping[str, Any]]:
     """Return the passages of every question, by its key, and what is to be told of how they were found.
 

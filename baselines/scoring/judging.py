@@ -19,7 +19,7 @@ from ..core.benchmark import Benchmark, MetricUse
 from ..core.parts import Conditions
 from ..core.result import PROFILES
 from ..core.run_record import RunRecord
-from ..core.task import Task
+from ..core.spec import RunSpec
 from ..results.judges import Said, read_verdict, read_verdicts
 from ..results.judges import check_judges as note_oddities
 from ..results.note import Note
@@ -99,7 +99,7 @@ class Judged(NamedTuple):
     benchmark: Benchmark
     questions: Mapping[Key, Question]
     answers: Sequence[Answer]
-    task: Task
+    task: RunSpec
     given: ScoringInputs
     bench: Bench
 
@@ -148,7 +148,7 @@ def score_answers(
     benchmark: Benchmark,
     questions: Sequence[Question],
     answers: Sequence[Answer],
-    task: Task,
+    task: RunSpec,
     stopped: str | None = None,
     passages: Mapping[Key, Sequence[Passage]] | None = None,
 ) -> Scored:
@@ -173,7 +173,7 @@ def score_answers(
 
 
 def _count_refused(
-    benchmark: Benchmark, questions: Mapping[Key, Question], answers: Sequence[Answer], task: Task
+    benchmark: Benchmark, questions: Mapping[Key, Question], answers: Sequence[Answer], task: RunSpec
 ) -> tuple[int, int]:
     """Count the answers that a phrase of refusal makes wrong by some metric, and those of them that hold the gold."""
     metrics = benchmark.metrics(task.config, task.conditions)
@@ -319,16 +319,16 @@ def count_verdicts(answers: Sequence[Answer], items: Sequence[Mapping[str, Any]]
 # Who may judge.
 
 
-def asks_judge(measured: Sequence[tuple[Benchmark, Task]]) -> bool:
+def asks_judge(measured: Sequence[tuple[Benchmark, RunSpec]]) -> bool:
     """Whether a metric of these tasks asks a judge."""
     return any(metric.judged for metric in _list_metrics(measured))
 
 
-def _list_metrics(measured: Sequence[tuple[Benchmark, Task]]) -> list[MetricUse]:
+def _list_metrics(measured: Sequence[tuple[Benchmark, RunSpec]]) -> list[MetricUse]:
     return [metric for benchmark, task in measured for metric in benchmark.metrics(task.config, task.conditions)]
 
 
-def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, Task]]) -> None:
+def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, RunSpec]]) -> None:
     """Refuse judges, a sentence embedding or a model for entities that none of these tasks asks."""
     embedded = any(metric.embedded for metric in _list_metrics(measured))
     entities = any(benchmark.asks_entities(task) for benchmark, task in measured)
@@ -341,7 +341,7 @@ def refuse_idle_models(session: Judging, measured: Sequence[tuple[Benchmark, Tas
         raise QuadragError(f"{what} asks for no entities as it is run here; leave out --entity-llm")
 
 
-def check_judges(benchmark: Benchmark, task: Task, judges: Sequence[Completer]) -> None:
+def check_judges(benchmark: Benchmark, task: RunSpec, judges: Sequence[Completer]) -> None:
     """Refuse more judges than the metrics ask."""
     asking = [metric for metric in benchmark.metrics(task.config, task.conditions) if metric.judged]
     most = max((metric.judge + 1 for metric in asking), default=1)

@@ -23,7 +23,8 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.document import Document
 from ..core.parts import Conditions
-from ..core.task import Corpus, Task, load_rows, open_whole_corpus, script_options
+from ..core.spec import RunSpec
+from ..core.task import Corpus, load_rows, open_whole_corpus, script_options
 from ..systems.own import NOT_GIVEN, as_served
 from .drive import score
 from .judging import Judging, Scored, score_answers
@@ -72,7 +73,7 @@ def score_service(
     inner: Benchmark,
     questions: Sequence[Question],
     answers: Sequence[Answer],
-    task: Task,
+    task: RunSpec,
     passages: Mapping[Key, Sequence[Passage]],
     searched: bool = True,
 ) -> tuple[Scored, Evidence]:
@@ -117,7 +118,7 @@ def score_service(
 
 def find_documents(
     inner: Benchmark,
-    task: Task,
+    task: RunSpec,
     questions: Sequence[Question],
     passages: Mapping[Key, Sequence[Passage]],
     searched: bool = True,
@@ -179,7 +180,7 @@ class _Known(NamedTuple):
 
 def _find_by_text(
     inner: Benchmark,
-    task: Task,
+    task: RunSpec,
     questions: Sequence[Question],
     passages: Mapping[Key, Sequence[Passage]],
     texts: Mapping[tuple[Key, int], str],
@@ -202,7 +203,7 @@ def _find_by_text(
 
 
 def match_gold(
-    inner: Benchmark, task: Task, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
+    inner: Benchmark, task: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
 ) -> dict[Key, list[str | None]]:
     """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
     read = read_gold(inner, task, questions)
@@ -218,7 +219,7 @@ def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
     return None
 
 
-def read_gold(inner: Benchmark, task: Task, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
+def read_gold(inner: Benchmark, task: RunSpec, questions: Sequence[Question]) -> dict[Key, list[tuple[str, str]]]:
     """Read the gold documents of questions, each with its id and its text; {} where the benchmark holds no texts."""
     if inner.gold is None:
         return {}
@@ -241,7 +242,7 @@ def _find_ids(wanted: Collection[str], documents: Iterable[Document]) -> dict[st
 
 def _find_in_corpus(
     inner: Benchmark,
-    task: Task,
+    task: RunSpec,
     split: str,
     wanted: Collection[str],
     find: Callable[[Collection[str], Iterable[Document]], dict[str, str]],
@@ -256,7 +257,7 @@ def _find_in_corpus(
         return None
 
 
-def _open_corpus(inner: Benchmark, task: Task, split: str) -> Corpus | None:
+def _open_corpus(inner: Benchmark, task: RunSpec, split: str) -> Corpus | None:
     """Open the corpus that the documents are of, with the gold documents where it takes them; None if not here."""
     if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
         return None  # which is not worth fetching it

@@ -20,7 +20,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import Key
 
 from ..core.benchmark import Benchmark
-from ..core.task import Task
+from ..core.spec import RunSpec
 from .function import Batch, Function
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
@@ -45,7 +45,7 @@ class Challenge(Function):
         self.parameters = {"code": code} | ({} if time_limit is None else {"time_limit": time_limit})
         self._model: Any = None
 
-    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Refuse samples; see `System.take`."""
         if task.samples > 1:
             raise QuadragError("a challenge: model has no seed to vary; leave out --samples")

@@ -12,7 +12,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
 from ..core.benchmark import Benchmark
-from ..core.task import Task
+from ..core.spec import RunSpec
 from .system import Assignment, Generated, Passages, Questions, System, Tell, make_answer
 
 EXTRACTIVE = "extractive"
@@ -61,7 +61,7 @@ class Extractive(System):
         """The word that stands for it in ``--llm``."""
         return EXTRACTIVE
 
-    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Refuse samples; see `System.take`."""
         work = super().take(benchmark, task)
         if task.samples > 1:

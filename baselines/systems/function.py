@@ -32,7 +32,7 @@ from quadrag.records import Answer, Key, Passage, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
-from ..core.task import Task
+from ..core.spec import RunSpec
 from .own import Served, collect_served, pose, read_result, serve, take_served
 from .system import Assignment, Generated, Passages, Questions, System, Tell
 
@@ -80,7 +80,7 @@ class Function(System):
         }  # `oldest`: Unix time of the oldest kept answer
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
 
-    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a task on; where the benchmark brings no passages, as what finds them; see `System.take`."""
         self.finds_passages = benchmark.supplied is None
         if self.finds_passages:

@@ -20,8 +20,7 @@ from ..core.benchmark import Benchmark, MetricUse
 from ..core.options import OptionSpec
 from ..core.parts import Conditions, RetrieverSpec
 from ..core.prompts import load_service_prompts
-from ..core.spec import NONE, RAG
-from ..core.task import Task
+from ..core.spec import NONE, RAG, RunSpec
 from .system import Assignment, Generated, collect
 
 NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does not say what it found
@@ -183,7 +182,7 @@ def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) ->
     return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k if shown else 0)
 
 
-def take_served(benchmark: Benchmark, task: Task) -> Assignment:
+def take_served(benchmark: Benchmark, task: RunSpec) -> Assignment:
     """Take a task on for what finds its own passages."""
     if task.samples > 1:
         raise QuadragError("a RAG service is sent no seed to vary; leave out --samples")

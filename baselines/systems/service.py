@@ -36,7 +36,7 @@ from quadrag.records import dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import chat_messages
-from ..core.task import Task
+from ..core.spec import RunSpec
 from .own import OpenQuestion, Served, collect_served, pose, read_result, take_served
 from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell
 
@@ -56,7 +56,7 @@ class Rag(AskedSystem):
 
     finds_passages = True
 
-    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Refuse what a service decides itself; see `System.take`."""
         return take_served(benchmark, task)
 

@@ -16,7 +16,7 @@ from quadrag.records import Answer, Key, Passage, Question
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import Prompts, load_prompts
-from ..core.task import Task
+from ..core.spec import RunSpec
 
 Passages = Mapping[Key, Sequence[Passage]]
 Questions = Sequence[Question]
@@ -74,7 +74,7 @@ class Assignment:
     """A task as a system takes it on: the benchmark as the system meets it, and the prompts."""
 
     benchmark: Benchmark
-    task: Task
+    task: RunSpec
     prompts: Prompts
 
 
@@ -103,7 +103,7 @@ class System(ABC):
     def note(self, record: Any) -> None:  # noqa: B027  # most have nothing to tell
         """Enter into a run's record what else is known of the answers."""
 
-    def take(self, benchmark: Benchmark, task: Task) -> Assignment:
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a task on."""
         if self.wants_pages != (task.retriever == benchmark.handed_over):
             raise QuadragError(

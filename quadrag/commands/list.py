@@ -156,10 +156,10 @@ def _list_rows(rows: Any) -> str:
 
 def _list_metrics(benchmark: Any, config: str) -> str:
     """List the keys of a config's metrics, what some of them need before them."""
-    from quadrag.baselines.core.task import Task
+    from quadrag.baselines.core.spec import RunSpec
     from quadrag.metric_record import show_key
 
-    task = Task(
+    task = RunSpec(
         benchmark=benchmark.name,
         config=config,
         retriever=benchmark.default_retriever,

@@ -25,7 +25,8 @@ from quadrag.baselines.core.benchmark import NO_JUDGE, load
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.core.run_record import read_run
-from quadrag.baselines.core.task import Task, load_questions
+from quadrag.baselines.core.spec import RunSpec
+from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.runs import retrieve
 from quadrag.baselines.scoring.drive import score
 from quadrag.baselines.systems.system import make_answer
@@ -82,7 +83,7 @@ class Examination:
         self.profile = str(given.get("profile", "official"))
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
-        self.task = Task(
+        self.task = RunSpec(
             benchmark=self.benchmark.name,
             config=config,
             # A noise ratio replaces the splits by the one that it names.
