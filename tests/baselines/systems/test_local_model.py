@@ -251,7 +251,8 @@ def test_a_run_with_a_local_model(cli, folder, stages):
     assert {row["finish_reason"] for row in answers} == {"length"}
     assert {row["usage"]["completion_tokens"] for row in answers} == {5}
     info = json.loads(Path("a/run.json").read_text(encoding="utf-8"))
-    assert info["usage"]["llm"]["calls"] == 2 and info["inputs"]["parameters"] == {"temperature": 0.7, "max_tokens": 5}
+    sent = {"temperature": 0.7, "max_tokens": 5}
+    assert info["usage"]["llm"]["calls"] == 2 and info["digests"]["system"]["parameters"] == sent
     second = cli(*asked, *there, "--ledger", "L1", "--out", "b")
     assert second.code == 0 and json.loads(Path("b/run.json").read_text())["usage"]["llm"]["cached"] == 2
     third = cli(*asked, *there, "--ledger", "fresh", "--out", "c")
