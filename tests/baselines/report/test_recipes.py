@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -233,3 +234,5 @@ def test_a_recipe_of_ones_own_shows_its_own_values(cli):
     heads = [line.split(":")[0] for line in shown.splitlines() if line.startswith("rgb-table7")]
     assert heads == ["rgb-table7-chatgpt-en", "rgb-table7-chatgpt-zh", "rgb-table7-qwen-7b-chat-zh"]
     assert shown.count("\ntemperature") == 1, "what all share stands once"
+    assert "\nmodel " not in shown.partition("\nrgb-table7")[0], "and nothing that some do not share"
+    assert re.search("^top_p .*\nmax_tokens ", shown, re.MULTILINE), "no line between settings of one reason"

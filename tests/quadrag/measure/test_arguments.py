@@ -21,6 +21,7 @@ CRAG = ("crag", "task_1_2")
         ({"labels": "fr"}, "'fr'; known: en, zh"),
         ({"batch_size": 0}, "batch_size is 0"),
         ({"concurrency": 0}, "concurrency is 0"),
+        ({"concurrency": None}, "concurrency is None"),
         ({"gold": "test"}, "option gold"),
         ({"noise": 1}, "noise"),
         ({"split": "tset"}, "test"),

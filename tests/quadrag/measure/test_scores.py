@@ -93,6 +93,7 @@ def test_scores_and_differences_are_computed_with_and_taken_by_numpy():
     assert list(mine * np.array([1, 2])) == list(np.array([1, 2]) * mine) == [0.75, 1.5]
     assert mine == 0.75 == gain + 0.5 and np.float64(0.75) == mine != other and gain == 0.25
     assert mine == copy.deepcopy(mine) != replace(mine, n=3) and mine != "mine" and replace(mine, value=None) != 0.75
+    assert gain == replace(gain, labels="zh", reason="doubtful") != replace(gain, difference=0.5)
     assert pandas.Series([mine.value, replace(mine, value=None).value]).mean() == 0.75
     with pytest.raises(TypeError, match="unhashable"):
         hash(mine)
