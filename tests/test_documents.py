@@ -10,6 +10,7 @@ from pages import DOCS, FENCE, PAGES, READMES, ROOT, meaning, read, steps_of
 
 from quadrag import __version__, catalogue
 from quadrag import commands as every_command
+from quadrag.baselines.runs.plan import recipes
 from quadrag.commands.shared.parser import build_parser
 
 COMMANDS = dict.fromkeys(step.text for page in PAGES for step in steps_of(page) if step.kind == "sh")
@@ -33,7 +34,7 @@ def test_the_readme_can_be_read_in_five_minutes() -> None:
 def test_every_quadrag_command_of_a_page_parses(command: str) -> None:
     arguments = build_parser(__version__).parse_args(shlex.split(re.split(" [>|] ", command)[0])[1:])
     if arguments.command == "run" and arguments.recipe:
-        assert any(name == arguments.recipe or name.startswith(f"{arguments.recipe}-") for name in catalogue.recipes())
+        assert any(name == arguments.recipe or name.startswith(f"{arguments.recipe}-") for name in recipes())
     if getattr(arguments, "config", None):
         catalogue.config(arguments.benchmark, arguments.config)
 

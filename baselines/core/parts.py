@@ -15,6 +15,7 @@ from quadrag.trust import Trust
 
 KINDS = ("llm", "rag", "function", "answers")  # of systems, by the key that each has
 Text = Annotated[str, Field(min_length=1)]
+Number = Annotated[int, Field(strict=True)] | Annotated[float, Field(strict=True)]
 Count = Annotated[int, Field(strict=True, gt=0)]  # in no quotes, and neither true nor false
 
 
@@ -98,7 +99,7 @@ def validate(kind: type[_Part], values: Mapping[str, Any], what: str) -> _Part:
         return kind.model_validate(values)
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
-        *above, last = fault["loc"] or ("",)
+        *above, last = [name for name in fault["loc"] if name not in ("int", "float")] or [""]  # kinds of a number
         place = [name for name in above if name not in KINDS] + [last]
         if fault["type"] == "extra_forbidden":
             known = _fields(kind, place[:-1])

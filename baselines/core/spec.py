@@ -21,7 +21,7 @@ from quadrag.reading import parse_yaml
 from quadrag.trust import Trust
 
 from .benchmark import load
-from .parts import KINDS, SETTINGS, Conditions, Count, Part, Retrieval, RetrieverSpec, Text
+from .parts import KINDS, SETTINGS, Conditions, Count, Number, Part, Retrieval, RetrieverSpec, Text
 
 EXTRACTIVE = "extractive"
 CHALLENGE = "challenge:"
@@ -38,10 +38,10 @@ _QUERY = re.compile(r"\?[^#\s]*")
 class Sampling(Part):
     """How a chat model draws its answer, by the names of a request's fields; what is None is not sent."""
 
-    temperature: Annotated[float, Field(strict=True, ge=0, le=100)] | None = None
-    top_p: Annotated[float, Field(strict=True, ge=0, le=1)] | None = None
+    temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
+    top_p: Annotated[Number, Field(ge=0, le=1)] | None = None
     top_k: Count | None = None
-    repetition_penalty: Annotated[float, Field(strict=True, ge=0.01, le=10)] | None = None
+    repetition_penalty: Annotated[Number, Field(ge=0.01, le=10)] | None = None
     max_tokens: Count | None = None
     stop: Annotated[list[Text], Field(min_length=1)] | None = None
     seed: Annotated[int, Field(strict=True, ge=0)] | None = None

@@ -27,8 +27,8 @@ from ..core.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_a
 from ..scoring.judging import verdict_format
 
 Partial = Mapping[str, Any]
-ENTITY_SAMPLING = {"temperature": 0.0, "max_tokens": 512}  # of a list of entities
-VERDICT_SAMPLING = {"temperature": 0.0, "max_tokens": 1024}
+ENTITY_SAMPLING = {"temperature": 0, "max_tokens": 512}  # of a list of entities
+VERDICT_SAMPLING = {"temperature": 0, "max_tokens": 1024}
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
 _PLACES = ("index",)  # where vectors lie says nothing of what they are
 _TABLE = re.compile(r"\w+-table\d+")
