@@ -2,8 +2,8 @@
 
 ``python benchmarks/mutations.py draw --seed 36 --count 100 > mutations.jsonl`` draws them from the checkout; ``run
 mutations.jsonl`` changes a copy of it, one after the other, and writes what the tests said: ``caught``, ``survived`` or
-``slow`` (they took five times as long as without, or 600 s). Which survivors change no value is for people to say. `mutations.jsonl`
-has a hundred that were drawn by the seed 36 on commit d90dde9c, by lines of that commit.
+``slow`` (they took five times as long as without, or 600 s). Which survivors change no value is for people to say.
+`mutations.jsonl` has a hundred that were drawn by the seed 36 on commit d90dde9c, by lines of that commit.
 """
 
 import argparse
