@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,13 +20,10 @@ _LONG = 2.0  # seconds, from which a step is worth a word
 
 
 class Progress:
-    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
 
-    What `more` returns stands behind them, as what was spent.
-    """
-
-    def __init__(self, label: str, total: int, more: Callable[[], str] = str) -> None:
-        self._label, self._total, self._more = label, total, more
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
         self._bar: Any = None
         self._next = time.monotonic() + _LOG_EVERY
         self._line = self._printed = ""  # of a log, as it is now, and as it was printed last
@@ -46,7 +43,6 @@ class Progress:
         done = min(done, total)
         if self._bar is not None:
             self._bar.total = total
-            self._bar.set_postfix_str(fit_encoding(self._more(), sys.stderr), refresh=False)
             self._bar.update(done - self._bar.n)
             return
         self._line = f"{self._label}: {done} of {total}"
@@ -54,7 +50,7 @@ class Progress:
             self._print()
 
     def _print(self) -> None:
-        remark(", ".join(filter(None, (self._line, self._more()))))
+        remark(self._line)
         self._printed, self._next = self._line, time.monotonic() + _LOG_EVERY
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:

@@ -42,7 +42,7 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
 
 def _note(code: NoteCode, place: _Split, keys: Sequence[ScoreKey], run: RunRecord, **params: Any) -> Note:
     names = [key.name for key in dict.fromkeys(keys)]
-    kept = any(used.get("earlier") for role, used in run.usage.items() if role.startswith("judge"))
+    kept = any(used.get("cached") for role, used in run.usage.items() if role.startswith("judge"))
     asked = {"judge": run.judge, "kept": kept}
     return Note(code, {"config": place[0], "split": place[1], "keys": names, **asked, **params})
 

@@ -122,7 +122,7 @@ def _name_config_folder(spec: RunSpec, benchmark: Benchmark) -> str:
     return spec.config if alone else f"{spec.config}-{spec.retriever}"
 
 
-def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path, budget: Any = None) -> Campaign:
+def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Campaign:
     """Do the runs of recipes one after the other, each in a folder of its own below `out`, until one is stopped.
 
     One whose files are lacking, or that needs a package or leave to run a model's code, is left out and noted.
@@ -149,7 +149,7 @@ def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out:
                 raise QuadragError(f"{recipe}: {error}") from error
     for recipe, specs in asked.items():
         try:
-            with open_models(specs[0], policy, budget) as models:
+            with open_models(specs[0], policy) as models:
                 found = run_all(specs, policy, models, out / recipe, f"the recipe {recipe}", since)
         except NotReady as error:
             campaign.left_out[recipe] = str(error)

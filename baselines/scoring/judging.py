@@ -3,12 +3,13 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Reuse
+from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
@@ -83,14 +84,11 @@ class Judging(Protocol):
     entity_llm: Completer | None
     dead_judge: str | None
     embed: Embed | None
-    reuse: Reuse
+    ledger: Ledger | None
 
     @property
     def max_failed(self) -> float:
         """The share of a metric's items above which its value is not shown."""
-
-    def tell_spent(self) -> str:
-        """Say what was spent so far."""
 
 
 class Judged(NamedTuple):
@@ -186,17 +184,18 @@ def _count_refused(
 
 def _judge(session: Judging, judged: Judged) -> Scored:
     """Score answers with the judges of a session; DeadJudge where nothing came of one."""
-    bench, retried = judged.bench, UNREADABLE in session.reuse.retry
+    bench, ledger = judged.bench, session.ledger
+    retried = ledger is not None and UNREADABLE in ledger.retry
 
     def again(ask: Callable[[Judged], Any]) -> Any:
         """Ask the judges anew what they are asked here."""
         fresh = judged._replace(bench=Bench(bench.judges))
-        with session.reuse.renewing():
+        with ledger.renewing() if ledger else nullcontext():
             found = ask(fresh)
         bench.take(fresh.bench)
         return found
 
-    with Progress(f"{judged.task.config}: verdicts", len(judged.answers), session.tell_spent) as progress:
+    with Progress(f"{judged.task.config}: verdicts", len(judged.answers)) as progress:
         for judge in session.judges:
             judge.on_progress = progress.update
         unread = _find_unread(judged) if session.max_failed < 1 else None

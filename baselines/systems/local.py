@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.chat.ledger import Ledger, Shelf, call_key
+from quadrag.chat.ledger import Ledger, look_up
 from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.printing import is_terminal
@@ -40,7 +40,7 @@ class LocalModel(parallel.Travels):
         self,
         model: str,
         *,
-        ledger: Ledger | Shelf | None = None,
+        ledger: Ledger | None = None,
         replay: bool = False,
         parameters: Mapping[str, Any],
         trust: Trust | None = None,
@@ -59,7 +59,7 @@ class LocalModel(parallel.Travels):
         self.on_progress: Callable[[int, int], None] | None = None
         self.spent: dict[str, Any] = dict.fromkeys(("calls", "cached", "prompt_tokens", "completion_tokens"), 0)
         self.spent["seconds"] = 0.0  # of generation
-        self.shelf = ledger
+        self.ledger = ledger
         self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
         self._fits = batch_size  # chats at once, as far as memory is known to reach
         # Another commit is another model, for the ledger and for `run.json`.
@@ -69,12 +69,9 @@ class LocalModel(parallel.Travels):
 
     def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
-        numbers = samples if samples is not None else [0] * len(batch)
-        keys = [
-            call_key(self.known_as, chat, self.parameters, number) for chat, number in zip(batch, numbers, strict=True)
-        ]
+        _, keys, kept = self.look_up(batch, samples)
         calls = dict(zip(keys, batch, strict=True))
-        outcomes: dict[bytes, Outcome] = {**self.shelf.get_many(calls)} if self.shelf is not None else {}
+        outcomes: dict[bytes, Outcome] = {**kept}
         known = set(outcomes)
         lacking = sum(key not in known for key in keys)
         self.spent["cached"] += len(keys) - lacking
@@ -89,7 +86,13 @@ class LocalModel(parallel.Travels):
                 outcomes |= made
                 if self.on_progress:
                     self.on_progress(len(keys) - sum(key not in outcomes for key in keys), len(keys))
-        return [_read(outcomes[key], key in known) for key in keys]
+        return [read_row(outcomes[key], key in known) for key in keys]
+
+    def look_up(
+        self, batch: Sequence[Chat], samples: Sequence[int] | None = None
+    ) -> tuple[Sequence[Chat], list[bytes], dict[bytes, Row]]:
+        """Return chats, the keys of their calls, and what the ledger has of these."""
+        return batch, *look_up(self.ledger, self.known_as, batch, self.parameters, samples)
 
     def __call__(self, batch: Sequence[Chat]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
@@ -120,8 +123,8 @@ class LocalModel(parallel.Travels):
             alive = alive or bool(rows)
             if not alive:
                 raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {outcomes[0]}")
-            if self.shelf is not None:
-                self.shelf.put_many(rows.items(), model=self.known_as)
+            if self.ledger is not None:
+                self.ledger.put_many(rows.items())
             self._count(len(part), list(rows.values()))
             yield made
 
@@ -249,7 +252,3 @@ class LocalModel(parallel.Travels):
             )
         self._loaded = tokenizer, model.eval()
         return self._loaded
-
-
-def _read(outcome: Outcome, cached: bool) -> Reply | Failure:
-    return Failure("api_error", outcome) if isinstance(outcome, str) else read_row(outcome, cached, None)

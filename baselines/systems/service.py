@@ -15,18 +15,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from quadrag.chat.calling import Calling
 from quadrag.chat.client import ChatClient
-from quadrag.chat.faults import Fault, explain_dead_server, explain_faults, worst_fault
-from quadrag.chat.http import Server, Transport, post_json
-from quadrag.chat.keys import KEY_VARIABLES, Keys
-from quadrag.chat.prices import Rate
+from quadrag.chat.faults import Fault
+from quadrag.chat.http import Server, Transport
+from quadrag.chat.keys import KEY_VARIABLES
+from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
 from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url
 from quadrag.errors import QuadragError, one_line
@@ -73,7 +72,7 @@ class RagService(ChatClient):
     def __init__(
         self,
         spec: str,
-        calling: Calling | None = None,
+        policy: CallPolicy | None = None,
         *,
         name: str | None = None,
         parameters: Mapping[str, Any] | None = None,
@@ -84,10 +83,10 @@ class RagService(ChatClient):
 
         `name` is what `run.json` and the ledger call the service, wherever it is; `parameters` are fields that sample,
         of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are fields
-        of `calling` that are to be other.
+        of `policy` that are to be other.
         """
-        calling = replace(calling or Calling(), prices=None, **options)
-        if calling.budget is not None:
+        policy = replace(policy or CallPolicy(), **options)
+        if policy.budget is not None:
             raise QuadragError("--budget bounds calls whose cost is known before; a RAG service's is not, leave it out")
         if not spec.lower().startswith(("http://", "https://")):
             way = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
@@ -103,7 +102,7 @@ class RagService(ChatClient):
         digest = {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]} if self._extra else {}
         super().__init__(
             spec,
-            calling,
+            replace(policy, prices=None),
             parameters={"contract": self.contract, **sent, **digest},
             transport=RagTransport(self.contract),
         )
@@ -123,7 +122,7 @@ class RagService(ChatClient):
         """Return the model to name in a chat completion; None in the other contract."""
         if self.contract == "json":
             return None
-        if self._model is None and self.calling.replay:
+        if self._model is None and self.policy.replay:
             raise QuadragError(f"a replay cannot ask {self._shown} for its model; append #MODEL to --rag")
         return self.find_model()
 
@@ -149,21 +148,15 @@ class RagTransport(Transport):
 
     def __init__(self, contract: str) -> None:
         """Take the contract: ``json`` or ``openai``."""
-        self.contract = contract
-
-    def find_keys(self, spec: Spec) -> Keys:
-        """Return the key to send and what to hide; a service of the JSON contract is sent `QUADRAG_API_KEY` alone."""
-        keys = super().find_keys(spec)
-        if self.contract == "json" and keys.variable != KEY_VARIABLES[0]:
-            # A token for the Hub or a model's provider is none of this service's business.
-            return replace(keys, value=None, variable=None)
-        return keys
+        self.contract, self.remedy = contract, _FORMS[contract]
+        if contract == "json":  # a token for the Hub or a model's provider is none of this service's business
+            self.key_variables = KEY_VARIABLES[:1]
 
     async def attempt(
-        self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+        self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
-        """Make one attempt; the ledger's row is the whole ``reply``, read before it is kept, and ``usage``."""
-        content = await post_json(session, server, server.address, {**messages[0], **body})
+        """Make one attempt; the ledger's row is that of a chat completion, and the whole ``reply``."""
+        content = await server.post(server.address, {**messages[0], **body})
         try:
             reply = json.loads(content)
         except (ValueError, RecursionError) as error:
@@ -175,7 +168,8 @@ class RagTransport(Transport):
             said = said.get("message", said) if isinstance(said, Mapping) else said
             raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
         try:
-            return {"reply": reply, "usage": self.read(reply)["usage"]}
+            row = self.read(reply)
+            return {**{name: row[name] for name in ("text", "reasoning", "finish_reason", "usage")}, "reply": reply}
         except Unreadable as error:
             # Another attempt would bring the same.
             detail = server.keys.line(f"{UNREADABLE} ({server.shown}): {error}")
@@ -198,27 +192,12 @@ class RagTransport(Transport):
             raise Unreadable(f"it is not a chat completion ({error})") from None
         return {**row, **_find_cited(reply, reply["choices"][0]["message"])._asdict()}
 
-    def said(self, row: Row) -> str:
-        """Return what a service said; see `Transport.said`."""
-        return json.dumps(row["reply"], ensure_ascii=False)
-
-    async def explain_dead(
-        self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
-    ) -> QuadragError:
-        """Return the error for a service of which nothing came but faults: it says what a service wants."""
-        fault = worst_fault(faults)
-        if fault.status is None or fault.status >= 500:
-            return explain_dead_server(faults, model, [], keys, self.timeout_option)
-        refused = fault.status in (401, 403)
-        return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS[self.contract])
-
-    def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
+    def read_outcome(self, outcome: Outcome, cached: bool, cost: float | None) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
             return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
         row = self.read(outcome["reply"])
-        reply = read_row({**row, "latency": outcome["latency"]}, cached, None)
-        if isinstance(reply, Failure):
+        if isinstance(reply := read_row(outcome, cached), Failure):
             return reply
         return Served(**row, cached=cached, latency=outcome["latency"], cost=None)
 

@@ -55,8 +55,10 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
     return result if isinstance(result, Failure) else result.text
 
 
-def read_row(row: Row, cached: bool, cost: float | None) -> Reply | Failure:
-    """Make of a row of the ledger what callers get: a failure where the reply was cut before the answer began."""
+def read_row(row: Outcome, cached: bool, cost: float | None = None) -> Reply | Failure:
+    """Make of an outcome what callers get: a failure, too, where the reply was cut before the answer began."""
+    if isinstance(row, str):
+        return Failure("api_error", row)
     if row["finish_reason"] == "length" and not row["text"]:
         return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
     return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], cached, row["latency"], cost)
@@ -131,16 +133,10 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     if text or (finish_reason == "length" and content in (None, "", [])):
         return text or ""
     refusals = [part.get("refusal") for part in (message, *parts)]
-    if message.get("tool_calls") or message.get("function_call"):
-        raise NoText("the reply calls tools, and none were offered")
     if refusal := next((refusal for refusal in refusals if refusal and isinstance(refusal, str)), None):
         raise NoText(f"the model refuses: {refusal}")
-    if text is not None:
+    if text is not None and not message.get("tool_calls"):
         return text
-    reason = f" (finish_reason {finish_reason!r})" if isinstance(finish_reason, str) else ""
-    if not content and find_reasoning(message):
-        raise NoText(f"the model thought and gave no answer{reason}; raise --max-tokens, or turn its thinking off")
-    if not isinstance(content, list | None):
-        raise ValueError(f"the content is a {type(content).__name__}")
-    kinds = ", ".join(str(part.get("type")) for part in parts)
-    raise NoText(f"the content is {'null' if content is None else f'a list of parts without text ({kinds})'}{reason}")
+    if find_reasoning(message):
+        raise NoText("the model thought and gave no answer; raise --max-tokens, or turn its thinking off")
+    raise NoText(f"the message has no text (finish_reason {finish_reason!r}, content {content!r})")

@@ -203,7 +203,7 @@ def _inject(arguments: argparse.Namespace) -> int:
 @contextmanager
 def open_judge(arguments: argparse.Namespace, spec: str, place: int, benchmark: str, config: str) -> Iterator[Any]:
     """Open a judge as a run of a benchmark asks it; `place` is its own among the names of several judges."""
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.plan import plan_run
     from quadrag.commands.shared.session import add_judges, call_policy
 
@@ -211,7 +211,5 @@ def open_judge(arguments: argparse.Namespace, spec: str, place: int, benchmark: 
     policy = call_policy(arguments)
     given = argparse.Namespace(**{**vars(arguments), **own})
     judged = add_judges(given, {"benchmark": benchmark, "config": config}, benchmark)
-    with open_models(plan_run(judged), policy, open_budget(policy)) as models:
-        if policy.fresh:
-            models.reuse.since = models.reuse.began
+    with open_models(plan_run(judged), policy) as models:
         yield models.judges[0]

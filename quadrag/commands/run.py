@@ -170,7 +170,7 @@ def _ask(
     """
     from quadrag.baselines.runs import campaign as campaigns
     from quadrag.baselines.runs import plan
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.run import run
 
     policy, partial = call_policy(arguments, estimate), partial_spec(arguments)
@@ -185,13 +185,12 @@ def _ask(
     else:
         benchmark = plan.name_benchmark(partial)
     partial, trust = add_judges(arguments, partial, benchmark), policy.trust
-    budget = open_budget(policy)
     settings = partial.get("retrieval", {})
     if recipes:
         out = place(
             Path(arguments.out or campaigns.name_recipe_folder(arguments.recipe, settings, partial.get("limit")))
         )
-        return out, campaigns.run_table(plan.plan_table(recipes, partial, trust), policy, out, budget), False
+        return out, campaigns.run_table(plan.plan_table(recipes, partial, trust), policy, out), False
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
         specs = plan.plan_all(partial, arguments.original, trust)
@@ -199,7 +198,7 @@ def _ask(
         specs = plan.plan_recipe(arguments.recipe, partial, trust)
     else:
         specs = [plan.plan_run(partial, trust)]
-    with open_models(specs[0], policy, budget) as models:
+    with open_models(specs[0], policy) as models:
         model = plan.name_system(specs[0], models.system.name)
         if not several:
             out = place(Path(arguments.out or campaigns.name_folder(specs[0], model)))

@@ -193,7 +193,7 @@ def _score_files(
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.results.adapter import shorten_list
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.scoring.judging import asks_judge
 
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
@@ -208,11 +208,10 @@ def _score_files(
         tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
     for named in filter(None, folders):
         refuse_full(named, policy.command)
-    budget = open_budget(policy)
     for file, spec, folder in zip(files, specs, folders, strict=True):
         if spec.config in unasked:
             spec = spec.changed(judges=())
-        with open_models(spec, policy, budget) as models:
+        with open_models(spec, policy) as models:
             models.dead_judge = dead
             result = score_file(spec, policy, models, file, folder)
         scored.append((file, result))

@@ -42,8 +42,6 @@ def score_file(spec: RunSpec, policy: CallPolicy, models: Models, path: Path, ou
     """
     if out:
         refuse_full(out, policy.command)
-    if policy.fresh:
-        models.reuse.since = models.reuse.began
     return run(spec, policy, replace(models, system=AnswersFile(path, spec)), out)
 
 

@@ -128,7 +128,7 @@ def test_what_is_printed(cli, model, readable):
     assert ran.code == 0 and ran.err == "" and max(map(len, ran.out.splitlines())) <= 80
     for line in (
         "answers, gpt-4 12 0 2,983 61 1,200 0.03166 0.06583",
-        "rejection_rate, j 12 0 2,661 144 12,288 0.002949 0.02724",
+        "judge, j 12 0 2,661 144 12,288 0.002949 0.02724",
         "all 24 0 5,644 205 13,488 0.03461 0.09307",
         "Tokens of gpt-4: counted by its own cl100k_base.",
         "Tokens of j: reckoned, 4.4 characters a token, 1 of Chinese, within 2% on English prompts together and",

@@ -79,7 +79,7 @@ def test_exhausted_retries_are_a_failure_and_the_run_goes_on(server):
     with ChatClient(server.url + "#m", retries=1, concurrency=2) as client:
         replies = client(chats(6))
     assert server.calls["question 1"] == 2 and failed(replies) == [1]
-    assert replies[1] == Failure("api_error", f"{server.url} answered 503: injected 503 (after 1 retries)")
+    assert replies[1] == Failure("api_error", f"{server.url} answered 503: injected 503")
 
 
 @pytest.mark.slow
@@ -155,8 +155,8 @@ def test_a_server_that_says_it_is_busy_is_waited_for(server):
 
 
 class Odd(Transport):
-    async def attempt(self, session, server, messages, model, body):
-        row = await super().attempt(session, server, messages, model, body)
+    async def attempt(self, server, messages, model, body):
+        row = await super().attempt(server, messages, model, body)
         if "question 1" in row["text"]:
             raise ZeroDivisionError("one\x1b[1m two")
         return row
@@ -169,22 +169,16 @@ def test_what_nobody_foresaw_is_a_failure_of_one_call_and_a_warning(server):
 
 
 THOUGHT = {"content": None, "reasoning_content": "Let me think."}
-BOOM = "<!DOCTYPE HTML><html><head><title>Error</title></head><body><h1>Boom</h1><p>Code: 500.</p></html>"
 
 
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
         (Rule("stream"), "begins with 'data:"),
-        (Rule("garbage"), "begins with 'it works'"),
-        (Rule("status", status=200, body="  <!DOCTYPE html><title>x</title><h1>Sign in</h1>"), "begins with 'Sign in'"),
-        (Rule("status", status=500, body=BOOM), "answered 500: Boom Code: 500."),
+        (Rule("garbage"), "begins with '<html>it works"),
         (Rule("status", status=500, body="<" * 100_000), "answered 500: <<<"),
-        (Rule("status", status=500, body="no page <b>"), "answered 500: no page <b>"),
-        (Rule("reply", message=THOUGHT), "thought and gave no answer (finish_reason 'stop'); raise --max-tokens"),
-        (Rule("reply", message={"content": [], "reasoning": "Hm."}), "the model thought and gave no answer"),
-        (Rule("reply", message={"content": None, "reasoning_content": ""}), "the content is null"),
-        (Rule("status", status=200, body="data"), "begins with 'data'"),
+        (Rule("reply", message=THOUGHT), "thought and gave no answer; raise --max-tokens"),
+        (Rule("reply", message={"content": None, "reasoning_content": ""}), "has no text (finish_reason 'stop'"),
         (Rule("no_choices"), "the reply is not a chat completion (no choices"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
@@ -193,7 +187,7 @@ def test_a_reply_that_is_none_says_what_it_is_of_one_call_and_of_all(server, rul
     server.rules.append(rule)
     with ChatClient(server.url + "#m", retries=0) as client, pytest.raises(QuadragError) as error:
         client(chats(4))
-    assert told in str(error.value) and "correct the request" not in str(error.value)
+    assert told in str(error.value)
     rule.match = "question 1"
     with ChatClient(server.url + "#m", retries=0) as client:
         replies = client(chats(4))
@@ -201,18 +195,7 @@ def test_a_reply_that_is_none_says_what_it_is_of_one_call_and_of_all(server, rul
 
 
 @pytest.mark.parametrize(
-    ("status", "says"),
-    [(401, "set QUADRAG_API_KEY"), (403, "may not use 'm'"), (404, r"no model 'm'.*\(served: m\)")],
-)
-def test_a_refused_client_is_told_what_to_do(server, status, says):
-    server.rules.append(Rule("status", status=status))
-    with ChatClient(server.url + "#m", concurrency=4) as client, pytest.raises(QuadragError, match=says):
-        client(chats(50))
-    assert server.requests == 4
-
-
-@pytest.mark.parametrize(
-    ("login", "says"), [("", "the key in OPENAI_API_KEY is refused"), ("ann:secretword@", "the login in the URL is")]
+    ("login", "says"), [("", "sent the key in OPENAI_API_KEY"), ("ann:secretword@", "sent the login in the URL")]
 )
 def test_what_is_refused_of_key_and_login_is_told(server, monkeypatch, login, says):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-0123456789")
@@ -220,7 +203,7 @@ def test_what_is_refused_of_key_and_login_is_told(server, monkeypatch, login, sa
     place = server.url.replace("//", f"//{login}")
     with ChatClient(place + "#m") as client, pytest.raises(QuadragError, match=says) as error:
         client(chats(3))
-    assert "sk-wrong" not in str(error.value) and "secretword" not in str(error.value)
+    assert server.requests <= 3 and "sk-wrong" not in str(error.value) and "secretword" not in str(error.value)
 
 
 def test_one_success_among_the_first_calls_keeps_the_run_alive(server):

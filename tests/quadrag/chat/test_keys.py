@@ -41,13 +41,13 @@ def test_the_secrets_of_an_address(url, secrets):
 
 
 def test_a_secret_is_hidden_whole_or_where_escapes_part_it():
-    keys = Keys(None, None, ("sk-0123456789-long", "sk-0123456789"))
+    keys = Keys(("sk-0123456789-long", "sk-0123456789"))
     assert keys.line("a sk-0123456789-long, sk-0123456789\nb") == "a ***, *** b"
     assert keys.line("sk-01\x1b[1m234\u202e567\u200b89") == "***"
     assert keys.line("." * 295 + "sk-0123456789") == "." * 295 + "***", "not cut before it is hidden"
     assert keys.echoed("so sk-0123456789") and not keys.echoed("so sk-012345678")
     words = {"score": False, "scored7": False, "scored78": True}  # a short one may stand in any reply
-    assert {word: Keys(None, None, (word,)).echoed(f"so {word}") for word in words} == words
+    assert {word: Keys((word,)).echoed(f"so {word}") for word in words} == words
 
 
 @pytest.mark.parametrize(

@@ -59,19 +59,12 @@ def test_a_call_that_got_no_reply_in_time_is_asked_again_and_told_once(server, c
 TOO_LONG = [
     (400, "This model's maximum context length is 4096 tokens, however you requested 4801 (4301 in your prompt)"),
     (400, "the request exceeds the available context size, try increasing it"),
-    (400, "'max_tokens' is too large: 512. This model's maximum context length is 600 and your request has 99 input"),
-    (400, "max_tokens must be at least 1, got -12."),
-    (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3000 `inputs` tokens"),
     (400, "prompt is too long: 210000 tokens > 200000 maximum"),
     (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
-    (400, "The input (12000 tokens) is longer than the model's context length (8192 tokens)."),
-    (400, "Please reduce the length of the messages or completion."),
-    (500, "the request exceeds the available context size. try increasing the context size"),
     (413, "输入长度超过上下文窗口"),
 ]
 NOT_TOO_LONG = [
     (400, "max_tokens is too large: 9999. This model supports at most 4096 completion tokens"),
-    (400, "`max_tokens` must be less than or equal to 8192, as the `context_window` of this model is larger"),
     (400, "the context is missing"),
     (403, "a context length of 4096 is not in your plan"),
     (500, "context deadline exceeded"),

@@ -49,7 +49,6 @@ def fields(body):
     [
         ({"top_k": "Unrecognized request argument supplied: top_k"}, 400, None),
         ({"top_k": "property 'top_k' is unsupported", "seed": "property 'seed' is unsupported"}, 400, None),
-        ({"top_k": "Model does not support parameter topK"}, 400, None),
         ({"temperature": ONLY}, 400, None),
         (
             {"temperature": "This value is not taken"},
