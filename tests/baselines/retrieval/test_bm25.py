@@ -135,14 +135,6 @@ def test_a_larger_corpus_against_bm25s(corpus, index, peer, k):
         np.testing.assert_allclose([score for _, score in hits], [score for _, score in expected], rtol=1e-6)
 
 
-def test_among_some_rows_it_finds_those_of_all_that_are_among_them(corpus, index):
-    texts, queries = corpus
-    within = np.flatnonzero(np.arange(len(texts)) % 7 < 3)
-    chosen = [[hit for hit in hits if hit[0] % 7 < 3] for hits in index.search(queries, len(texts))]
-    for k in (1, 8, len(texts)):
-        assert index.search(queries, k, within) == [hits[:k] for hits in chosen]
-
-
 def test_compiled_or_not_is_the_same(corpus, index):
     numba = pytest.importorskip("numba", reason="numba is not installed (extra: fast)")
     queries = [*corpus[1], "", "一一一一丁丁", corpus[1][0] * 3]
