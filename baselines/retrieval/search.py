@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import unknown_name
-from quadrag.progress import announce, say
+from quadrag.progress import announce
 from quadrag.records import Passage
 
 from ..core.parts import Retrieval
