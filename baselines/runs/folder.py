@@ -22,8 +22,7 @@ from typing import Any
 from quadrag.errors import OtherRun, QuadragError
 from quadrag.records import Answer, read_jsonl, write_text
 
-from ..core.run_files import sha256
-from ..core.run_record import NAME, RunRecord, read_run
+from ..core.run_record import NAME, RunRecord, read_run, sha256
 
 ASIDE = ".new"  # where files of a run that is done again lie until all are there
 LOCK = ".lock"  # held by the run that is at work in the folder

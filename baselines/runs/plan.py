@@ -20,8 +20,7 @@ from quadrag.paths import room
 from quadrag.reading import parse_yaml
 from quadrag.trust import Trust
 
-from ..core.benchmark import Benchmark, JudgePreset, known, load
-from ..core.options import OptionSpec
+from ..core.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
 from ..core.parts import SETTINGS, Retrieval, validate
 from ..core.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
 from ..scoring.judging import verdict_format

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.retrieval import bm25
 from quadrag.baselines.retrieval.bm25 import Bm25Index
 from quadrag.baselines.retrieval.chunk import Chunking
