@@ -6,12 +6,14 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.ledger import Ledger
-from quadrag.chat.prices import Budget, Prices
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
+
+if TYPE_CHECKING:
+    from quadrag.chat.ledger import Ledger
+    from quadrag.chat.prices import Budget, Prices
 
 MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
 
@@ -66,12 +68,14 @@ class CallPolicy:
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
             if (number := getattr(self, name)) is not None and number < least:
-                raise QuadragError(f"{name} {number} is too small")
+                raise QuadragError(f"{name} is {number}; expected {least} or more")
         if self.budget is not None and self.prices is None:
             raise QuadragError("a budget needs the prices of the models; name a price file with --prices")
 
     def open_ledger(self) -> Ledger:
         """Return the ledger, opened where it is not, the user's own where none is named."""
+        from quadrag.chat.ledger import Ledger
+
         if isinstance(self.ledger, Ledger):
             return self.ledger
         return Ledger(self.ledger, retry=self.retry, since=self.began if self.fresh else 0.0, began=self.began)

@@ -60,6 +60,7 @@ class Prices:
         """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
         self._rates: dict[str, Rate] = {}
         self._source = source
+        entry: Any = table
         try:
             self.currency = str(table.get("currency", "USD"))
             for model, entry in table.items():
@@ -70,7 +71,7 @@ class Prices:
                     self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
         except (AttributeError, TypeError, LookupError, ValueError, InvalidOperation):
             form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
-            raise QuadragError(f"{source} holds no prices; {form}") from None
+            raise QuadragError(f"{source} has {entry!r}; {form}") from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:

@@ -45,7 +45,7 @@ def test_the_address_says_the_contract(spec, contract, posted):
         ("http://me:secret@h:/rag", {}, "'h:/rag' is not the address"),
         ("http://ann:secretsecret@h/rag", {"parameters": {"temperature": 0.0}}, "is sent no temperature"),
         ("http://h/rag", {"budget": 1.0, "prices": Prices({})}, "leave it out"),
-        ("http://h/rag", {"concurrency": 0}, "concurrency 0"),
+        ("http://h/rag", {"concurrency": 0}, "concurrency is 0"),
         ("http://h/rag", {"body": "absent.json"}, "cannot read fields"),
         ("http://h/rag", {"body": "list.json"}, "cannot read fields"),
         ("http://h/rag", {"body": "own.json"}, "which quadrag itself sends"),
