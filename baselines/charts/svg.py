@@ -136,7 +136,8 @@ def draw_rows(
     longest = max(cut_text(row.label, 1000)[1] for row in rows if row.value is not None)
     left = 18 if stacked else min(longest + 18, width * 2 // 5)
     plot = width - left - (14 if stacked else aside)
-    heights, y = [], 0
+    heights: list[int] = []
+    y = 0
     for row in rows:
         head = row.value is None
         y += 18 + (6 + 8 * stacked) * (head and bool(heights)) + 12 * (stacked and not head)
@@ -247,7 +248,8 @@ def draw_matrix(
     columns = [_fit_heading(lines, step) for lines in columns]
     top = 14 * max(map(len, columns)) + 8
     canvas = _Canvas((left, top))
-    tops, y = [], 0
+    tops: list[int] = []
+    y = 0
     for text, kind in rows:
         y += 6 * (kind == "whole")
         tops.append(y)
