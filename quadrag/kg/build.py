@@ -65,7 +65,9 @@ def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] 
             aside.replace(target)
     except (OSError, sqlite3.Error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise QuadragError(f"cannot write {target} ({why}); make room there, or name another file") from None
+        raise QuadragError(
+            f"cannot write {target} ({why}); make room there, or name another file, or cache by QUADRAG_CACHE"
+        ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 
 
