@@ -85,7 +85,7 @@ def _repositories(arguments: argparse.Namespace) -> None:
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.results.hub import plan_results, push_results
+    from quadrag.baselines.report.hub import plan_results, push_results
 
     if arguments.results and not arguments.run:
         raise QuadragError("--results needs the runs; give --run DIR")

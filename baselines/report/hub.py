@@ -24,8 +24,8 @@ from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 
 from ..core.run_record import RunRecord, read_run, read_scores
+from ..results.score import ALL
 from ..runs.finished import run_folders
-from .score import ALL
 
 FOLDER = ".eval_results"
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
