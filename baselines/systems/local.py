@@ -67,7 +67,7 @@ class LocalModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the weights and the ledger behind: a worker of `quadrag.parallel` loads its own."""
-        return {**vars(self), "_loaded": None, "shelf": None, "on_progress": None, "spent": {}}
+        return {**vars(self), "_loaded": None, "ledger": None, "on_progress": None, "spent": {}}
 
     def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
@@ -88,7 +88,7 @@ class LocalModel:
                 outcomes |= made
                 if self.on_progress:
                     self.on_progress(len(keys) - sum(key not in outcomes for key in keys), len(keys))
-        return [read_row(outcomes[key], key in known) for key in keys]
+        return [read_row(outcomes[key]) for key in keys]
 
     def look_up(
         self, batch: Sequence[Chat], samples: Sequence[int] | None = None

@@ -192,14 +192,14 @@ class RagTransport(Transport):
             raise Unreadable(f"it is not a chat completion ({error})") from None
         return {**row, **_find_cited(reply, reply["choices"][0]["message"])._asdict()}
 
-    def read_outcome(self, outcome: Outcome, cached: bool, cost: float | None) -> Reply | Failure:
+    def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
             return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
         row = self.read(outcome["reply"])
-        if isinstance(reply := read_row(outcome, cached), Failure):
+        if isinstance(reply := read_row(outcome), Failure):
             return reply
-        return Served(**row, cached=cached, latency=outcome["latency"], cost=None)
+        return Served(**row, latency=outcome["latency"])
 
 
 def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:

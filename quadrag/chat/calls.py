@@ -46,7 +46,7 @@ class Gate:
     def __init__(self, most: int, timeout: float) -> None:
         self.flight = 0
         self._most, self._seconds = most, _IN_TIME * timeout
-        self._allowed, self._free = 1.0, 0  # places, and those to give away; fewer than none: to take back
+        self.allowed, self._free = 1.0, 0  # places, and those to give away; fewer than none: to take back
         self._places = asyncio.Semaphore(1)
         self._narrowed = 0.0
 
@@ -60,21 +60,18 @@ class Gate:
 
     def answered(self, flight: int, seconds: float) -> None:
         """Take note of a reply: how many calls were in flight when it was asked for, and how long it took."""
-        self._allow(max(self._allowed + 1 / self._allowed, flight * self._seconds / max(seconds, 1e-3)))
-
-    def widen(self) -> None:
-        """Let more calls show whether a server lives that has refused some."""
-        self._allow(2 * self._allowed)
+        self.allow(max(self.allowed + 1 / self.allowed, flight * self._seconds / max(seconds, 1e-3)))
 
     def narrow(self, began: float) -> None:
         """Take note of a call that was lost; those that were lost together are one."""
         if began >= self._narrowed:
             self._narrowed = time.monotonic()
-            self._allow(self._allowed / 2)
+            self.allow(self.allowed / 2)
 
-    def _allow(self, number: float) -> None:
-        before, self._allowed = int(self._allowed), max(1.0, min(number, self._most))
-        self._give(int(self._allowed) - before)
+    def allow(self, number: float) -> None:
+        """Have so many in flight."""
+        before, self.allowed = int(self.allowed), max(1.0, min(number, self._most))
+        self._give(int(self.allowed) - before)
 
     def _give(self, places: int) -> None:
         self._free += places
@@ -89,7 +86,7 @@ class Engine:
     def __init__(
         self, server: Server, policy: CallPolicy, budget: Budget | None, ledger: Ledger | None, spent: dict[str, Any]
     ) -> None:
-        """Start the loop; no connection is opened. `spent` are running totals, which are updated in place."""
+        """Start the loop; `spent` are running totals, which are updated in place."""
         self._server, self._concurrency, self._retries = server, policy.concurrency, policy.retries
         self._budget, self._ledger, self._spent = budget, ledger, spent
         self._refused: Refused = spent["refused"]
@@ -119,19 +116,9 @@ class Engine:
         outcomes: dict[bytes, Outcome],
         tell: Callable[[], None],
     ) -> None:
-        """Make calls of a model and wait for them; `tell` is called now and then, and at the end.
+        """Make calls of a model, by their keys, and wait for them; `tell` is called now and then, and at the end.
 
-        Args:
-            model: its name.
-            calls: messages and sample by key.
-            parameters: of all of them.
-            rate: the model's prices.
-            outcomes: where what comes of each is entered; what stands there shows that the model has answered before.
-            tell: called in the caller's thread.
-
-        Raises:
-            QuadragError: nothing ever answered and all first calls failed, or the ledger cannot be written.
-            BudgetReached: the next call could pass the budget; every call in flight has settled.
+        What comes of each is entered in `outcomes`; what stands there shows that the model has answered before.
         """
         self._model, self._parameters, self._rate, self._outcomes = model, parameters, rate, outcomes
         self._proven = bool(outcomes) or self._spent["cached"] > 0
@@ -215,7 +202,7 @@ class Engine:
                 more = result.refusal and read_refusal(result, body, known, self._budget is not None)
                 if not more:
                     if not self._answers and not result.stalled:
-                        self._gate.widen()
+                        self._gate.allow(2 * self._gate.allowed)  # more show whether the server lives
                     return result
                 own = known | more
                 self._spent["retries"] += 1
@@ -237,7 +224,6 @@ class Engine:
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
-            self._spent["timed_out"] += fault.stalled
             if fault.stalled and self._answers:
                 self._gate.narrow(began)
             if fault.wait is not None and _may_pass(fault):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
-_COUNTERS = ("calls", "cached", "retries", "timed_out", "failed", "prompt_tokens", "completion_tokens")
+_COUNTERS = ("calls", "cached", "retries", "failed", "prompt_tokens", "completion_tokens")
 
 
 class ChatClient:
@@ -161,9 +161,6 @@ class ChatClient:
         if self._engine is not None:
             self._engine.close()
             self._engine = None
-            if late := self.spent["timed_out"]:
-                way = f"{self.transport.timeout_option} SECONDS waits longer, --concurrency N asks less at once"
-                say(f"{self.spec.shown}: {late} calls got no reply in time and were asked again or failed; {way}")
 
     def __enter__(self) -> ChatClient:
         return self
@@ -186,7 +183,7 @@ class ChatClient:
         elif calls and not kept:
             lacking = f"the {len(calls)} replies of {self.model!r} at {self.service}"
             raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
-        results = [self._read(outcomes.get(key, undone), key in kept) for key in keys]
+        results = [self.transport.read_outcome(outcomes.get(key, undone)) for key in keys]
         if stop is not None:
             raise BudgetReached(str(stop), results) from None
         return results
@@ -216,12 +213,6 @@ class ChatClient:
                 self.on_progress(done, total)
 
         self._open().run(self.model, calls, self.parameters, self.rate(self.model), outcomes, tell)
-
-    def _read(self, outcome: Outcome, cached: bool) -> Reply | Failure:
-        rate, cost = None if cached else self.rate(self.model), 0.0 if cached else None
-        if rate is not None and not isinstance(outcome, str) and outcome["usage"]:
-            cost = float(rate.cost(**outcome["usage"]))
-        return self.transport.read_outcome(outcome, cached, cost)
 
     def _open(self) -> Engine:
         if self._engine is None:

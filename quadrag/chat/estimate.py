@@ -78,9 +78,7 @@ class StandIn:
         replies: list[Reply | Failure] = []
         most = longest_reply(self.parameters)
         for key, chat, text in zip(keys, chats, self.expect(batch), strict=True):
-            replies.append(
-                read_row(kept[key], True) if key in kept else Reply(text, "stop", None, None, False, 0, None)
-            )
+            replies.append(read_row(kept[key]) if key in kept else Reply(text, "stop", None, None, 0.0))
             if key in stage.keys:
                 continue
             stage.keys.add(key)

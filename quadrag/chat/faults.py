@@ -11,8 +11,6 @@ import json
 import os
 import re
 import time
-import warnings
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
@@ -74,8 +72,6 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: s
             return cause
         if isinstance(cause, OSError) and cause.errno in NO_DESCRIPTORS:
             raise cause from None
-    if isinstance(error, UnicodeEncodeError):
-        return Fault("the messages are no valid Unicode", retry=False, own=True)
     if isinstance(error, TimeoutError):
         return Fault(f"{where}: no reply within {timeout:g} s", billed=True, stalled=True)
     if isinstance(error, NoText):
@@ -86,13 +82,9 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: s
         codes = [cause.errno for cause in chain if isinstance(cause, OSError) and cause.errno and cause.errno > 0]
         why = os.strerror(codes[-1]) if codes else str(error) or type(error).__name__
         return Fault(keys.line(f"{where}: {why}"), connected=reached, billed=reached)
-    why = str(error)
+    why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
     if isinstance(error, json.JSONDecodeError):
         why = f"it begins with {keys.line(error.doc[:_READ], 80)!r}"
-    elif not isinstance(error, (ValueError, TypeError, AttributeError, LookupError, RecursionError, zlib.error)):
-        # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
-        why = f"{type(error).__name__}: {error}"
-        warnings.warn(keys.line(f"quadrag met an error it did not foresee ({why})"), RuntimeWarning, stacklevel=2)
     return Fault(keys.line(f"{where}: the reply is not {form} ({why})"), billed=True)
 
 

@@ -29,6 +29,7 @@ CONNECT_SECONDS = 10.0
 ROUTER = "https://router.huggingface.co/v1"  # of Inference Providers
 _LISTING = 10.0  # seconds
 _REDIRECTS = 10
+_CALLS = 8  # at once in a session of the HTTP library, which goes through all of its connections for each
 
 
 class Transport:
@@ -52,9 +53,9 @@ class Transport:
         sent = {**body, "model": model, "messages": messages, "stream": False}
         return read_completion(json.loads(await server.post(page_url(server.address, self.page), sent)))
 
-    def read_outcome(self, outcome: Outcome, cached: bool, cost: float | None) -> Reply | Failure:
+    def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Make of a ledger row, or of the line why there is none, what callers get."""
-        return read_row(outcome, cached, cost)
+        return read_row(outcome)
 
 
 class Server:
@@ -68,7 +69,8 @@ class Server:
         # Without user and password, which the HTTP library would show in its log and its errors.
         self.address = without_user(spec.url) if spec.url else ROUTER
         self._redirects = {host.lower() for host in policy.allow_redirect}
-        self._session: Any = None
+        self._sessions: list[Any] = []
+        self._width, self._sent = -(-policy.concurrency // _CALLS), 0
         self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
 
     async def ask(self, messages: Messages, model: str, body: dict[str, Any]) -> Row:
@@ -95,14 +97,16 @@ class Server:
 
     async def post(self, address: str, body: Any) -> bytes:
         """Send JSON with the server's key; return the body of a good reply."""
-        return await self.send("POST", address, json.dumps(body, ensure_ascii=False).encode())
+        return await self.send("POST", address, json.dumps(body).encode())
 
     async def send(self, method: str, address: str, content: bytes | None) -> bytes:
         """Send a request with the server's key, and return the body of a good reply, of so many bytes at most."""
         headers = {**self.keys.headers, "content-type": "application/json"}
-        request = self._session.build_request(method, address, content=content, headers=headers)
+        session = self._sessions[self._sent % self._width]
+        self._sent += 1
+        request = session.build_request(method, address, content=content, headers=headers)
         for _ in range(_REDIRECTS):
-            response = await self._session.send(request, stream=True)
+            response = await session.send(request, stream=True)
             try:
                 body, whole = await self._read(response)
             finally:
@@ -119,16 +123,15 @@ class Server:
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.aclose()
-            self._session = None
+        sessions, self._sessions = self._sessions, []
+        for session in sessions:
+            await session.aclose()
 
     async def _try(self, seconds: float, call: Awaitable[T]) -> T:
         """Wait for a call no longer than some seconds; whatever goes wrong is a Fault."""
         import asyncio
 
-        if self._session is None:
-            self._session = _open_session(min(self.timeout, CONNECT_SECONDS))
+        self._sessions = self._sessions or _open_sessions(self._width, min(self.timeout, CONNECT_SECONDS))
         try:
             async with asyncio.timeout(seconds):
                 return await call
@@ -159,24 +162,22 @@ class Server:
                 raise self._refuse(f"redirects to {host}, {way}")
             for name in self.keys.headers:
                 then.headers.pop(name, None)
-        if then.method != first.method or then.url.scheme not in ("http", "https") or (then.url.port or 1) > 65535:
-            what = f"redirects to {then.url.scheme}://{host}:{then.url.port}, by {then.method}"
-            raise self._refuse(f"{what}; name an address")
         return then
 
     def _refuse(self, what: str) -> Fault:
         return Fault(self.keys.line(f"{self.shown} {what}"), status=200, retry=False)
 
 
-def _open_session(connect: float) -> Any:
-    """Open a session of the HTTP library: it bounds the time to connect alone, and shows no secret in its log."""
+def _open_sessions(number: int, connect: float) -> list[Any]:
+    """Open sessions of the HTTP library: they bound the time to connect alone, and show no secret in its log."""
     import httpx2
 
     for name in ("httpx2", "httpcore2.http11"):
         logging.getLogger(name).addFilter(_hide_secrets)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+    options: dict[str, Any] = {"verify": httpx2.create_ssl_context(), "headers": {"accept-encoding": "gzip"}}
     timeout = httpx2.Timeout(None, connect=connect)
-    return httpx2.AsyncClient(limits=limits, timeout=timeout, headers={"accept-encoding": "gzip"})
+    return [httpx2.AsyncClient(limits=limits, timeout=timeout, **options) for _ in range(number)]
 
 
 def _hide_secrets(record: logging.LogRecord) -> bool:

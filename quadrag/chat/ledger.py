@@ -118,17 +118,14 @@ class Ledger:
     def put_many(self, rows: Iterable[tuple[bytes, Value]]) -> dict[bytes, Value]:
         """Store replies in one transaction; what is stored stays, unless such may not count.
 
-        Returns the values, by key, of rows that another process had stored before: mostly none.
+        Returns what is stored where another process had stored any of them before, else nothing.
         """
         texts = [(key, json.dumps(value)) for key, value in rows]
         replace = bool(self.since or self.retry)
         with self._guard(), _transaction(self._db):
             manner = "REPLACE" if replace else "IGNORE"
             written = self._db.executemany(f"INSERT OR {manner} INTO replies VALUES (?, ?)", texts).rowcount
-        if replace or written == len(texts):
-            return {}
-        stored = self.get_many(key for key, _ in texts)
-        return {key: stored[key] for key, text in texts if stored[key] != json.loads(text)}
+        return {} if replace or written == len(texts) else self.get_many(key for key, _ in texts)
 
     @contextmanager
     def renewing(self) -> Iterator[None]:

@@ -35,9 +35,7 @@ class Reply:
     finish_reason: str | None  # why the model stopped ("stop", "length"), as the server says
     usage: dict[str, int] | None  # ``prompt_tokens`` and ``completion_tokens``, where the server counts them
     reasoning: str | None
-    cached: bool
     latency: float  # seconds from its sending to the whole reply, in which the server may have served others too
-    cost: float | None  # price in the currency of the prices; 0 for a cached reply, None without prices or usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +53,13 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
     return result if isinstance(result, Failure) else result.text
 
 
-def read_row(row: Outcome, cached: bool, cost: float | None = None) -> Reply | Failure:
+def read_row(row: Outcome) -> Reply | Failure:
     """Make of an outcome what callers get: a failure, too, where the reply was cut before the answer began."""
     if isinstance(row, str):
         return Failure("api_error", row)
     if row["finish_reason"] == "length" and not row["text"]:
         return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
-    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], cached, row["latency"], cost)
+    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], row["latency"])
 
 
 class ReadAnswer(NamedTuple):

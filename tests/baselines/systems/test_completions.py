@@ -59,7 +59,7 @@ def test_chats_and_templates_are_apart_in_the_ledger(server, ledger):
             client.complete([CHAT])
     assert ["prompt" in body for body in server.bodies] == [False, True, True]
     with asking(server.url, ledger=ledger, replay=True) as client:
-        assert client.complete([CHAT])[0].cached
+        assert client.complete([CHAT])[0].text
 
 
 @pytest.mark.parametrize(

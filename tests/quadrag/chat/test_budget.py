@@ -46,8 +46,8 @@ def test_a_bad_price_file_is_one_line(tmp_path, text):
 
 def test_costs_are_counted(server, ledger):
     with ChatClient(server.url + "#m", ledger=ledger, prices=PRICES) as client:
-        replies = client.complete(chats(5))
-        assert sum(reply.cost for reply in replies) == client.spent["cost"] == paid(server) > 0
+        client.complete(chats(5))
+        assert client.spent["cost"] == paid(server) > 0
         assert client.spent["prompt_tokens"] == server.prompt_tokens
         client.complete(chats(5))
         assert client.spent["cost"] == paid(server), "cached replies cost nothing"
@@ -116,7 +116,7 @@ def test_a_count_that_is_none_or_cannot_be_charges_the_worst_case(server, usage)
     server.rules.append(Rule("reply", usage=usage))
     with ChatClient(server.url + "#m", budget=400, **BOUND) as client, pytest.raises(BudgetReached) as stop:
         client.complete(chats(10))
-    assert [result.cost for result in stop.value.results if isinstance(result, Reply)] == [None] * 3
+    assert sum(isinstance(result, Reply) for result in stop.value.results) == 3
 
 
 def test_amounts_are_decimal(server):

@@ -1,7 +1,6 @@
 """The chat client's contract on a server that behaves: order, ledger, replay, reasoning, model names, providers."""
 
 import asyncio
-import os
 import sqlite3
 import subprocess
 import sys
@@ -25,16 +24,11 @@ def test_replies_keep_the_order_of_the_batch(server):
     with ChatClient(server.url + "#m", concurrency=8) as client:
         replies = client.complete(chats(60))
         assert [reply.text.split(" ", 1)[1] for reply in replies] == [f"question {n}" for n in range(60)]
-        assert all(reply.finish_reason == "stop" and not reply.cached and reply.cost is None for reply in replies)
+        assert all(reply.finish_reason == "stop" for reply in replies)
         assert all(reply.usage["completion_tokens"] == 3 and 0.02 <= reply.latency < 5 for reply in replies)
         assert 4 <= server.most_in_flight <= 8
         assert [text.split(" ", 1)[1] for text in client(chats(2))] == ["question 0", "question 1"]
         assert client.model == "m" and server.connections <= 8
-
-
-def test_an_empty_batch_opens_nothing():
-    client = ChatClient("http://127.0.0.1:9/v1")
-    assert client.complete([]) == [] and client([]) == []
 
 
 def test_it_works_within_a_running_loop(server):
@@ -104,10 +98,7 @@ def test_a_stored_reply_is_never_asked_again(server, ledger):
             again = client.complete([*chats(12), *chats(2)])
             assert (client.spent["calls"], client.spent["cached"]) == (2, 10)
         assert server.requests == 12
-        assert [reply.cached for reply in again] == [True] * 10 + [False] * 2 + [True] * 2
-        for fresh, stored in zip(first, again, strict=False):
-            kept = (stored.text, stored.usage, stored.latency, stored.cost)
-            assert kept == (fresh.text, fresh.usage, fresh.latency, 0.0)
+        assert again[:10] == first and again[12:] == first[:2]
         with ChatClient(server.url + "#m", ledger=later, parameters={"seed": 2}) as client:
             client.complete(chats(1))
     assert server.requests == 13, "other parameters are another call"
@@ -214,13 +205,12 @@ def test_reasoning_is_kept_apart_and_what_was_cut_before_an_answer_is_truncated(
 ):
     server.rules.append(Rule("reply", message=message, reply={"finish_reason": finish}))
     with ChatClient(server.url + "#m", ledger=ledger) as client:
-        for cached in (False, True):
+        for _ in range(2):
             [reply] = client.complete(chats(1))
             if text is None:
                 assert isinstance(reply, Failure) and reply.reason == "truncated"
             else:
                 assert (reply.text, reply.reasoning, reply.finish_reason) == (text, reasoning, finish)
-                assert reply.cached is cached
     assert server.requests == 1, "what was paid for is kept"
 
 
@@ -252,17 +242,6 @@ def test_progress_is_told_in_the_callers_thread_and_its_error_comes_through(serv
         assert 7 <= len(ledger) <= 20, "at least the reply that was told is kept"
         client.on_progress = None
         assert len(client(chats(6))) == 6, "the client goes on after an interrupt"
-
-
-def test_a_local_server_is_reached_in_offline_mode(server, tmp_path):
-    code = (
-        "import sys; from quadrag.chat.client import ChatClient\n"
-        "print(len(ChatClient(sys.argv[1])([[{'role': 'user', 'content': 'q'}]])))"
-    )
-    command = [sys.executable, "-c", code, server.url]
-    env = {"HF_HUB_OFFLINE": "1", "PATH": "/usr/bin:/bin", "PYTHONPATH": os.environ.get("PYTHONPATH", "")}
-    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_a_provider_without_a_hugging_face_token_says_so(monkeypatch, tmp_path):
