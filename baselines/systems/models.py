@@ -89,7 +89,7 @@ def open_completer(
         batch_size: the most chats at once of a model that is loaded here.
         judges: whether it judges.
     """
-    asked: Any
+    asked: ChatClient | LocalModel
     if spec.startswith(_LOCAL):
         _refuse_budget("local", policy)
         asked = LocalModel(

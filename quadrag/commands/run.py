@@ -8,6 +8,7 @@ a dead server or a reached budget.
 """
 
 import argparse
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -145,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.judges.certificate import lay_beside
-    from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
+    from quadrag.commands.shared.estimating import print_estimate, start_estimate
 
     _check_rag(arguments)
     estimate = start_estimate(arguments)
@@ -153,8 +154,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         out, campaign, alone = _ask(arguments)
         lay_beside(campaign.results)
         return _show(arguments, stdout, out, campaign, alone)
-    with shadow_folders() as place:
-        _, campaign, _ = _ask(arguments, estimate, place)
+    with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
+        _, campaign, _ = _ask(arguments, estimate, lambda folder: Path(aside) / folder.name)
     print_estimate(arguments, estimate, stdout)
     _print_left_out(arguments, campaign)
     return 0
