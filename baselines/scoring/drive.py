@@ -164,14 +164,19 @@ def _columns(
     """Return predictions, references, and a metric's other columns and options by their names."""
     options = benchmark.keywords(metric, asked, conditions)
     if metric.ranks:
-        ranked = [given.passages[answer.key] if given.passages else () for answer in answers]
-        predictions: list[Any] = [[document_id(passage) for passage in passages] for passages in ranked]
+        ranked = [() if given.passages is None else given.passages.get(answer.key) for answer in answers]
+        predictions: list[Any] = [
+            None if passages is None else [document_id(passage) for passage in passages] for passages in ranked
+        ]
+        options["states"] = [
+            answer.state if passages is None else None for answer, passages in zip(answers, ranked, strict=True)
+        ]
         return predictions, [list(question.relevant) for question in asked], options
     options["states"] = [None if answer.answer is not None else answer.state for answer in answers]
     if metric.embedded and given.embed:
         options["embed"] = given.embed
     if metric.contexts and given.passages is not None:
-        options["contexts"] = [[passage.text for passage in given.passages[answer.key]] for answer in answers]
+        options["contexts"] = [[passage.text for passage in given.passages.get(answer.key, ())] for answer in answers]
     predictions = [None if one.answer is None else benchmark.parse(one.config, one.answer) for one in answers]
     return predictions, [metric.shape(question.references) for question in asked], options
 
@@ -310,7 +315,7 @@ def score(
         questions: every question by its key.
         answers: in input order; each key is among the questions.
         conditions: as they were when the answers were made; without documents, say, fewer metrics apply.
-        given: without passages ranks are not measured.
+        given: without passages ranks are not measured; an answer whose key has none is unscored there.
         bench: where the judges stand that are given.
         verdicts: takes what is asked and said, in input order.
 
