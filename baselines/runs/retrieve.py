@@ -110,9 +110,7 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
             key = (row["config"], row["split"], str(row["id"]))
             if key in found:
                 raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
-            found[key] = (
-                read_passages([{"id": one["id"], "text": one["text"], **one} for one in row["passages"]]).passages or ()
-            )
+            found[key] = read_passages([{"id": one["id"], "text": one["text"], **one} for one in row["passages"]])
         except (KeyError, TypeError, Unreadable) as error:
             raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
     missing = [question.key for question in questions if question.key not in found]
