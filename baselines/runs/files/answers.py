@@ -53,8 +53,11 @@ def _convert(where: str, row: dict[str, Any]) -> dict[str, Any]:
     if isinstance(log, Mapping) and "generated_text" in log:  # of CRUD-RAG
         text = log["generated_text"] if row.get("valid", True) else None
         row = {"id": row.get("id"), "prediction": text}
-    if "prediction" not in row or "answer" in row:
+    if "answer" in row:
         return row
+    if "prediction" not in row:
+        shown = one_line(", ".join(map(repr, row)), 60)
+        raise QuadragError(f'{where} has no answer; found the keys {shown}; expected {{"id": ..., "answer": ...}}')
     kept: dict[str, Any] = {name: row[name] for name in ("id", "query", "split", "noise_rate") if name in row}
     state = "api_error" if row["prediction"] is None else "ok"
     return {**kept, "answer": row["prediction"], "state": state, _THEIRS: True}
@@ -143,9 +146,6 @@ def _find_question(where: str, place: Mapping[str, Any], ident: Any, by_id: Mapp
 
 
 def _read_line(where: str, row: Mapping[str, Any], question: Question) -> Answer:
-    if "answer" not in row:
-        shown = one_line(", ".join(map(repr, row)), 60)
-        raise QuadragError(f'{where} has no answer; found the keys {shown}; expected {{"id": ..., "answer": ...}}')
     state, sample = row.get("state", "ok"), row.get("sample", 0)
     finish, usage = row.get("finish_reason"), row.get("usage")
     if state not in _STATES:

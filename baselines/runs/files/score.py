@@ -13,6 +13,7 @@ from quadrag.errors import QuadragError
 from quadrag.progress import remark
 
 from ...core.benchmark import Benchmark, load
+from ...core.run_files import sha256
 from ...core.run_record import NAME, RunRecord, read_run
 from ...core.spec import UNKNOWN, RunSpec
 from ...systems.own import take_served
@@ -80,10 +81,20 @@ class AnswersFile(System):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Return the answers; see `System.answer`."""
         generated = self._generated
+        generated.latency = _read_latency(self._path)
         generated.unread = generated.unread if self._may_search else []
         generated.searched = self.finds_passages
         generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
         return generated
+
+
+def _read_latency(path: Path) -> dict[str, float]:
+    """Return the seconds of each answer where the file is as a run of ours wrote it."""
+    try:
+        made = read_run(path.parent)
+    except QuadragError:  # it is not a run's folder, and need be none
+        return {}
+    return made.latency_seconds if made.files.get(path.name) == sha256(path) else {}
 
 
 def _name_system(path: Path) -> str:

@@ -46,18 +46,17 @@ def _plan(arguments: argparse.Namespace, file: Path, head: dict[str, Any]) -> An
 
     partial = partial_spec(argparse.Namespace(**{**vars(arguments), **head, "option": [], "retriever": None}))
     options, logged = read_options(arguments.option), head.get("options", {})
-    typed = {"retriever": arguments.retriever} if arguments.retriever else {}
-    for name, value in {**options, **typed}.items():
-        said = {**logged, "retriever": head.get("retriever", value)}.get(name, value)
-        if said != value:
-            raise QuadragError(f"{file} was made with {name}={said}, not {value}; leave it out")
+    log = {**logged, "retriever": head.get("retriever")}
+    for name, value in {**options, "retriever": arguments.retriever}.items():
+        if None not in (value, log.get(name)) and log[name] != value:
+            raise QuadragError(f"{file} was made with {name}={log[name]}, not {value}; leave it out")
     ratings = {"ratings": arguments.ratings} if arguments.ratings else {}
     partial["options"] = {**options, **logged, **ratings}
     if not arguments.data_dir and (maker := find_maker(file)):
         partial["data_dir"] = maker.settings.get("data_dir")
     record = load(head["benchmark"])
-    plain = (NONE, record.supplied)  # of one that was searched with a log does not say the settings
-    retriever = arguments.retriever or (head["retriever"] if head.get("retriever") in plain else None)
+    # Of a retriever that searches, a log does not say the settings.
+    retriever = arguments.retriever or (log["retriever"] if log["retriever"] in (NONE, record.supplied) else None)
     if retriever or record.corpus or record.options:
         # Where the file does not say how its passages were found, it was least of all by this benchmark's default.
         partial["retriever"] = retriever or UNKNOWN

@@ -156,7 +156,7 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
     [
         ([*plain(), {"id": 7, "answer": "x"}], (":4", "unknown id '7'")),
         ([{"answer": "x"}], (":1", "id is None")),
-        ([{"编号": 0, "回答": "x"}], (":1", "id is None")),
+        ([{"编号": 0, "回答": "x"}], (":1", "no answer", "'编号', '回答'")),
         ([{"id": 0, **{str(n): "x" for n in range(200)}}], ("no answer", "'3'")),
         ([{"id": 0, "response": "x"}], (":1", "no answer", "'response'")),
         ([*plain(), {"id": 1, "answer": "x"}], (":4", "again")),
