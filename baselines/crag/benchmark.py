@@ -69,7 +69,6 @@ OPTIONS = {
     "trim": OptionSpec(check=_tokenizer),
     "weights": OptionSpec(check=_weighing),
     "ratings": OptionSpec(check=_rating),
-    "judge_failure": OptionSpec("hallucination", ("hallucination", "excluded"), judged=True),
 }
 
 _KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
@@ -183,8 +182,6 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
         found["ratings"] = rate_questions(questions, str(conditions.options["ratings"]))
     if conditions.options.get("trim"):
         found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
-    if conditions.options.get("judge_failure"):
-        found["judge_failure"] = conditions.options["judge_failure"]
     return found
 
 
@@ -269,7 +266,7 @@ BENCHMARK = Benchmark(
     "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
     "time_limit=SECONDS (challenge), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, ratings=FILE (by people), "
-    "judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE",
+    "release=v5|v4, private_file=FILE",
     headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),
     supplied="snippets",
     handed_over="own",

@@ -149,7 +149,7 @@ class Work:
         if self.idle:
             return [(f"{self.metric.module}|profile:{profile}", {}) for profile in self.profiles]
         own = [models[place] for place in self.judges]
-        found = [self.scorer.summarise(self.items, self._found, profile, own) for profile in self.profiles]
+        found = [self.scorer.summarise(self._found, profile, own) for profile in self.profiles]
         return [(one["signature"], {key: one[key] for key in self.metric.keys if key in one}) for one in found]
 
 

@@ -8,13 +8,13 @@ RULE = "rule:"  # begins the name of a rule where judges are named
 
 
 def _bounded(answer: str, golds: Sequence[str]) -> bool:
-    from quadrag.metrics._shared.rgb_labels import bounded
+    from quadrag.metrics._shared.rgb import bounded
 
     return bool(bounded(answer, [list(golds)], profile="corrected"))
 
 
 def _plain(answer: str, golds: Sequence[str]) -> bool:
-    from quadrag.metrics._shared.rgb_labels import correct, label
+    from quadrag.metrics._shared.rgb import correct, label
 
     return bool(correct(label(answer, [list(golds)], profile="corrected")))
 
@@ -37,7 +37,7 @@ RULES: dict[str, Callable[[str, Sequence[str]], bool]] = {"bounded": _bounded, "
 
 def find_refused(answer: str | None, references: Any, language: str) -> bool | None:
     """Return whether an answer with RGB's phrase of refusal holds the gold too; None of one without the phrase."""
-    from quadrag.metrics._shared.rgb_labels import REJECTION, correct, label, says
+    from quadrag.metrics._shared.rgb import REJECTION, correct, label, says
 
     if answer is None or not says(answer, REJECTION, language):
         return None

@@ -85,7 +85,6 @@ TYPED = [
     ("RUN --llm gpt-4o", "https://HOST/v1#gpt-4o"),
     ("RUN --judge openai/gpt-4o", "https://HOST/v1#gpt-4o"),
     ("RUN --judge extractive", "judges nothing"),
-    ("run crag task_1_2 --data-dir sample --option judge_failure=excluded", "judge_failure"),
     ("run rgb noise_robustness_en --data-dir sample --judge http://127.0.0.1:9/v1#j", "asks a judge"),
     ("run rgb negative_rejection_en --data-dir nowhere", "nowhere"),
     ("run rgb negative_rejection_en --data-dir empty", "en_refine.json"),
