@@ -5,7 +5,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quadrag.chat.client import ChatClient
 from quadrag.chat.estimate import Estimate
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.ledger import Ledger
@@ -20,7 +19,7 @@ from ..core.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
 from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import Embedding, open_completer, open_system
-from ..systems.service import Rag, RagService
+from ..systems.service import RagService
 from ..systems.system import Completer, System
 
 
@@ -115,7 +114,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
                 "what a RAG service asks is not known before; what its judge will be asked is told by quadrag score "
                 "ANSWERS --judge ... --estimate"
             )
-        service = RagService(
+        return RagService(
             spec.system.rag,
             policy,
             name=spec.system.name,
@@ -123,12 +122,9 @@ def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
             timeout=policy.service_timeout,
             parameters=spec.system.sampling.sent(),  # a service has a temperature of its own
         )
-        return Rag(service)
     assert isinstance(spec.system, Chat)
-    limit = spec.options.get("time_limit")
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise QuadragError(f"option time_limit is {limit!r}; expected a whole number from 1")
-    return open_system(spec.system.address, policy, spec.system.sampling.sent(), limit, **_settings(spec.system))
+    chat = spec.system
+    return open_system(chat.address, policy, chat.sampling.sent(), **_settings(chat))
 
 
 def _settings(chat: Chat) -> dict[str, Any]:
@@ -153,17 +149,6 @@ def _open_judge(judge: Any, policy: CallPolicy) -> Completer:
         named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
         return _open_chat(named, replace(policy, prices=None, budget=None), judges=True, **shape)
     return opened
-
-
-def check_served(spec: RunSpec, policy: CallPolicy) -> None:
-    """Hold the name of the model that answers against its server's list, where a server is asked.
-
-    Raises:
-        NotServed: the server lists others.
-    """
-    if isinstance(spec.system, Chat) and spec.system.served and not policy.replay:
-        with ChatClient(spec.system.address, name=spec.system.name) as client:
-            client.check_served()
 
 
 def name_model(chat: Any, asked: Any) -> str:

@@ -1,4 +1,4 @@
-"""From a spec to what answers or judges: the extractive baseline, an endpoint, weights loaded here, an embedding."""
+"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file, an embedding."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,9 +11,8 @@ from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
-from ..core.spec import CHALLENGE, EXTRACTIVE
+from ..core.spec import CHALLENGE
 from .estimated import ANSWERS, ENTITIES, JUDGE, expect_answers, expect_entities, expect_verdicts
-from .extractive import Extractive
 from .local import BATCH_SIZE, LocalModel
 from .system import AskedSystem, Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
 
@@ -46,7 +45,7 @@ class ChatModel(AskedSystem):
 
 
 class Embedding:
-    """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
+    """A sentence-transformers model as a metric takes it: n texts to an n x d array; loaded at the first call."""
 
     def __init__(self, name: str, trust: Trust) -> None:
         """Name the model, which may run code of its own where that is trusted; `model` enters the signature."""
@@ -55,17 +54,14 @@ class Embedding:
         self.model = name
         self._encoder = Encoder(name, trust=trust)
         self._encoder.check()
-        self._last: tuple[list[str], Any] = ([], None)
 
     def describe(self) -> dict[str, Any]:
         """Return what decides the vectors, the weights by their content or commit."""
         return self._encoder.describe()
 
     def __call__(self, texts: list[str]) -> Any:
-        """Return an n x d array for n texts; both profiles of a metric ask for the same ones, one after the other."""
-        if self._last[1] is None or self._last[0] != texts:
-            self._last = (list(texts), self._encoder.documents(texts))
-        return self._last[1]
+        """Return a row for each text."""
+        return self._encoder.documents(texts)
 
 
 def open_completer(
@@ -91,7 +87,6 @@ def open_completer(
     """
     asked: ChatClient | LocalModel
     if spec.startswith(_LOCAL):
-        _refuse_budget("local", policy)
         asked = LocalModel(
             spec.removeprefix(_LOCAL),
             ledger=None if policy.ledger is None else policy.open_ledger(),
@@ -115,26 +110,12 @@ def open_completer(
     return StandIn(policy.estimate, asked, stage, expect, rate)
 
 
-def open_system(
-    spec: str, policy: CallPolicy, parameters: Mapping[str, Any], time_limit: float | None = None, **more: Any
-) -> System:
-    """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
-
-    `time_limit` is how many seconds a challenge: model may take for a query of a batch; `more` is as of
-    `open_completer`.
-    """
-    if spec == EXTRACTIVE:
-        return Extractive()
+def open_system(spec: str, policy: CallPolicy, parameters: Mapping[str, Any], **more: Any) -> System:
+    """Return what answers, by its spec: ``challenge:FILE.py#Class``, or a chat model's, as of `open_completer`."""
     if spec.startswith(CHALLENGE):
         from .challenge import Challenge
 
-        _refuse_budget("challenge", policy)
         if policy.estimate is not None:
             raise QuadragError("what a challenge: model asks is not known before; --estimate is of chat models")
-        return Challenge(spec.removeprefix(CHALLENGE), time_limit)
+        return Challenge(spec.removeprefix(CHALLENGE))
     return ChatModel(open_completer(spec, policy, parameters, **more))
-
-
-def _refuse_budget(kind: str, policy: CallPolicy) -> None:
-    if policy.budget is not None:
-        raise QuadragError(f"--budget bounds calls that are paid for; a {kind}: model has none")
