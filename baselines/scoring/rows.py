@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from quadrag.records import Key, Question
-from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
+from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse, Stratum
 from ..results.items import is_ruled, items_of
@@ -104,7 +104,7 @@ class _Rows:
                 [whole[key] for key in keys], profile=self.of.profile, worst=record.worst, ends=record.range
             )
             for key, summary in zip(keys, summaries, strict=True):
-                counts = replace(_count(whole[key]), n_ruled=self._count_ruled(key, lines))
+                counts = replace(tally(whole[key]), n_ruled=self._count_ruled(key, lines))
                 found[key] = replace(self._score(name, key, summary, counts), over_scored=summary.over_scored)
         scores = []
         for key in metric.keys:
@@ -136,7 +136,7 @@ class _Rows:
             means = macro(stacked, profile=self.of.profile, worst=record.worst, ends=record.range)
             for key, mean in zip(keys, means, strict=True):
                 n_groups = sum(any(counts(item, self.of.profile) for item in group) for group in columns[key])
-                of_all = _count([item for group in columns[key] for item in group])
+                of_all = tally([item for group in columns[key] for item in group])
                 scores.append(self._score(name, key, mean, replace(of_all, n_filled=0, n_groups=n_groups)))
         return sorted(scores, key=lambda score: [*columns].index(score.key.key))
 
@@ -152,7 +152,7 @@ class _Rows:
             found.setdefault((record.worst, record.range), []).append(key)
         return list(found.values())
 
-    def _score(self, name: str, key: str, mean: Mean | Summary, counts: Counts) -> Score:
+    def _score(self, name: str, key: str, mean: Mean, counts: Counts) -> Score:
         where = ScoreKey(*self.place, self.of.metric.module, key)
         method = mean.method if mean.interval else None
         return Score(where, self.of.profile, name, mean.value, mean.interval, counts, self.of.signature, method)
@@ -171,7 +171,7 @@ class _Rows:
         return found[0] if found else Mean(None, None, None)
 
 
-def _count(items: Sequence[Item]) -> Counts:
+def tally(items: Sequence[Item]) -> Counts:
     """Count items by what became of them; one that has both value and reason was filled in by its metric."""
     reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
     filled = sum(item.value is not None and item.reason is not None for item in items)
