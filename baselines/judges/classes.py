@@ -169,7 +169,7 @@ class _Part(NamedTuple):
     def shares(self, names: Sequence[str]) -> list[Cell]:
         """Make the cells of the shares of answers that have a class."""
         columns = [[Item(item.asked, float(name in found)) for item, found in self.sorted] for name in names]
-        return [interval_cell(one.value, one.interval, one.n_scored) for one in summarise_all(columns)]
+        return [interval_cell(one.value, one.interval, len(self.sorted)) for one in summarise_all(columns)]
 
     def parts(self, names: Mapping[str, Sequence[str]]) -> list[Cell]:
         """Make the cells of the shares of all classes given, of some of them together; they add up to 100."""

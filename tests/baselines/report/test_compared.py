@@ -88,7 +88,7 @@ def test_each_verdict(first: Any, second: Any, metric: str, key: str, told: list
     ],
 )
 def test_the_line_of_a_difference_has_both_p(p: float, p_holm: float, told: str) -> None:
-    pair = Pair(-0.746, Interval(-0.875, -0.453), 8, p, "flips", 0.2, 8, p_holm)
+    pair = Pair(-0.746, Interval(-0.875, -0.453), 8, p, "flips", 0.2, p_holm)
     assert write_pair(ROUGE, pair) == f"rouge_l -74.6 points (95% -87.5 to -45.3), n 8, {told}"
 
 
