@@ -17,7 +17,7 @@ import numpy as np
 from quadrag.chat.keys import known_keys
 from quadrag.records import Passage, Question, document_id, write_text
 
-from ..core.run_files import check_stage
+from ..core.run_record import check_stage
 from ..runs.finished import read_result
 from .items.reader import RunReader
 

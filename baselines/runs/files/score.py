@@ -13,8 +13,7 @@ from quadrag.errors import QuadragError
 from quadrag.progress import remark
 
 from ...core.benchmark import Benchmark, load
-from ...core.run_files import sha256
-from ...core.run_record import NAME, RunRecord, read_run
+from ...core.run_record import NAME, RunRecord, read_run, sha256
 from ...core.spec import UNKNOWN, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell

@@ -12,7 +12,7 @@ from altered_runs import alter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quadrag.baselines.core.run_files import sha256
+from quadrag.baselines.core.run_record import sha256
 from quadrag.baselines.report.trec import qrels_lines, run_lines
 from quadrag.records import Passage, Question
 
