@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from quadrag import catalogue
 from quadrag.data.builders import SAMPLE, options_of
 from quadrag.errors import QuadragError
-from quadrag.printing import is_terminal, write
-from quadrag.wrapping import wrap
+from quadrag.printing import is_terminal, wrap, write
 
 from ..core.benchmark import load
 from ..core.spec import Chat, RunSpec

@@ -14,7 +14,7 @@ from ..core.benchmark import load
 from ..core.result import Result
 from ..core.spec import RAG, CallPolicy, RunSpec
 from ..core.task import script_options
-from ..scoring.judging import refuse_idle_models
+from ..scoring.judging import check_models
 from .finished import run_folders
 from .folder import find_fresh
 from .models import Models, open_models
@@ -79,7 +79,7 @@ def run_all(
         NotReady: none can be done.
     """
     benchmark = load(specs[0].benchmark)
-    refuse_idle_models(models, [(benchmark, spec) for spec in specs])
+    check_models(models, [(benchmark, spec) for spec in specs])
     campaign, places = Campaign(), {}
     for spec in specs:
         script_options(spec, benchmark)

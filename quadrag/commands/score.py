@@ -140,7 +140,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     def fits(log: Path) -> bool:
         try:
             return bool(named.items() <= read_head(log).items())
-        except (QuadragError, TypeError):  # what is wrong with it is told where it is read whole
+        except QuadragError:  # what is wrong with it is told where it is read whole
             return True
 
     files: list[Path] = []
@@ -186,14 +186,18 @@ def _score_files(
     from quadrag.baselines.runs.files.score import AnswersFile, name_files, refuse_full
     from quadrag.baselines.runs.models import open_budget, open_models
     from quadrag.baselines.runs.run import run
-    from quadrag.baselines.scoring.judging import asks_judge
+    from quadrag.baselines.scoring.judging import list_metrics
 
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = plan_all(arguments, files)
     policy, scored, dead = call_policy(arguments, estimate), [], None
     policy = replace(policy, profile=profile or policy.profile)
     tasks = {spec.config: spec for spec in specs}
-    idle = [config for config, spec in tasks.items() if not asks_judge([(load(spec.benchmark), spec)])]
+    idle = [
+        config
+        for config, spec in tasks.items()
+        if not any(use.judged for use in list_metrics([(load(spec.benchmark), spec)]))
+    ]
     unasked = idle if arguments.judge and len(idle) < len(tasks) else []
     if unasked:
         tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
