@@ -38,9 +38,10 @@ def _read_rows(path: Path) -> Iterable[tuple[int, Any]]:
     if logs.is_inspect(path):
         return enumerate(logs.read_inspect_log(path), 1)
     with suppress(OSError, QuadragError):  # told of where it is read line by line
-        content = path.read_bytes()
-        if path.suffix == ".json" or content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-            whole = parse_json(content, path)
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            listed = file.read(64).lstrip().startswith("[")
+        if listed or path.suffix == ".json":
+            whole = parse_json(path.read_bytes(), path)
             rows = whole.get("results", [whole]) if isinstance(whole, dict) else whole
             return enumerate(rows if isinstance(rows, list) else [rows], 1)
     return read_jsonl(path)
