@@ -4,7 +4,7 @@ This file goes when tables are made of scores and notes themselves. Nothing else
 row here, its status says.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import find_verdict, metric_record, show_key
@@ -12,10 +12,10 @@ from quadrag.metric_record import find_verdict, metric_record, show_key
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
 from .check import check_run
-from .items import CUT, EMPTY, FAILED
+from .items import CUT, EMPTY
 from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
-from .score import ALL, UNJUDGED, Cause, Place, Score, Status, place_of, record_of, status_of
+from .score import UNJUDGED, Cause, Place, Score, Status, place_of, record_of, status_of
 from .status import find_failures, set_status
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
@@ -60,27 +60,14 @@ _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 
 def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a finished run as tables show them, and enter into the run what is to be known of its items.
-
-    A row has its ``status`` and ``reason``, and ``told``: its unscored items of which a note tells.
-    """
+    """Return the rows of a finished run with their status and reason, and note in the run what failed of its items."""
     scores = [Score.from_row(row) for row in rows]
     failures = find_failures(scores, run, lines)
     derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
     kept = [row for row in run.notes if row["code"] not in derived]
     run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
-    told = {
-        (note.params["config"], note.params["split"], key, note.code is NoteCode.INVALID)
-        for note in notes_of(run, *derived)
-        for key in note.params["keys"]
-    }
-    marked = []
-    for score in set_status(scores, run, failures):
-        invalid = score.status is Status.INVALID
-        is_told = (score.key.config, score.key.split, score.key.name, invalid) in told
-        reasons = ((*score.counts.unscored,) if invalid else FAILED) if is_told else ()
-        marked.append({**score.as_row(), "status": score.status, "reason": score.reason, "told": reasons})
-    return marked
+    settled = set_status(scores, run, failures)
+    return [{**score.as_row(), "status": score.status, "reason": score.reason} for score in settled]
 
 
 def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
@@ -88,17 +75,6 @@ def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> Non
     by_rule = 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0)
     if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
         row |= {"status": Status.UNTRUSTED_JUDGE, "reason": reason}
-
-
-def list_untold(row: Row) -> dict[str, int]:
-    """Count the unscored items of a row by reason, less those that a note tells of."""
-    return {why: n for why, n in (row.get("unscored") or {}).items() if why not in row.get("told", ())}
-
-
-def has_unscored(scores: Iterable[Row]) -> bool:
-    """Whether a metric that was run has no value of any item, as the authors' code leaves empty answers out."""
-    whole = [row for row in scores if row.get("slice", ALL) == ALL]
-    return any(row["value"] is None and row.get("unscored") and not row["n_scored"] for row in whole)
 
 
 def find_by_phrase(scores: Sequence[Row]) -> set[Place]:

@@ -132,6 +132,6 @@ def test_what_rests_on_verdicts_that_say_nothing_is_not_trusted(ruled, status):
 
 def test_a_row_is_read_and_written_as_it_is():
     rows, _ = run_of([lost("null")] * 2 + [WRONG] * 8)
-    marks = ("status", "reason", "told")
+    marks = ("status", "reason")
     for row in rows:
         assert Score.from_row(row).as_row() == {name: value for name, value in row.items() if name not in marks}
