@@ -14,6 +14,7 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.results.hub import hide_places, plan_results
+from quadrag.baselines.runs.finished import run_folders
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.task_list import list_tasks
@@ -27,7 +28,8 @@ BENCHMARKS = sorted(catalogue.benchmarks())
 
 
 def plan(*runs, model=MODEL, **options):
-    return plan_results(ORG, model, runs, **{"accept_data": True, **options})
+    folders = [folder for run in runs for folder in run_folders(run) or [run]]
+    return plan_results(ORG, model, folders, **{"accept_data": True, **options})
 
 
 def entries(planned):
