@@ -262,12 +262,17 @@ def check_models(models: Any, runs: Runs) -> None:
     metrics = list_metrics(runs)
     where = f"{runs[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in runs))}"
     for model, is_asked, use, option in (
-        (models.judges, any(metric.judged for metric in metrics), "judge", "--judge"),
-        (models.embed, any(metric.embedded for metric in metrics), "embedding", "--bertscore"),
-        (models.entity_llm, any(benchmark.asks_entities(task) for benchmark, task in runs), "entities", "--entity-llm"),
+        (models.judges, any(metric.judged for metric in metrics), "a judge", "--judge"),
+        (models.embed, any(metric.embedded for metric in metrics), "for an embedding", "--bertscore"),
+        (
+            models.entity_llm,
+            any(benchmark.asks_entities(task) for benchmark, task in runs),
+            "for entities",
+            "--entity-llm",
+        ),
     ):
         if model and not is_asked:
-            raise QuadragError(f"{where} has no use for {option} ({use}) as it is run here; leave it out")
+            raise QuadragError(f"nothing in {where} asks {use} as it is run here; leave out {option}")
     check_judges(runs, len(models.judges))
 
 
