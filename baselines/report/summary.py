@@ -41,8 +41,8 @@ from ..tables.notes import (
     name_units,
     note_directions,
     note_keys,
-    note_none,
     note_not_run,
+    note_unscored,
     tell_differing,
 )
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
@@ -104,7 +104,7 @@ def headline_grid(result: Result, profile: str) -> Grid:
     every = (*pool_rows(result, rows, profile), *rows)
     far = {label(row): told for row in every if (told := _tell_other(result, row))}
     notes = _note_other(far, profile, " --verbose shows both.")
-    notes += [*note_keys(rows), *note_none(rows)]
+    notes += [*note_keys(rows), *note_unscored(rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
 
 

@@ -12,7 +12,7 @@ from quadrag.metric_record import find_verdict, metric_record, show_key
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
 from .check import check_run
-from .items import CUT, EMPTY
+from .items import CUT, EMPTY, SHORT
 from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
 from .score import UNJUDGED, Cause, Place, Score, Status, place_of, record_of, status_of
@@ -36,8 +36,6 @@ _CAUSES = {
     Cause.JUDGE_DEAD: "not judged: {keys}; {said}",
 }
 _VERDICT = "a judge said {said!r}, where a verdict is like {form!r}: {cure}"
-_COUNTED = {"left_out": "leaves {} out", "valued": "makes values of {}", "not_applicable": "does not apply to {}"}
-_AS_IS = "scored as they are"
 _REASONS = {  # of an item's verdict, of a score
     Cause.API_ERROR: "the judge's call failed",
     Cause.TRUNCATED: "the judge's reply was cut",
@@ -102,7 +100,7 @@ def say(note: Note, run: RunRecord) -> str:
         if "failed" not in params:
             return cause
         return f"{_say_failed(params)}, more than --max-failed {params['limit']:g}: {keys}" + f"; {cause}" * bool(cause)
-    return f"{_say_failed(params)}, {_say_counted(params['counted'], params['profile'])}: {keys}"
+    return f"{_say_failed(params)}, {_say_counted(params['reasons'], params['profile'])}: {keys}"
 
 
 def _say_cause(params: Mapping[str, Any], keys: str) -> str:
@@ -128,20 +126,13 @@ def _say_failed(params: Mapping[str, Any]) -> str:
     return f"{'up to ' * params['at_most']}{params['failed']} of {params['total']} {what}"
 
 
-def _say_counted(counted: Mapping[str, int], profile: str) -> str:
+def _say_counted(reasons: Mapping[str, int], profile: str) -> str:
     """Say how what failed counts: under one profile, or under both."""
-    ways = [(way, counted[name]) for name, way in _COUNTED.items() if name in counted]
-    whose = "them" if len(ways) == 1 else "all"
-    how = " and ".join(way.format("them" if len(ways) == 1 else n) for way, n in ways)
-    said = f"official {how}, corrected counts {whose} as wrong"
-    if profile == "corrected" or "wrong" in counted:
-        said = "they count as wrong"
-    elif profile:
-        said = "they are left out"
-    as_is = counted.get("as_is", 0)
-    if as_is and len(counted) == 1:
-        return f"they are {_AS_IS}"
-    return f"{said}, {as_is} are {_AS_IS}" if as_is else said
+    if {*reasons} <= {*SHORT}:
+        return "they are scored as they are"
+    if profile:
+        return "they count as wrong" if profile == "corrected" else "they are left out"
+    return "official leaves them out or makes values of them, corrected counts them as wrong"
 
 
 def _find_form(params: Mapping[str, Any]) -> str:

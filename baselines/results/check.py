@@ -32,7 +32,7 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     notes = []
     for (code, *_), group in groups.items():
         most = max(group.values(), key=lambda lost: lost.failed)
-        counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons", "counted")}
+        counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons")}
         counts["at_most"] = any(lost.failed < most.failed for lost in group.values())
         cause = _find_cause(*next(iter(group.items())), run)
         notes.append(_note(code, [*group], judge=run.judge, **counts, limit=run.max_failed, **cause))

@@ -14,7 +14,7 @@ from ..tables.cells import Row
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
-from ..tables.notes import INTERVALS, note_none, note_not_run
+from ..tables.notes import INTERVALS, note_not_run, note_unscored
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_beside, note_paper
 from ..tables.published import Published, read_table, read_table_beside
@@ -66,7 +66,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         curves = "noise ratio" in title
         notes += [] if curves else [_note_columns(heads, english)]
         notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
-        notes += dict.fromkeys([*note_not_run(shown), *note_none(shown)])
+        notes += dict.fromkeys([*note_not_run(shown), *note_unscored(shown)])
         notes += note_runs([one.run for one in here])
         notes += note_beside([one.run for one in here])
         columns = list(heads)

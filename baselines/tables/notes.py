@@ -7,7 +7,8 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
 from ..results.adapter import shorten_list
-from ..results.score import Status, status_of
+from ..results.items import FAILED
+from ..results.score import UNJUDGED, Status, status_of
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
 
@@ -28,9 +29,9 @@ _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
 def note_scores(rows: Sequence[Row], profiles: Sequence[str]) -> list[str]:
-    """Say which metrics did not run, and which apply to nothing under the profiles shown."""
+    """Say which metrics did not run, and what has no value under the profiles shown."""
     shown = [row for row in rows if row["profile"] in profiles]
-    return list(dict.fromkeys([*note_keys(shown), *note_not_run(rows), *note_none(shown)]))
+    return list(dict.fromkeys([*note_keys(shown), *note_not_run(rows), *note_unscored(shown)]))
 
 
 def note_profiles(lines: Iterable[Line], rows: Iterable[Row]) -> list[str]:
@@ -98,7 +99,22 @@ def name_place(row: Row) -> str:
     return row.get("of") or f"{row['config']} {row['split']}"
 
 
-def note_none(rows: Sequence[Row]) -> list[str]:
+def note_unscored(rows: Sequence[Row]) -> list[str]:
+    """List what has no value though it did not fail, by metric, split and reason; of a metric that applies to none why.
+
+    What failed the notes of the runs tell.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for row in rows:
+        lacking = {why: n for why, n in (row.get("unscored") or {}).items() if why not in (*FAILED, UNJUDGED)}
+        if lacking:
+            counts = ", ".join(f"{why} {count}" for why, count in lacking.items())
+            found.setdefault(f"{name_place(row)}: {counts}", {})[show_key(row["metric"], row["key"])] = None
+    notes = [f"Unscored, {shorten_list([*keys])}: {place}." for place, keys in found.items()]
+    return _note_none(rows) + notes
+
+
+def _note_none(rows: Sequence[Row]) -> list[str]:
     """Say why metrics apply to none of the items of a split."""
     found: dict[str, dict[str, None]] = {}
     # What could not be read might have been such items.

@@ -48,7 +48,7 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {},
             (OK, OK),
             "failed_counted",
-            {"cause": "null", "failed": 2, "counted": {"left_out": 2}, "profile": ""},
+            {"cause": "null", "failed": 2, "profile": ""},
         ),
         (
             [lost("raised")] * 5 + [RIGHT] * 5,
@@ -62,7 +62,7 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {"judge": "j", "verdict": "hm"},
             (OK, OK),
             "failed_counted",
-            {"failed": 3, "total": 20, "counted": {"valued": 2, "left_out": 1}, "reasons": {"unparsable": 3}},
+            {"failed": 3, "total": 20, "reasons": {"unparsable": 3}},
         ),
         (  # what a rule decided could not fail
             [lost("api_error")] * 2 + [RIGHT | {"ruled": [*BOTH]}] * 6 + [RIGHT] * 2,
@@ -83,7 +83,7 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {"short": {f"{CONFIG}/{SPLIT}/{at}/0": "cut" for at in range(3)}},
             (INVALID, INVALID),
             "invalid",
-            {"cause": "cut reply", "counted": {"as_is": 3}, "options": ["max_tokens"]},
+            {"cause": "cut reply", "options": ["max_tokens"]},
         ),
         (
             [{"official": None, "corrected": None, "reason": dict.fromkeys(BOTH, "not_applicable")}] * 9 + [RIGHT],

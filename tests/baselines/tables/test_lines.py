@@ -11,7 +11,7 @@ from quadrag.baselines.tables.cells import difference_cell, value_cell
 from quadrag.baselines.tables.draw import align_cells, print_grids
 from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.baselines.tables.lines import our_lines, printed_lines
-from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, tell_differing
+from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored, tell_differing
 from quadrag.baselines.tables.paper import PaperTables, load_tables
 from quadrag.baselines.tables.published import read_published, read_table
 from quadrag.stats import Interval, Pair
@@ -194,7 +194,10 @@ def test_points_stand_under_points_and_the_marks_of_intervals_too():
     assert [cells[0].text for cells in align_cells(Grid("", "", ["a"], bounds))] == ["75.0–100 ", "8.3–58.3"]
 
 
-def test_what_did_not_run_is_one_line():
+def test_what_is_unscored_or_did_not_run_is_one_line_each():
+    lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
+    both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]
+    assert note_unscored(both) == ["Unscored, bleu, rouge_l: c test: no_questions 1."], "what failed is told elsewhere"
     rows = [score("bertscore", None, not_run="no embedding")]
     rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
     (told,) = note_scores(rows, ["official"])
