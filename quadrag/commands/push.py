@@ -9,7 +9,6 @@ quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
 
 import argparse
 import sys
-from pathlib import Path
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
@@ -86,13 +85,11 @@ def _repositories(arguments: argparse.Namespace) -> None:
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.results.hub import plan_results, push_results
-    from quadrag.baselines.runs.finished import run_folders
+    from quadrag.baselines.report.hub import plan_results, push_results
 
     if arguments.results and not arguments.run:
         raise QuadragError("--results needs the runs; give --run DIR")
-    folders = [folder for path in map(Path, arguments.run) for folder in run_folders(path) or [path]]
-    plan = plan_results(arguments.org, arguments.results, folders, arguments.accept_data, arguments.source)
+    plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
     for line in plan.left_out:
         write(f"left out: {line}", file=sys.stderr)
     if arguments.yes:

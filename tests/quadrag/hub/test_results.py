@@ -13,8 +13,7 @@ from hub_recorder import Recorder
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.results.hub import hide_places, plan_results
-from quadrag.baselines.runs.finished import run_folders
+from quadrag.baselines.report.hub import hide_places, plan_results
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.task_list import list_tasks
@@ -28,8 +27,7 @@ BENCHMARKS = sorted(catalogue.benchmarks())
 
 
 def plan(*runs, model=MODEL, **options):
-    folders = [folder for run in runs for folder in run_folders(run) or [run]]
-    return plan_results(ORG, model, folders, **{"accept_data": True, **options})
+    return plan_results(ORG, model, runs, **{"accept_data": True, **options})
 
 
 def entries(planned):

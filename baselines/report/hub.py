@@ -24,7 +24,8 @@ from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 
 from ..core.run_record import RunRecord, read_run, read_scores
-from .score import ALL
+from ..results.score import ALL
+from ..runs.finished import run_folders
 
 FOLDER = ".eval_results"
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
@@ -52,7 +53,7 @@ def plan_results(
     Args:
         org: whose dataset repositories bear the tasks: ``ORG/rgb``.
         model: the model's repository, ``OWNER/NAME``.
-        runs: folders of finished runs.
+        runs: run folders, or folders of them as ``--all`` and recipes make.
         accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
             the notes then say so first. The bundled sample is never accepted.
         source: a web address where more about the results is, as the runs themselves; None for none.
@@ -62,7 +63,7 @@ def plan_results(
         raise QuadragError(f"{model!r} is no model on the Hub; expected OWNER/NAME")
     plan = ResultsPlan(model, {}, [])
     whose: dict[str, Path] = {}
-    for folder in {Path(path).resolve(): Path(path) for path in runs}.values():
+    for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
         _check(folder, run)
         unlike = _find_differences(run)
