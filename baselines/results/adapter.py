@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 from quadrag.metric_record import find_verdict, metric_record, show_key
 
-from ..core.benchmark import load
 from ..core.run_record import RunRecord
 from .check import check_run
 from .items import CUT, EMPTY, SHORT
@@ -19,7 +18,7 @@ from .score import UNJUDGED, Cause, Place, Score, Status, place_of, record_of, s
 from .status import find_failures, set_status
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
-_SHOWN, _FEW = 4, 3  # keys in a line; those that are named, be they shown elsewhere or not
+_SHOWN = 4  # names in a line
 _ALLOW = "or allow a share of them with --max-failed"
 _CURE = "name another judge, or ask this one again with --retry unreadable"
 _CAUSES = {
@@ -52,8 +51,7 @@ _DOUBTS = {
     REFUSED: "gives {score} {verdict} to {n} of {of} answers that hold {held}",
     FAR: "calls {n} of {of} answers {grade}; {right} of {known} are right by words alone ({words})",
 }
-_FEW_ALIKE = "too few to tell whether it says so of any answer"
-_ALL_ALIKE = "all answers may be so, or it says so of any"
+_ALIKE = "all answers may be so, or it says so of any"
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 
@@ -85,16 +83,16 @@ def find_by_phrase(scores: Sequence[Row]) -> set[Place]:
 def say_invalid(run: RunRecord) -> list[str]:
     """Say which metrics are invalid and why, a line each."""
     notes = notes_of(run, NoteCode.INVALID)
-    return [f"{note.params['config']} {note.params['split']}: {say(note, run)}" for note in notes]
+    return [f"{note.params['config']} {note.params['split']}: {say(note)}" for note in notes]
 
 
-def say(note: Note, run: RunRecord) -> str:
+def say(note: Note) -> str:
     """Say a note in English, without a place before it and a stop behind it."""
     if note.code is NoteCode.JUDGE_CONSTANT:
         return say_constant(note)
     if note.code is NoteCode.JUDGE_DOUBTFUL:
         return _say_doubtful(note.params)
-    params, keys = note.params, list_keys(note.params["keys"], run)
+    params, keys = note.params, shorten_list([_show(name) for name in note.params["keys"]])
     if note.code is NoteCode.INVALID:
         cause = _say_cause(params, keys)
         if "failed" not in params:
@@ -143,8 +141,7 @@ def _find_form(params: Mapping[str, Any]) -> str:
 def say_constant(note: Note) -> str:
     """Say of a judge how many verdicts are one and the same by each key, and what that may mean."""
     values = ", ".join(f"{_show(name)} {_write(verdict)}" for name, verdict in note.params["verdicts"].items())
-    all_, why = ("The", _FEW_ALIKE) if note.params["few"] else ("All", _ALL_ALIKE)
-    return f"{all_} {note.params['count']} verdicts of the judge {note.params['judge']} are the same, {values}: {why}"
+    return f"All {note.params['count']} verdicts of the judge {note.params['judge']} are the same, {values}: {_ALIKE}"
 
 
 def _say_doubtful(params: Mapping[str, Any]) -> str:
@@ -178,18 +175,9 @@ def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> st
     return f"{reason}: {_REASONS[Cause(reason)]}" if judged and reason in _REASONS else reason
 
 
-def list_keys(names: Sequence[str], run: RunRecord) -> str:
-    """List the keys of metrics that a summary shows, or a few where it shows fewer, and count the others."""
-    heads = {name: at for at, name in enumerate(load(run.benchmark).headlines)}
-    places = [(name.partition(".")[0], name.partition(".")[2]) for name in names]
-    ranks = {place: heads.get(metric_record(place[0]).key(place[1]).name, len(heads)) for place in places}
-    shown = sum(rank < len(heads) for rank in ranks.values()) or _SHOWN
-    return shorten_list([show_key(*place) for place in sorted(places, key=ranks.__getitem__)], max(shown, _FEW))
-
-
-def shorten_list(names: Sequence[str], few: int = _SHOWN) -> str:
+def shorten_list(names: Sequence[str]) -> str:
     """List names, the first few alone where there are many, and how many are left: never one, which is named."""
-    shown = names[: min(few, _SHOWN)]
+    shown = names[:_SHOWN]
     left = len(names) - len(shown)
     return ", ".join(names if left == 1 else shown) + f" and {left} more" * (left > 1)
 

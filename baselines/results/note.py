@@ -24,7 +24,7 @@ class NoteCode(StrEnum):
     FAILED_COUNTED = "failed_counted"
     """Some of their items failed: params as of INVALID."""
     JUDGE_CONSTANT = "judge_constant"
-    """All verdicts of a judge are the same: judge, count, few, verdicts (by score), keys (which rest on them)."""
+    """All verdicts of a judge are the same: judge, count, verdicts (by score), keys (which rest on them)."""
     JUDGE_DOUBTFUL = "judge_doubtful"
     """Verdicts are not what words say: judge, score, doubt (``refused``, ``far``), keys (which rest on them); n of the
     answers have the verdict, with ``refused`` of those that words find right; with ``far`` right of known are so by

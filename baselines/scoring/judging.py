@@ -127,7 +127,11 @@ def score_answers(
             with Progress(f"{task.config}: verdicts", len(answers), models.tell_spent) as progress:
                 for judge in models.judges:
                     judge.on_progress = progress.update
-                unread = _find_unread(models, judged) if models.max_failed < 1 else None
+                unread = _probe(judged) if models.max_failed < 1 else None
+                if unread and UNREADABLE in models.reuse.retry:
+                    given.said.clear()
+                    with models.reuse.renewing():
+                        unread = _probe(judged)
                 if unread is None:
                     return _judge(models, judged)
         except DeadJudge as error:
@@ -150,18 +154,12 @@ def _judge(models: Judging, judged: Judged) -> Scored:
     return Scored(items, scores, judged.given.stopped, quoted, notes=notes, verdicts=verdicts)
 
 
-def _find_unread(models: Judging, judged: Judged) -> tuple[str, str] | None:
-    """Find a judge none of whose first verdicts can be read, and what it said, where there are more to ask for."""
-    unread = _probe(judged)
-    if unread and UNREADABLE in models.reuse.retry:
-        judged.given.said.clear()
-        with models.reuse.renewing():
-            unread = _probe(judged)
-    return unread
-
-
 def _probe(judged: Judged) -> tuple[str, str] | None:
-    """Ask every judge for its first verdicts, of the first metric that asks it."""
+    """Ask every judge for its first verdicts, of the first metric that asks it.
+
+    Returns:
+        One none of whose first can be read, where there are more to ask for, and what it said.
+    """
     answered = [answer for answer in judged.answers if answer.answer is not None][:_AMONG]
     for place, model in enumerate(judged.given.models if len(answered) > FIRST else ()):
         for metric in judged.metrics(place)[:1]:
