@@ -26,25 +26,15 @@ from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How many items of a score failed; equal ones are told of together.
+    """How many items of a score failed; equal ones are told of together."""
 
-    Attributes:
-        tried: the items that its metric applies to.
-        total: those of them that could fail, since no rule decided them; of replies alone, all.
-        failed: how many did.
-        reasons: the same by reason.
-        status: INVALID where these are more than may fail, UNRELIABLE where they are many.
-        read_by: the profile whose reasons say so.
-        profile: under which they failed; "" under both alike.
-    """
-
-    tried: int
-    total: int
+    tried: int  # items that its metric applies to
+    total: int  # those of them that could fail, since no rule decided them; of replies alone, all
     failed: int
     reasons: Mapping[str, int]
-    status: Status
-    read_by: str = field(compare=False)
-    profile: str = ""
+    status: Status  # INVALID where more failed than may, UNRELIABLE where they are many
+    read_by: str = field(compare=False)  # the profile whose reasons say so
+    profile: str = ""  # under which they failed; "" under both alike
 
     @property
     def cause(self) -> Cause:
