@@ -45,13 +45,8 @@ def plan_results(
 ) -> ResultsPlan:
     """Read finished runs and say what would stand in a model's repository. Nothing is asked of the Hub.
 
-    Args:
-        org: whose dataset repositories bear the tasks: ``ORG/rgb``.
-        model: the model's repository, ``OWNER/NAME``.
-        runs: run folders, or folders of them as ``--all`` and recipes make.
-        accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
-            the notes then say so first. The bundled sample is never accepted.
-        source: a web address where more about the results is, as the runs themselves; None for none.
+    `org` is whose dataset repositories bear the tasks, as ``ORG/rgb``. With `accept_data` a run may be over a part of
+    the questions, or over data that are not known to be the authors', as the notes then say; never over the sample.
     """
     check_org(org)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):

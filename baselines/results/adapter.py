@@ -25,11 +25,11 @@ _CAUSES = {
     Cause.API_ERROR: "calls failed",
     Cause.RAISED: f'correct the function and run again with retry="failed", {_ALLOW}',
     Cause.UNPARSABLE: "replies are not of the form that was asked for: try another judge",
-    Cause.TRUNCATED: "replies were cut: raise {options}",
+    Cause.TRUNCATED: "replies were cut: raise --max-tokens or --judge-max-tokens",
     Cause.MISALIGNED: "a judge answered more or fewer questions than it was asked: try another judge",
     Cause.NULL: f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
     Cause.EMPTY: "",
-    Cause.CUT: "name a larger {options} and another --out, or take them as they are with --max-failed 1",
+    Cause.CUT: "name a larger --max-tokens and another --out, or take them as they are with --max-failed 1",
     Cause.JUDGE_UNREAD: f"none of the first {FIRST} verdicts of {{judge}} could be read, and it is asked no further: "
     "{keys}; it said {said!r}, where a verdict is like {form!r}; {cure}",
     Cause.JUDGE_DEAD: "not judged: {keys}; {said}",
@@ -105,13 +105,10 @@ def _say_cause(params: Mapping[str, Any], keys: str) -> str:
     """Say why most items failed, as far as it is known, and what to do."""
     cause, said, form = Cause(params["cause"]), params["said"], _find_form(params)
     json = "try --judge-format json, or " * form.startswith("{")
-    options = " or ".join(f"--{name.replace('_', '-')}" for name in params.get("options", ()))
-    if cause is Cause.CUT and not options:
-        return "give the model more tokens"  # in a harness
     if said and cause in (Cause.API_ERROR, Cause.UNPARSABLE) and not form:
         return str(said)
     template = _VERDICT if said and cause is Cause.UNPARSABLE else _CAUSES[cause]
-    slots = {"form": form, "cure": f"{json}{_CURE}", "keys": keys, "options": options}
+    slots = {"form": form, "cure": f"{json}{_CURE}", "keys": keys}
     return template.format_map({**params, **slots}) + f"; {said}" * (cause is Cause.RAISED and bool(said))
 
 
@@ -121,7 +118,7 @@ def _say_failed(params: Mapping[str, Any]) -> str:
     kinds = [word for name, word in ((EMPTY, "empty"), (CUT, "cut by length")) if name in reasons]
     what = f"items failed ({profile}{', '.join(f'{count} {why}' for why, count in reasons.items())})"
     what = f"replies are {' or '.join(kinds)}" if len(kinds) == len(reasons) else what
-    return f"{'up to ' * params['at_most']}{params['failed']} of {params['total']} {what}"
+    return f"{params['failed']} of {params['total']} {what}"
 
 
 def _say_counted(reasons: Mapping[str, int], profile: str) -> str:

@@ -17,8 +17,8 @@ class NoteCode(StrEnum):
 
     INVALID = "invalid"
     """Scores have no value: config, split, keys, judge (None: nobody was asked), cause (`score.Cause`), said (a reply,
-    or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, at_most (of
-    some fewer failed), limit (of the share), reasons (how many failed, by reason), options (which to raise)."""
+    or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, limit (of
+    the share), reasons (how many failed, by reason)."""
     UNRELIABLE = "unreliable"
     """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted"

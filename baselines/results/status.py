@@ -21,7 +21,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import MOST_FAILED
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
 from .note import NoteCode, notes_of
-from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status
+from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status, record_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Foun
 
 
 def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failures:
-    name, by_answer = key.name.removesuffix("_weighted"), bool(key.record.among)
+    name, by_answer = key.name.removesuffix("_weighted"), bool(record_of(key.name).among)
     reasons, by_rule = Counter[str](), is_by_rule(key.metric, key.key)
     tried, ruled = 0, 0
     for line in lines:

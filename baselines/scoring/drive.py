@@ -99,7 +99,7 @@ class Work:
         profiles: Sequence[str] = PROFILES,
         judge: int | None = None,
     ) -> None:
-        """Bring answers and references to the metric's form; of several judges the one at `judge` may be asked alone."""
+        """Bring answers and references to the metric's form; the one judge at `judge` may be asked alone."""
         self.metric, self.profiles, self._n = metric, profiles, len(answers)
         self.idle = all(given.find_lacking(metric, key) for key in metric.keys)
         if self.idle:

@@ -283,12 +283,9 @@ def check_judges(runs: Runs, judges: int) -> None:
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
-    """Return the request's field that holds a judge to a form: none for ``text``, any JSON, or a metric's own schema.
+    """Return the request's field that holds a judge to a form: none for ``text``, any ``json``, a metric's ``schema``.
 
-    Args:
-        benchmark: whose verdicts they are.
-        shape: ``text``, ``json`` or ``schema``.
-        role: the judge's place; OmniEval's second is asked about hallucination alone, and has its schema.
+    At its place (`role`) OmniEval's second judge is asked about hallucination alone, and has its schema.
     """
     if shape == "text":
         return {}

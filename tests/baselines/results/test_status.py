@@ -76,14 +76,14 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {"judge": "j"},
             (INVALID, OK),
             "invalid",
-            {"profile": "official", "cause": "truncated", "options": ["judge_max_tokens"]},
+            {"profile": "official", "cause": "truncated"},
         ),
         (
             [WRONG] * 10,
             {"short": {f"{CONFIG}/{SPLIT}/{at}/0": "cut" for at in range(3)}},
             (INVALID, INVALID),
             "invalid",
-            {"cause": "cut reply", "options": ["max_tokens"]},
+            {"cause": "cut reply"},
         ),
         (
             [{"official": None, "corrected": None, "reason": dict.fromkeys(BOTH, "not_applicable")}] * 9 + [RIGHT],
