@@ -33,11 +33,6 @@ class ScoreKey(NamedTuple):
         return f"{self.metric}.{self.key}"
 
     @property
-    def record(self) -> KeyRecord:
-        """What its values mean."""
-        return record_of(self.name)
-
-    @property
     def verdict(self) -> str:
         """The judge's verdict that it rests on, as items name it; "" where it rests on none."""
         return find_verdict(self.metric, self.key)

@@ -54,7 +54,7 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     named = list(zip(name_apart(results), results, strict=True))
     told = group_notes((name, Alarm(line)) for name, one in named for line in _list_partial(one))
     doubts = [
-        (name, Alarm(f"{say(note, one.run)}{_MARKED if note.params['keys'] and _is_marked(one) else '.'}"))
+        (name, Alarm(f"{say(note)}{_MARKED if note.params['keys'] and _is_marked(one) else '.'}"))
         for name, one in named
         for note in notes_of(one.run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)
     ]
