@@ -1,10 +1,12 @@
 """What a user could type once and can no longer, and what to do instead; asked by the command line and by Python."""
 
 GONE: dict[str, str] = {
+    "--against": "certify each judge by itself: its interval says how far it agrees with people",
     "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
     "--format": "--json prints one object for scripts",
     "--ledger": "show, report and view read what judges said from the run folder",
+    "--injections": "what is judged stays in its place in every prompt, so there is nothing to ask a judge about it",
     "--judge-large": "name one judge with --judge",
     "--judge-reads": "recall finds answers that stand in snippets and pages, and asks no judge",
     "--keep-agreement": "certify each judge alone",
