@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
@@ -24,7 +24,7 @@ from ..scoring.drive import Judge, Messages, load_scorer
 from ..scoring.judging import explain_unread
 from ..scoring.rules import RULE, RULES, judge_by_rule
 from ..systems.system import Completer
-from .labels import Graded, Item, LabelSet, check_shown, find_graded
+from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
 PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
@@ -38,9 +38,9 @@ class Verdicts:
     """What a judge said."""
 
     judge: str
-    grades: Mapping[str, str | None]  # by id, the judge's own alone; None where none could be read
-    reasons: Mapping[str, str] = field(default_factory=dict)  # why not, by id
-    by_rule: Mapping[str, str] = field(default_factory=dict)  # grades of items that rules of the metric decide, by id
+    grades: dict[str, str | None] = field(default_factory=dict)  # by id, the judge's own alone; None: not readable
+    reasons: dict[str, str] = field(default_factory=dict)  # why there is none, by id
+    by_rule: dict[str, str] = field(default_factory=dict)  # grades of items that rules of the metric decide, by id
     prompts: Sequence[str] = ()  # the digests under which a run's signatures name the prompt; none of what had none
     service: str = ""  # where it was asked, as the ledger calls it
     usage: Mapping[str, Any] = field(default_factory=dict)  # calls, tokens and cost, of a live judge
@@ -86,13 +86,7 @@ def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
     items = {item.id: item for item in labels.items}
-    lines = {}
-    for line in read_sheet(path, "id", "verdict").lines:
-        name = line.row["id"].strip()
-        if name not in items or name in lines:
-            raise QuadragError(f"{line.place}: item {name!r} is twice or has no label; expected ids of {labels.name}")
-        check_shown(line, name, **{column: getattr(items[name], column) for column in ("question", "answer")})
-        lines[name] = line
+    lines = list_lines(read_sheet(path, "id", "verdict"), items)
     texts = {name: line.row["verdict"].strip() for name, line in lines.items()}
     read = {text: labels.graded.read(text) for text in texts.values()}
     if labels.graded.metric and not labels.pairs:
@@ -146,31 +140,24 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
 
     with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
         judge.on_progress = progress.update
-        made, signature = judge_items(labels, ask, judge.model)
-    by_id = dict(zip((item.id for item in labels.items), made, strict=True))
-    reasons = {name: verdict.reason for name, verdict in by_id.items() if verdict.reason}
-    unread = ""
-    if "unparsable" in reasons.values():
+        verdicts = judge_items(labels, ask, judge.model)
+    verdicts.service = str(getattr(judge, "service", ""))
+    verdicts.usage = {name: value for name, value in judge.spent.items() if name != "oldest"}
+    if "unparsable" in verdicts.reasons.values():
         single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
-        first = next((text for text in said if read_replies(single, [text]) == [None]), "")
-        unread = explain_unread(known_keys().line(first, _SHOWN), metric_record(single.metric).verdict) if first else ""
-    return Verdicts(
-        judge.model,
-        {name: verdict.grade for name, verdict in by_id.items() if not verdict.ruled},
-        reasons,
-        {name: verdict.grade for name, verdict in by_id.items() if verdict.ruled and verdict.grade},
-        prompts=[read_signature(signature)["prompt"]],
-        service=str(getattr(judge, "service", "")),
-        usage={name: value for name, value in judge.spent.items() if name != "oldest"},
-        unread=unread,
-    )
+        for reply in (text for text in said if read_replies(single, [text]) == [None]):
+            form = metric_record(single.metric).verdict
+            verdicts.unread = explain_unread(known_keys().line(reply, _SHOWN), form)
+            break
+    return verdicts
 
 
 def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
     """Return the grade that each reply says of some answer, None of one in which none can be read."""
-    item = Item("", "", "question", "answer", golds=("gold",), passages=("passage",))
-    made, _ = judge_items(LabelSet("", graded, [item] * len(replies), {}), lambda batch: list(replies))
-    return [verdict.grade for verdict in made]
+    ids = [str(n) for n in range(len(replies))]
+    items = [Item(name, "", "question", "answer", golds=("gold",), passages=("passage",)) for name in ids]
+    verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies))
+    return [verdicts.grades.get(name) for name in ids]
 
 
 def list_requests(labels: LabelSet) -> list[Messages]:
@@ -191,16 +178,8 @@ def read_signature(signature: str) -> dict[str, str]:
     return {name: value for name, _, value in fields}
 
 
-class Verdict(NamedTuple):
-    """What a metric makes of an item: its grade, or why it has none, and whether a rule decided, not the judge."""
-
-    grade: str | None
-    reason: str
-    ruled: bool
-
-
-def judge_items(labels: LabelSet, judge: Judge, model: str | None = None) -> tuple[list[Verdict], str]:
-    """Return the verdict on each item as the metric makes it of what `judge` replies, and the signature.
+def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
+    """Return the verdict on each item as the metric makes it of what `judge` replies.
 
     Both answers of a pair are judged, each by itself.
     """
@@ -219,14 +198,18 @@ def judge_items(labels: LabelSet, judge: Judge, model: str | None = None) -> tup
         **kind.columns([answer for _, answer in shown], [_shape(graded, item) for item, _ in shown]),
         **{name: values for name, values in columns.items() if name in kind.COLUMNS},
     )
-    rows = iter(drive(scorer, cases, [judge]))
-    made = []
+    rows = (row[PROFILE] for row in drive(scorer, cases, [judge]))
+    verdicts = Verdicts(model, prompts=[read_signature(scorer.sign(cases, PROFILE, [model]))["prompt"]])
     for item in items:
-        row = next(rows)[PROFILE]
-        if item.other is not None:
-            row = _better(graded.key, row, next(rows)[PROFILE])
-        made.append(_verdict(graded, row))
-    return made, scorer.sign(cases, PROFILE, [model])
+        row = next(rows) if item.other is None else _better(graded.key, next(rows), next(rows))
+        reason = row["reasons"].get(graded.key, "")
+        value = None if reason else row[graded.key]
+        grade = next((grade for grade, worth in graded.grades.items() if worth == value), None)
+        if grade is None or reason not in ("", NOT_APPLICABLE):
+            verdicts.reasons[item.id] = reason or "unparsable"
+        else:
+            (verdicts.by_rule if row.get("ruled") else verdicts.grades)[item.id] = grade
+    return verdicts
 
 
 def _shape(graded: Graded, item: Item) -> Any:
@@ -245,12 +228,3 @@ def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> di
     reasons = {**first["reasons"], **second["reasons"]}
     sign = None if key in reasons else float((second[key] > first[key]) - (second[key] < first[key]))
     return {key: sign, "reasons": reasons}
-
-
-def _verdict(graded: Graded, row: Mapping[str, Any]) -> Verdict:
-    reason = row["reasons"].get(graded.key, "")
-    if reason and reason != NOT_APPLICABLE:
-        return Verdict(None, reason, False)
-    value = None if reason else row[graded.key]
-    grade = next((grade for grade, worth in graded.grades.items() if worth == value), None)
-    return Verdict(grade, "" if grade else "unparsable", bool(row.get("ruled")))

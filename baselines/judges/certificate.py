@@ -26,8 +26,6 @@ from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, c
 
 from ..core.result import Result
 from ..results.adapter import discredit
-from ..results.note import NoteCode, keys_of
-from ..results.score import Cause
 from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, list_judged, read_signature
 from .labels import Item, LabelSet
@@ -197,15 +195,14 @@ def measure_ceiling(labels: LabelSet) -> Agreement | None:
 
 def read_certificates(names: Sequence[str]) -> list[Certificate]:
     """Read certificates; QuadragError where a file is none, or was altered."""
-    return [_read(Path(name)) for name in names]
-
-
-def _read(path: Path) -> Certificate:
-    try:
-        row = parse_json(path.read_bytes(), path, "a certificate of `quadrag certify-judge --out`")
-    except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a certificate") from None
-    return Certificate.from_row(row, path)
+    certificates = []
+    for name in names:
+        try:
+            row = parse_json(Path(name).read_bytes(), name, "a certificate of `quadrag certify-judge --out`")
+        except OSError as error:
+            raise QuadragError(f"cannot read {name} ({error.strerror}); expected a certificate") from None
+        certificates.append(Certificate.from_row(row, name))
+    return certificates
 
 
 def find_certificate(certificates: Sequence[Certificate], signature: str) -> Certificate | None:
@@ -221,29 +218,15 @@ def unique(certificates: Iterable[Certificate]) -> list[Certificate]:
 def lay_beside(results: Iterable[Result], certificates: Sequence[Certificate] = ()) -> None:
     """Lay certificates beside results, for whoever shows them; mark what rests on a judge that is as good as chance.
 
-    Where a judge's verdicts in one of them are far from what words say, what rests on the same in others is marked too.
     `certificates`, which the user names, go before those that are kept with a run.
     """
-    results = list(results)
-    doubtful = {
-        (_name_judge(result), name) for result in results for name in keys_of(result.run, NoteCode.JUDGE_DOUBTFUL)
-    }
     for result in results:
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
         result.certificates = unique([*certificates, *kept])
         for row in result.scores:
-            verdict = find_verdict(row["metric"], row["key"])
-            if is_by_chance(result, verdict):
+            if is_by_chance(result, find_verdict(row["metric"], row["key"])):
                 discredit(row)
-            elif (_name_judge(result), verdict) in doubtful:
-                discredit(row, Cause.JUDGE_DOUBTFUL_BESIDE)
-
-
-def _name_judge(result: Result) -> tuple[Any, ...]:
-    run = result.run
-    asked = [(role, name) for role, name in sorted(run.services.items()) if role.startswith("judge")]
-    return run.judge, tuple(asked), str((run.judging or {}).get("prompt", ""))
 
 
 def is_by_chance(result: Result, verdict: str) -> bool:

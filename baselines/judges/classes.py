@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import yaml
@@ -23,7 +23,7 @@ from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
 from ..systems.system import Completer
-from ..tables.cells import NOTHING, interval_cell
+from ..tables.cells import interval_cell
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.notes import INTERVALS
 from .corrected import Judged
@@ -60,9 +60,7 @@ class Classes:
     number: int  # of the paper's table
     classes: Mapping[str, str]  # what each class means, by name
     right: str  # what a right answer would have done
-    published: Mapping[str, int] = field(default_factory=dict)  # printed shares in percent
-    of: str = ""  # what they are shares of
-    together: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what the paper counts together, by name
+    published: str = ""  # shares that the paper's text prints
 
     @property
     def graded(self) -> Graded:
@@ -141,7 +139,7 @@ def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer) -
 def tabulate_classes(
     title: str, classes: Classes, answers: Mapping[str, int], items: Sequence[Judged], labels: Sorted, most: float
 ) -> Grid:
-    """Make the table of a run with so many `answers` by split.
+    """Make the table of a run with so many `answers` by split: the shares of wrong answers that have a class.
 
     An `Alarm` names every split with more than the share `most` of verdicts that failed.
     """
@@ -149,7 +147,7 @@ def tabulate_classes(
     alarms, left_out = [], []
     for split_name, n in answers.items():
         wrong = [item for item in items if item.split == split_name]
-        named = [(item, set(labels.grades[item.id].split(";"))) for item in wrong if item.id in labels.grades]
+        named = [(item.asked, labels.grades[item.id].split(";")) for item in wrong if item.id in labels.grades]
         reasons = Counter(labels.reasons.get(item.id, UNSORTED) for item in wrong if item.id not in labels.grades)
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         failed = reasons.total() - reasons[UNSORTED]
@@ -158,51 +156,18 @@ def tabulate_classes(
         if invalid := failed > most * len(wrong):
             told = f"INVALID, {split_name}: {failed} of {len(wrong)} verdicts failed ({counts})"
             alarms.append(Alarm(f"{told}; try --judge-format json, or another judge."))
-        shares = _shares(classes, [] if invalid else named)
+        shown = [] if invalid else named
+        means = summarise_all(
+            [[Item(asked, float(name in names)) for asked, names in shown] for name in classes.classes]
+        )
+        shares = [interval_cell(mean.value, mean.interval, mean.n_scored) for mean in means]
         columns.append([*shares, *(Cell(str(count)) for count in (n, len(wrong), len(named)))])
-    heads, blocks = [*answers], _blocks(classes)
-    labelled = ["of wrong answers", *(f" {name}" for name in classes.classes)]
-    if classes.published:
-        heads.append("published")
-        printed = [Cell(str(classes.published.get(name, NOTHING))) for name in blocks]
-        columns.append([*[Cell("")] * (len(labelled) + 1), *printed, *[Cell("")] * 3])
-        labelled += ["of all classes given", *(f" {name}" for name in blocks)]
-    labelled += ["answers", "wrong", "sorted"]
     lines = [
-        Line(label.replace("_", " "), list(cells), rule=label in ("of all classes given", "answers"))
-        for label, cells in zip(labelled, zip(*columns, strict=True), strict=True)
+        Line(label.replace("_", " "), list(cells), rule=label == "answers")
+        for label, *cells in zip([*classes.classes, "answers", "wrong", "sorted"], *columns, strict=True)
     ]
     notes = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
     notes += [f"Without a class, and left out: {'; '.join(left_out)}."] if left_out else []
-    notes.append(_tell_published(classes))
-    return Grid(f"Table {classes.number}. Classes of errors: {title}", "class", heads, lines, [*alarms, *notes])
-
-
-def _blocks(classes: Classes) -> dict[str, Sequence[str]]:
-    """Return the classes by the names under which the paper counts them, some of them together."""
-    together = {name for several in classes.together.values() for name in several}
-    return {**classes.together, **{name: [name] for name in classes.classes if name not in together}}
-
-
-def _shares(classes: Classes, named: Sequence[tuple[Judged, set[str]]]) -> list[Cell]:
-    """Make the cells of a split: shares of its answers, and, as the paper has them, of all classes that these have."""
-    columns = [[Item(item.asked, float(name in names)) for item, names in named] for name in classes.classes]
-    cells = [Cell(""), *(interval_cell(one.value, one.interval, one.n_scored) for one in summarise_all(columns))]
-    if classes.published:
-        counts = Counter(name for _, names in named for name in names)
-        cells.append(Cell(""))
-        for several in _blocks(classes).values():
-            count = sum(counts[name] for name in several)
-            cells.append(interval_cell(count / counts.total() if counts else None, None, counts.total()))
-    return cells
-
-
-def _tell_published(classes: Classes) -> str:
     where = f"Published: {load(classes.benchmark).paper}, table {classes.number}"
-    if not classes.published:
-        return f"{where}: an example of each class."
-    together = "; ".join(f"{name}: {', '.join(several)}" for name, several in classes.together.items())
-    return (
-        f"{where} and the text beside it: {classes.of}. They add up to 100, so they stand beside the shares of all "
-        f"classes given. {together.replace('_', ' ').capitalize()}."
-    )
+    notes.append(f"{where}: {classes.published or 'an example of each class'}.")
+    return Grid(f"Table {classes.number}. Classes of errors: {title}", "class", [*answers], lines, [*alarms, *notes])

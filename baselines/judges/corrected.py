@@ -18,7 +18,7 @@ from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 from ..tables.cells import NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from ..tables.language import speak
-from .labels import Graded, check_shown, read_grade
+from .labels import Graded, list_lines, read_grade
 
 UNREAD = "none"  # the stratum of items without a verdict
 _COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
@@ -89,22 +89,11 @@ def draw_sheet(
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
     """Read a sheet whose labels people filled in; QuadragError for what is not of these items."""
     sheet = join_people(read_sheet(path, "id", "label"))
-    known = {item.id: item for item in items}
-    grades: dict[str, str] = {}
-    seen: set[str] = set()
-    for line in sheet.lines:
-        name = line.row["id"].strip()
-        if name not in known or name in seen:
-            raise QuadragError(
-                f"{line.place}: item {name!r} is twice, or not of this run; expected its ids, as {items[0].id!r}"
-            )
-        seen.add(name)
-        check_shown(line, name, question=known[name].question, answer=known[name].answer)
-        if line.row["label"].strip():
-            grades[name] = read_grade(line, "label", graded)
+    lines = list_lines(sheet, {item.id: item for item in items})
+    grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:
         raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")
-    return Labels(grades, "probability" in sheet.columns, len(sheet.lines) - len(grades))
+    return Labels(grades, "probability" in sheet.columns, len(lines) - len(grades))
 
 
 def correct(items: Sequence[Judged], labels: Labels, graded: Graded) -> Estimate:

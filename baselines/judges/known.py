@@ -37,29 +37,16 @@ class Known(NamedTuple):
     note: str = ""
 
 
-class Source(NamedTuple):
-    """A file of a label set, where it is fetched, and its licence."""
-
-    remote: RemoteFile
-    repository: str
-    commit: str
-    licence: str
-
-    @property
-    def name(self) -> str:
-        """Its name without folders."""
-        return self.remote.name.rpartition("/")[2]
-
-
 @cache
-def _sources(name: str) -> list[Source]:
-    sources = []
+def _sources(name: str) -> dict[RemoteFile, Mapping[str, str]]:
+    """Return the files of a set, with what ``label_files.csv`` says of each."""
+    sources: dict[RemoteFile, Mapping[str, str]] = {}
     with Path(__file__).with_name("label_files.csv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows):
-            url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
-            remote = RemoteFile(row["path"], url, int(row["bytes"]), row["sha256"], row["git_blob_sha1"])
             if row["set"] == name.casefold():
-                sources.append(Source(remote, row["repository"], row["commit"][:8], row["licence"]))
+                url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
+                own = row["path"].rpartition("/")[2]
+                sources[RemoteFile(own, url, int(row["bytes"]), row["sha256"], row["git_blob_sha1"])] = row
     return sources
 
 
@@ -89,8 +76,9 @@ def _open_known(name: str, metric: str | None, data_dir: str | Path | None) -> L
     files = _fetch(name) if data_dir is None else _locate(name, Path(data_dir).expanduser())
     labels = LabelSet(name, graded, [], {path.name: sha256(path) for path in files.values()})
     sources = _sources(name)
-    theirs = all(each.name in files and fault(files[each.name], each.remote) is None for each in sources)
-    labels.source = f"{sources[0].repository} at {sources[0].commit}, {sources[0].licence}"
+    theirs = all(each.name in files and fault(files[each.name], each) is None for each in sources)
+    row = next(iter(sources.values()))
+    labels.source = f"{row['repository']} at {row['commit'][:8]}, {row['licence']}"
     labels.source += f" ({'' if theirs else 'not all '}the authors' own files)"
     labels.notes = [about.note] if about.note else []
     try:
@@ -103,19 +91,19 @@ def _open_known(name: str, metric: str | None, data_dir: str | Path | None) -> L
 
 def _fetch(name: str) -> Files:
     folder = cache_dir() / "labels" / name.casefold()
-    fetch([source.remote for source in _sources(name)], folder)
-    return {source.name: folder / source.remote.name for source in _sources(name)}
+    fetch([*_sources(name)], folder)
+    return {source.name: folder / source.name for source in _sources(name)}
 
 
 def _locate(name: str, root: Path) -> Files:
     """Find the files of a set in a folder or below it, by their names or by their last folder's and theirs."""
     files = {}
     for source in _sources(name):
-        names = (source.name, "_".join(source.remote.name.split("/")[-2:]))
+        names = (source.name, "_".join(source.url.split("/")[-2:]))
         if places := [path for each in names for path in sorted(root.rglob(each)) if path.is_file()]:
             files[source.name] = places[0]
     if not files:
-        wanted = ", ".join(source.remote.name for source in _sources(name))
+        wanted = ", ".join(source.name for source in _sources(name))
         raise QuadragError(f"{root} has no file of {name}; expected {wanted}, or leave out --data-dir to fetch them")
     return files
 
@@ -125,8 +113,8 @@ def list_sets() -> Iterator[str]:
     width = max(map(len, SETS))
     yield f"{'LABELS':{width}}  what is graded; source, licence"
     for name, about in SETS.items():
-        source = _sources(name)[0]
-        yield f"{name:{width}}  {', '.join(about.graded)}; {source.repository}, {source.licence}"
+        row = next(iter(_sources(name).values()))
+        yield f"{name:{width}}  {', '.join(about.graded)}; {row['repository']}, {row['licence']}"
 
 
 def _json(path: Path) -> Any:

@@ -3,16 +3,17 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import multimode
+from typing import Any
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.reading import parse_json
-from quadrag.sheet import ANNOTATOR, Line, join_people, read_sheet, write_sheet
+from quadrag.sheet import ANNOTATOR, Line, Sheet, join_people, read_sheet, write_sheet
 
 _PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
 _PARTED = re.compile(r'[\[\]",;，；、|]')
@@ -131,12 +132,10 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
     """
     sheet = join_people(read_sheet(path, "id", "label"))
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
-    items: dict[str, Item] = {}
+    items: list[Item] = []
     split: list[tuple[str | None, ...]] = []
-    for line in sheet.lines:
-        row, name = line.row, line.row["id"].strip()
-        if not name or name in items:
-            raise QuadragError(f"{line.place}: item {name!r} has two labels or no id; expected one label for an id")
+    for name, line in list_lines(sheet).items():
+        row = line.row
         votes = tuple(read_grade(line, person, graded) if row.get(person) else None for person in people)
         # A label that is not there is what most people said.
         most = multimode(vote for vote in votes if vote)
@@ -144,21 +143,14 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
             split.append(votes)
             continue
         label = most[0] if most and not row["label"].strip() else read_grade(line, "label", graded)
-        items[name] = Item(
-            name,
-            label,
-            row.get("question", ""),
-            row.get("answer", ""),
-            golds=read_texts(row.get("gold", "")),
-            passages=read_texts(row.get("passages", "")),
-            group=row.get("group", "").strip(),
-            votes=votes,
-        )
-    labels = LabelSet(path.stem, graded, list(items.values()), {path.name: sheet.sha256}, split=split)
+        question, answer = row.get("question", ""), row.get("answer", "")
+        golds, passages = (read_texts(row.get(column, "")) for column in ("gold", "passages"))
+        # Answers to one question are drawn together where nothing else is said.
+        group = row.get("group", "" if "group" in sheet.columns else question).strip()
+        items.append(Item(name, label, question, answer, None, golds, passages, group, votes))
+    labels = LabelSet(path.stem, graded, items, {path.name: sheet.sha256}, split=split)
     if split:
         labels.notes.append(f"{len(split)} items on which people split evenly are left out.")
-    if "group" not in sheet.columns and any(item.question.strip() for item in labels.items):
-        labels.items = [replace(item, group=item.question.strip()) for item in labels.items]
     return labels
 
 
@@ -201,12 +193,26 @@ def read_texts(cell: str) -> tuple[str, ...]:
     return (cell,) if cell.strip() else ()
 
 
-def check_shown(line: Line, name: str, **shown: str) -> None:
-    """Refuse a line whose `question` or `answer` is another than was shown, but for white space."""
-    for column, text in shown.items():
-        cell = line.row.get(column, "")
-        if cell.strip() and cell.split() != text.split():
+def list_lines(sheet: Sheet, shown: Mapping[str, Any] | None = None) -> dict[str, Line]:
+    """Return the lines of a sheet by id; QuadragError where an id stands twice.
+
+    `shown`: items with `question` and `answer` by id. A line is of one of these, and holds the same texts, if it does.
+    """
+    lines: dict[str, Line] = {}
+    for line in sheet.lines:
+        name = line.row["id"].strip()
+        if not name or name in lines or (shown is not None and name not in shown):
+            expected = f"ids as {next(iter(shown), '')!r}" if shown else "ids"
             raise QuadragError(
-                f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
-                "expected files of the same data in the same language"
+                f"{line.place}: item {name!r} is twice, or not one of these; expected {expected}, each once"
             )
+        texts = {column: getattr(shown[name], column) for column in ("question", "answer")} if shown else {}
+        for column, text in texts.items():
+            cell = line.row.get(column, "")
+            if cell.strip() and text.strip() and cell.split() != text.split():
+                raise QuadragError(
+                    f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
+                    "expected files of the same data in the same language"
+                )
+        lines[name] = line
+    return lines

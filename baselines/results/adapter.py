@@ -49,7 +49,6 @@ _REASONS = {  # of an item's verdict, of a score
     Cause.JUDGE_DEAD: "the judge does not answer",
     Cause.JUDGE_CONSTANT: "the judge says the same of every answer",
     Cause.JUDGE_DOUBTFUL: "a judge's verdicts are far from what words say",
-    Cause.JUDGE_DOUBTFUL_BESIDE: "a judge's verdicts are far from what words say",
     Cause.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
 }
 _DOUBTS = {
@@ -87,11 +86,11 @@ def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, 
     return marked
 
 
-def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
+def discredit(row: dict[str, Any]) -> None:
     """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
     by_rule = 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0)
     if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
-        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": reason}
+        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": Cause.JUDGE_BY_CHANCE}
 
 
 def list_untold(row: Row) -> dict[str, int]:

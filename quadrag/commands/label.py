@@ -104,7 +104,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
         raise QuadragError(f"{arguments.folder} is a run without documents; expected one with")
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
-        classes = replace(classes, published={})
+        classes = replace(classes, published="")
     if not reader.answers:
         raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
     items = list(_show(result, reader.select(Which(wrong=True)), by_passages=True))
