@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from measuring import apart, peak, table, timed
 
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.retrieval import bm25
 from quadrag.baselines.retrieval.bm25 import Bm25Index
 from quadrag.baselines.retrieval.chunk import Chunking

@@ -74,7 +74,7 @@ def html(real: Path, size: int, folder: Path) -> Work:
 
 
 def store(real: Path, size: int, folder: Path) -> Any:
-    from quadrag.baselines.core.document import Document
+    from quadrag.baselines.core.benchmark import Document
     from quadrag.baselines.retrieval.chunk import Chunking
     from quadrag.baselines.retrieval.passages import PassageStore
 
@@ -84,7 +84,7 @@ def store(real: Path, size: int, folder: Path) -> Any:
 
 
 def chunks(real: Path, size: int, folder: Path) -> Work:
-    from quadrag.baselines.core.document import Document
+    from quadrag.baselines.core.benchmark import Document
     from quadrag.baselines.retrieval.chunk import Chunking
     from quadrag.baselines.retrieval.passages import PassageStore
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from quadrag.records import Passage
 
-from ..core.document import Document
+from ..core.benchmark import Document
 from ..retrieval.bm25 import Bm25Index
 from ..retrieval.chunk import Chunking
 from ..retrieval.passages import PassageStore

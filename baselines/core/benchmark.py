@@ -12,12 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 from quadrag import catalogue
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import KeyRecord, metric_record
 from quadrag.records import Key, Passage, Question
 
-from .document import CorpusSpec
-from .options import OptionSpec
 from .parts import Conditions, Retrieval, RetrieverSpec
 from .prompts import Message, Prompts
 
@@ -26,6 +24,84 @@ NO_JUDGE = "no judge"  # why a key is not computed
 
 def _as_they_are(references: Any) -> Any:
     return references
+
+
+class OptionSpec(NamedTuple):
+    """An option: its default, and what else it may be.
+
+    `values` are the only ones; else a whole number from `least`; else what `check` takes, which raises QuadragError and
+    returns what identifies the value in `run.json`, where a path says nothing. `retrievers` and `configs` are those
+    that use the option; () is all of them. With `judged` it is of use with a judge alone.
+    """
+
+    default: Any = None
+    values: tuple[str, ...] = ()
+    least: int | None = None
+    check: Callable[[Any], str] | None = None
+    retrievers: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    judged: bool = False
+
+    def find_idle(self, config: str, retriever: str) -> str | None:
+        """Say what does not use the option, as ``--retriever none``; None where it is of use."""
+        if self.retrievers and retriever not in self.retrievers:
+            return f"--retriever {retriever}"
+        return config if self.configs and config not in self.configs else None
+
+    def read(self, name: str, options: Mapping[str, Any]) -> Any:
+        """Return the option's value among those given, else its default."""
+        value = options.get(name)
+        if value is None:
+            return self.default
+        if self.values and value not in self.values:
+            raise unknown_name(f"value of {name}", str(value), self.values)
+        if self.least is not None and (type(value) is not int or value < self.least):
+            raise QuadragError(f"option {name} is {value!r}; expected a whole number from {self.least}")
+        if self.check is not None:
+            self.check(value)
+        return value
+
+
+def identify_options(known: Mapping[str, OptionSpec], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as `run.json` names them: files by their content."""
+    found = {}
+    for name, value in options.items():
+        check = known[name].check if name in known else None
+        found[name] = check(value) if check is not None and value is not None else value
+    return found
+
+
+class Document(NamedTuple):
+    """A text to be searched. `id` is unique in its corpus and holds no ``#``."""
+
+    id: str
+    title: str
+    text: str
+
+
+class SourceFile(NamedTuple):
+    """A file of a corpus as it stands, with many documents in it.
+
+    `id` is its path, unique in its corpus and without ``#``; `title` is what an encoder reads before each of its
+    chunks; `articles` has for every line of `text` the id of the document that the line is of, "" for none.
+    """
+
+    id: str
+    title: str
+    text: str
+    articles: Sequence[str]
+
+
+class CorpusSpec(NamedTuple):
+    """A corpus: its config, the options that are its own, and how a row of it becomes a document.
+
+    `file` is how a row becomes a file where the script has the option ``whole`` and is given it; None where it has not.
+    """
+
+    config: str
+    options: tuple[str, ...]
+    document: Callable[[Mapping[str, Any]], Document]
+    file: Callable[[Mapping[str, Any]], SourceFile] | None = None
 
 
 class Stratum(NamedTuple):

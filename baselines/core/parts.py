@@ -42,7 +42,6 @@ class Retrieval(Part):
         reranker: the same of a cross-encoder.
         index: None for exact search, or ``faiss``, ``milvus:URI``.
         top_k: passages shown.
-        where: ``FIELD=VALUE`` of the documents that are searched; None searches all.
         trust: the models whose own code may run. No setting: the user alone says it, of this run.
     """
 
@@ -56,7 +55,6 @@ class Retrieval(Part):
     reranker: Text = "bge-rank"
     index: Text | None = None
     top_k: Count = 8
-    where: Text | None = None
     trust: Annotated[Trust, Field(exclude=True)] = Trust()
 
     def changed(self, **settings: Any) -> Retrieval:

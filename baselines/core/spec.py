@@ -90,7 +90,9 @@ class Chat(Part):
             asked = {"model": self.model, "name": self.name, "template": self.template, **self.sampling.sent()}
             for name, value in asked.items():
                 if value is not None:
-                    raise ValueError(f"{name} is for a chat model, and {self.llm} is none; leave it out")
+                    raise ValueError(
+                        f"{self.llm!r} is no chat model, which the {name} is for; expected http://HOST:PORT/v1#MODEL"
+                    )
         if (self.api == "completions") != (self.template is not None):
             raise ValueError("api completions and a template go together; give both, or neither")
         return self

@@ -1,8 +1,6 @@
 """What to run, the questions it means, and the corpus that passages are found in."""
 
 import itertools
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -35,26 +33,6 @@ class Corpus(NamedTuple):
         (name, *_), prepared = splits(self.builder), self.builder.config.data_dir is None
         known = self.builder.info.splits if prepared else None
         return int(known[name].num_examples) if known else sum(1 for _ in self._rows())
-
-    def choose(self, where: str) -> set[str]:
-        """Return the ids of the documents that ``FIELD=VALUE`` is true of.
-
-        FIELD is a column of the corpus, of a list any entry will do; each ``*`` in VALUE stands for any text or none.
-        """
-        field, mark, value = where.partition("=")
-        if not mark:
-            raise QuadragError(f"--where {where!r} is not FIELD=VALUE; expected a column of the corpus, as id=abc*")
-        wanted = re.compile(".*".join(map(re.escape, value.split("*"))), re.DOTALL)
-        chosen = set()
-        for row in self._rows():
-            if field not in row:
-                raise unknown_name("column of the corpus", field, row)
-            held = row[field] if isinstance(row[field], list) else [row[field]]
-            if any(wanted.fullmatch(one if isinstance(one, str) else json.dumps(one)) for one in held):
-                chosen.add(self.read(row).id)
-        if not chosen:
-            raise QuadragError(f"--where {where} is true of no document of the corpus; * stands for any text")
-        return chosen
 
     def _rows(self) -> Iterator[Mapping[str, Any]]:
         return rows(self.builder, splits(self.builder)[0])
@@ -154,8 +132,6 @@ def open_corpus(spec: RunSpec, benchmark: Benchmark) -> Corpus | None:
     if spec.retrieval.chunk_source == FILES:
         if corpus.file is None:
             raise QuadragError(f"the corpus of {spec.benchmark} has no files of many documents; leave chunk_source out")
-        if spec.retrieval.where is not None:
-            raise QuadragError("--where is of documents, not of files of them; leave chunk_source out")
         options["whole"], read = True, corpus.file
     builder, source = open_builder(spec.benchmark, corpus.config, spec.data_dir, options)
     return Corpus(fingerprint(builder), source, builder, read)

@@ -14,8 +14,7 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Key, Passage, Question
 
-from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse, Stratum
-from ..core.options import OptionSpec
+from ..core.benchmark import Benchmark, Finder, JudgePreset, MetricUse, OptionSpec, Stratum
 from ..core.parts import Conditions, Retrieval, RetrieverSpec
 from ..core.prompts import JUDGE, Message, Prompts, load_prompts
 from ..core.spec import NONE

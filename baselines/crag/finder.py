@@ -23,7 +23,7 @@ from quadrag.paths import cache_dir
 from quadrag.progress import Progress
 from quadrag.records import Key, Passage, Question, dumps
 
-from ..core.options import OptionSpec
+from ..core.benchmark import OptionSpec
 from ..core.prompts import Prompts
 from ..core.spec import RunSpec
 from ..retrieval.chunk import head

@@ -13,9 +13,7 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Passage, Question
 
-from ..core.benchmark import Benchmark, Gold, MetricUse
-from ..core.document import CorpusSpec, Document, SourceFile
-from ..core.options import OptionSpec
+from ..core.benchmark import Benchmark, CorpusSpec, Document, Gold, MetricUse, OptionSpec, SourceFile
 from ..core.parts import Conditions
 from ..core.prompts import Message, Prompts
 from ..retrieval.registry import corpus_retrievers

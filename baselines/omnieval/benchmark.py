@@ -12,9 +12,7 @@ from typing import Any
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Passage, Question
 
-from ..core.benchmark import Benchmark, Gold, JudgePreset, MetricUse
-from ..core.document import CorpusSpec, Document
-from ..core.options import OptionSpec
+from ..core.benchmark import Benchmark, CorpusSpec, Document, Gold, JudgePreset, MetricUse, OptionSpec
 from ..core.parts import Conditions, Retrieval
 from ..core.prompts import Message, Prompts, chat_messages
 from ..core.spec import NONE, WHOLE

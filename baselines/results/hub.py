@@ -26,8 +26,7 @@ from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 
-from ..core.run_files import read_scores
-from ..core.run_record import RunRecord, read_run
+from ..core.run_record import RunRecord, read_run, read_scores
 
 FOLDER = ".eval_results"
 _NO_MODEL = "extractive"

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from quadrag.errors import QuadragError
 
-from .passages import Hits, PassageStore, Rows
+from .passages import Hits, PassageStore
 from .terms import Counts, analyser, count
 from .terms import describe as describe_terms
 
@@ -87,22 +87,18 @@ class Bm25Index:
     def __len__(self) -> int:
         return self._length
 
-    def search(self, queries: Sequence[str], k: int, within: Rows | None = None) -> list[Hits]:
+    def search(self, queries: Sequence[str], k: int) -> list[Hits]:
         """Return row and score (above 0) of at most k passages a query, best first, equal scores by row.
 
-        `within` are the rows that may be found, ascending; None is all. Scores are those of the whole index. Terms that
-        no passage holds add nothing.
+        Terms that no passage holds add nothing.
         """
         found = [self._known(query) for query in queries]
         additions = sum(int(((self._spans[ids + 1] - self._spans[ids]) * times).sum()) for ids, times in found)
         add = (_compiled() if additions >= _WORTH_COMPILING else None) or _add
-        other = None if within is None else np.bincount(within, minlength=len(self)) == 0
         best: list[Hits] = []
         for ids, times in found:
             sums = np.zeros(len(self), np.float32)
             add(sums, self._data, self._rows, self._spans[ids], self._spans[ids + 1], times)
-            if other is not None:
-                sums[other] = 0
             best.append(_top(sums, k) if k > 0 else [])
         return best
 

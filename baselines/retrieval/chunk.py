@@ -19,7 +19,7 @@ from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, tell_extra
 
-from ..core.document import Document
+from ..core.benchmark import Document
 from . import cl100k
 
 VERSION = 1  # goes up when the spans of a text change, so that indexes are built again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -101,11 +101,6 @@ class PassageStore:
             batch, at = self._batches[start // _BATCH], start % _BATCH
             yield from batch.column("text").slice(at, stop - start).to_pylist()
             start += batch.num_rows - at
-
-    def rows_of(self, documents: Collection[str]) -> Rows:
-        """Return the rows of the passages of some documents, ascending."""
-        ids = chain.from_iterable(batch.column("id").to_pylist() for batch in self._batches)
-        return np.array([row for row, one in enumerate(ids) if one.partition("#")[0] in documents], np.int64)
 
     def encoded(self) -> Iterator[str]:
         """Yield what an encoder reads of each passage: its text, of a chunk of a file below the file's title."""

@@ -13,7 +13,7 @@ from ..core.spec import NONE
 if TYPE_CHECKING:
     from .retrievers import Retriever
 
-_CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "top_k", "where")
+_CHUNKS = ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "top_k")
 _VECTORS = ("embedding", "instruction", "index")
 
 

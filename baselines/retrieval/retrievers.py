@@ -57,7 +57,7 @@ class Bm25(Retriever):
 
         key = {"kind": "bm25", "passages": indexes.key, **Bm25Index.describe(terms)}
         index = Bm25Index(indexes.store.get(key, build))
-        return lambda queries, k: index.search(queries, k, indexes.within)
+        return lambda queries, k: index.search(queries, k)
 
 
 def name_encoder(settings: Retrieval) -> Encoder:
@@ -72,8 +72,7 @@ class Dense(Retriever):
         super().__init__(settings)
         from .vectors.indexes import make_index
 
-        # What is left is compared one by one: an index that looks through a part of its lists could miss all of it.
-        self._index = make_index(settings.index if settings.where is None else None)
+        self._index = make_index(settings.index)
         self._encoder = name_encoder(settings)
 
     def describe(self) -> dict[str, Any]:

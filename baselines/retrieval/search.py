@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import unknown_name
-from quadrag.progress import announce, say
+from quadrag.progress import announce
 from quadrag.records import Passage
 
 from ..core.parts import Retrieval
 from ..core.spec import FILES
 from ..core.task import Corpus
 from .chunk import Chunking
-from .passages import VERSION, PassageStore, Rows
+from .passages import VERSION, PassageStore
 from .registry import make_retriever
 from .store import Indexes, IndexStore
 from .whole import FileChunking
@@ -47,8 +47,7 @@ class Search:
 
         folder = store.get(key, build)
         self.passages = PassageStore(folder)
-        within = _find_rows(corpus, self.passages, settings)
-        indexes = Indexes(self.passages, key, store, within)
+        indexes = Indexes(self.passages, key, store)
         self._top_k = settings.top_k
         self._rank = way.open(indexes)
         self.told = indexes.told
@@ -102,14 +101,6 @@ def _cut(corpus: Corpus, settings: Retrieval) -> Iterator[Passage]:
     for document in corpus.documents():
         part = document._replace(text=document.text[:_PIECES_OF])
         yield from (Passage(owner, part.title, text) for owner, text in chunking.cut(part))
-
-
-def _find_rows(corpus: Corpus, passages: PassageStore, settings: Retrieval) -> Rows | None:
-    if settings.where is None:
-        return None
-    rows = passages.rows_of(corpus.choose(settings.where))
-    say(f"--where {settings.where} leaves {len(rows):,} of {len(passages):,} passages; each of them is compared")
-    return rows
 
 
 def make_chunking(settings: Retrieval) -> Chunking | FileChunking:

@@ -19,7 +19,7 @@ from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 from quadrag.records import write_text
 
-from .passages import PassageStore, Rows
+from .passages import PassageStore
 
 KEY_FILE = "key.json"
 
@@ -82,12 +82,10 @@ class IndexStore:
 class Indexes:
     """The passages that are searched, and where indexes over them are kept.
 
-    `within` are the rows that are searched, ascending; None is all. `told` is what is to be told of the indexes in the
-    record of a run.
+    `told` is what is to be told of the indexes in the record of a run.
     """
 
     passages: PassageStore
     key: Mapping[str, Any]
     store: IndexStore
-    within: Rows | None = None
     told: dict[str, Any] = field(default_factory=dict)

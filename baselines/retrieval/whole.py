@@ -27,7 +27,7 @@ from typing import Any
 
 from quadrag.errors import NotReady, QuadragError, tell_extra
 
-from ..core.document import SourceFile
+from ..core.benchmark import SourceFile
 from .chunk import Chunking, Span, count_tokens
 
 VERSION = 1  # goes up when the chunks of a file change, so that indexes are built again

@@ -12,8 +12,7 @@ from quadrag.records import Key, read_jsonl
 
 from ..core.benchmark import load
 from ..core.result import Result
-from ..core.run_files import read_items, read_scores
-from ..core.run_record import NAME, RunRecord, read_run
+from ..core.run_record import NAME, RunRecord, read_items, read_run, read_scores
 from ..core.spec import NONE
 from ..results.adapter import mark_rows
 from .files.logs import find_logs

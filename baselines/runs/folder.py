@@ -19,12 +19,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quadrag.data.files import SAMPLE_SOURCE
 from quadrag.errors import OtherRun, QuadragError
 from quadrag.records import Answer, read_jsonl, write_text
 
-from ..core.run_files import sha256
-from ..core.run_record import NAME, RunRecord, read_run
+from ..core.run_record import NAME, RunRecord, read_run, sha256
 
 ASIDE = ".new"  # where files of a run that is done again lie until all are there
 LOCK = ".lock"  # held by the run that is at work in the folder
@@ -38,13 +36,6 @@ RETRIEVED, ANSWERS, VERDICTS, ITEMS, SCORES = STAGES = (
     "items.jsonl",
     "scores.json",
 )
-# Digests in words, and options that name what else they stand for.
-_DIGESTS = {"prompts": "prompts", "questions": "questions", "retrieval.corpus": "documents in its corpus"}
-_MOVED = {
-    "system.service": ("the model at", "--llm-name"),
-    "entity.service": ("the entity model at", "--entity-name"),
-    "judge.judges.0.service": ("the judge at", "--judge-name"),
-}
 
 
 class RunFolder:
@@ -253,25 +244,14 @@ def lock_folder(out: Path) -> Iterator[None]:
 
 def tell_difference(before: RunRecord, now: RunRecord) -> str:
     """Say in what two runs differ first, and what to do who asks for the second in the folder of the first."""
-    way = "name another folder with --out, or remove it"
-    places = [run.source.partition(" (")[0] for run in (before, now)]
-    if before.digests.get("questions") != now.digests.get("questions") and places[0] != places[1]:
-        old, new = (f"the {place}" if place == SAMPLE_SOURCE.text else place for place in places)
-        return f"on {old}; this one is on {new}: {way}"
-    both = before.answering, now.answering
-    if both[0] == both[1]:
-        both = {"judge": before.judging}, {"judge": now.judging}
-        if not now.judging:
-            way = f"give the same --judge, whose verdicts are kept, or {way}"
-    name, had, wanted = _first_difference("", *both)
-    if name in _DIGESTS:
-        return f"with other {_DIGESTS[name]}; {way}"
-    if name in _MOVED:
-        name, option = _MOVED[name]
-        way = f"{way}; if it is the same model in another place, give it a name with {option} from its first run on"
-    if name == "limit":
-        way = f"{way}; replies that it has in common with this one are kept"
-    return f"with {name} {_short(had)}, not {_short(wanted)}; {way}"
+    parts = [{**run.answering, "judge": run.judging} for run in (before, now)]
+    if parts[0]["questions"] != parts[1]["questions"]:
+        parts = [
+            {"data": run.source.partition(" (")[0], **part} for run, part in zip((before, now), parts, strict=True)
+        ]
+    name, had, wanted = _first_difference("", *parts)
+    way = "; if only its place is another, name it from its first run on (--llm-name)" * name.endswith("service")
+    return f"with {name} {_short(had)}, not {_short(wanted)}; name another folder with --out, or remove it{way}"
 
 
 def _first_difference(name: str, was: Any, now: Any) -> tuple[str, Any, Any]:

@@ -20,8 +20,7 @@ from quadrag.paths import room
 from quadrag.reading import parse_yaml
 from quadrag.trust import Trust
 
-from ..core.benchmark import Benchmark, JudgePreset, known, load
-from ..core.options import OptionSpec
+from ..core.benchmark import Benchmark, JudgePreset, OptionSpec, known, load
 from ..core.parts import SETTINGS, Retrieval, validate
 from ..core.spec import CHALLENGE, EXTRACTIVE, RAG, Chat, Replica, RunSpec, is_address, merge, read_spec
 from ..scoring.judging import verdict_format
@@ -30,7 +29,6 @@ Partial = Mapping[str, Any]
 ENTITY_SAMPLING = {"temperature": 0, "max_tokens": 512}  # of a list of entities
 VERDICT_SAMPLING = {"temperature": 0, "max_tokens": 1024}
 _REPLACEABLE = ("embedding",)  # what a user without the recipe's weights may put others in place of
-_PLACES = ("index",)  # where vectors lie says nothing of what they are
 _TABLE = re.compile(r"\w+-table\d+")
 _NEAREST = 3  # names that stand for a mistyped one
 _WORDS = "the spec"
@@ -58,11 +56,7 @@ def plan_run(partial: Partial, trust: Trust | None = None, what: str = _WORDS) -
         served = "rag" in system
         implied = RAG if served else "own" if str(llm or "").startswith(CHALLENGE) else None
         usual["retriever"] = implied or benchmark.default_retriever
-    if entity := partial.get("entity_model"):
-        if not is_chat(str(entity.get("llm", "")).strip()):
-            raise QuadragError(
-                f"--entity-llm {entity.get('llm')!r} is no chat model; expected http://host:port/v1#model or the like"
-            )
+    if partial.get("entity_model"):
         usual["entity_model"] = {"sampling": ENTITY_SAMPLING}
     settings = partial.get("retrieval") or {}
     spec = validate(RunSpec, {**merge(usual, partial), "benchmark": benchmark.name}, what)
@@ -119,8 +113,6 @@ def plan_judges(
     judges = []
     for place, text in enumerate(named):
         llm, parameters = _read_judge(text, place)
-        if not is_chat(llm):
-            raise QuadragError(f"--judge {text} judges nothing; expected http://host:port/v1#model or the like")
         limits = {} if longest is None else {"max_tokens": longest}
         sampling = {**VERDICT_SAMPLING, **limits, **{k: v for k, v in parameters.items() if k != "response_format"}}
         shape = {**{k: v for k, v in parameters.items() if k == "response_format"}}
@@ -167,16 +159,11 @@ def plan_all(partial: Partial, original: bool = False, trust: Trust | None = Non
 
 def _refuse_said(who: str, benchmark: Benchmark, runs: Sequence[Partial], partial: Partial) -> None:
     """Refuse what several runs say themselves; of a benchmark that has only datasets' options, splits and these too."""
-    options = partial.get("options") or {}
-    typed = {"config": partial.get("config")}
-    if not (benchmark.corpus or benchmark.options):
-        typed["options"] = " ".join(f"--option {name}={value}" for name, value in options.items())
-        typed["split"] = partial.get("split") and f"--split {partial['split']}"
-    if any("retriever" in run for run in runs):
-        typed["retriever"] = partial.get("retriever") and f"--retriever {partial['retriever']}"
-    for name in sorted(typed):
-        if typed[name]:
-            raise QuadragError(f"{who} says the {name} of every run; leave out {typed[name]}")
+    own = {"config"} | ({"retriever"} if any("retriever" in run for run in runs) else set())
+    own |= set() if benchmark.corpus or benchmark.options else {"options", "split"}
+    for name in sorted(own):
+        if partial.get(name):
+            raise QuadragError(f"{who} says the {name} of every run, and so do you: {partial[name]}; leave it out")
 
 
 def _plan_among(said: Partial, runs: Sequence[Partial], partial: Partial, trust: Trust | None) -> list[RunSpec]:
@@ -205,76 +192,46 @@ def _plan_among(said: Partial, runs: Sequence[Partial], partial: Partial, trust:
 def plan_recipe(name: str, partial: Partial, trust: Trust | None = None) -> list[RunSpec]:
     """Make the specs of a recipe's runs, with what the user says beside it: where its models are, and the data."""
     name, recipe = read_recipe(name)
-    said, runs = {key: value for key, value in recipe.items() if key not in ("runs", "published")}, recipe["runs"]
     if partial.get("benchmark") and name_benchmark(partial) != recipe["benchmark"]:
         raise QuadragError(f"the recipe {name} is for {recipe['benchmark']}, not {partial['benchmark']}")
     benchmark = load(recipe["benchmark"])
+    said = {key: value for key, value in recipe.items() if key not in ("runs", "published", "entity_model")}
     said = {"retriever": benchmark.default_retriever, **said}
     _refuse_said(f"the recipe {name}", benchmark, [said], partial)
-    settings, given = said.get("retrieval", {}), partial.get("retrieval", {})
-    for setting, value in settings.items():
-        if setting in given and setting not in _REPLACEABLE:
+    for setting, value in said.get("retrieval", {}).items():
+        if setting in partial.get("retrieval", {}) and setting not in _REPLACEABLE:
             raise QuadragError(f"the recipe {name} says --{setting.replace('_', '-')} {value}; leave it out")
-    model = said.get("system", {}).get("model")
-    llm = (partial.get("system") or {}).get("llm")
+    system, entity = partial.get("system") or {}, partial.get("entity_model") or {}
+    model, llm = said.get("system", {}).get("model"), system.get("llm")
     if model and not llm:
         raise QuadragError(f"the recipe {name} asks {model}; say where with --llm http://HOST:PORT/v1")
-    said = _fit_system(said, llm)
-    if partial.get("entity_model") and not is_address(partial["entity_model"].get("llm")):
-        said = {key: value for key, value in said.items() if key != "entity_model"}
-    if not partial.get("entity_model"):
-        said = {key: value for key, value in said.items() if key != "entity_model"}
-    told = said
-    if (partial.get("system") or {}).get("api") == "chat":  # of a model that has an interface for chats after all
-        told = {**said, "system": {key: value for key, value in said["system"].items() if key != "template"}}
-    specs = _plan_among(told, runs, partial, trust)
-    alone = _plan_among(said, runs, _places(partial), trust)
-    return [spec.changed(replica=_compare(name, recipe, spec, own)) for spec, own in zip(specs, alone, strict=True)]
-
-
-def _fit_system(said: Partial, llm: str | None) -> dict[str, Any]:
-    """Return what a recipe says, less what it says of a server's model where none is typed."""
-    system = dict(said.get("system", {}))
-    if not is_address(llm):
-        system = {"sampling": system["sampling"]} if is_chat(llm) and "sampling" in system else {}
-    return {**said, "system": system}
-
-
-def _places(partial: Partial) -> dict[str, Any]:
-    """Return what is said of places alone: addresses, and where data lie."""
-    system = partial.get("system") or {}
-    entity = partial.get("entity_model") or {}
-    found = {"data_dir": partial.get("data_dir"), "system": {"llm": system.get("llm", "extractive")}}
-    return found | ({"entity_model": {"llm": entity["llm"]}} if entity else {})
+    if not is_address(llm):  # what a recipe says of a server's model is of no other
+        said["system"] = {key: said["system"][key] for key in ("sampling",) if is_chat(llm) and key in said["system"]}
+    if is_address(entity.get("llm")) and "entity_model" in recipe:
+        said["entity_model"] = recipe["entity_model"]
+    own = said
+    if system.get("api") == "chat":  # of a model that has an interface for chats after all
+        own = {**said, "system": {key: value for key, value in said["system"].items() if key != "template"}}
+    places = {"data_dir": partial.get("data_dir"), "system": {"llm": llm or EXTRACTIVE}}
+    places |= {"entity_model": {"llm": entity["llm"]}} if entity else {}
+    specs = _plan_among(own, recipe["runs"], partial, trust)
+    alone = _plan_among(said, recipe["runs"], places, trust)
+    return [spec.changed(replica=_compare(name, recipe, spec, by)) for spec, by in zip(specs, alone, strict=True)]
 
 
 def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica:
     """Say which printed row a recipe is of, and what a spec says otherwise than the recipe alone does."""
-    published = recipe.get("published", {})
-    known_here = load(spec.benchmark).options
+    published, known_here = recipe.get("published", {}), load(spec.benchmark).options
     files = {option for option, value in known_here.items() if value.check or value.judged}
-    files |= {option for option in spec.options if option.endswith(("_file", "_dir"))}
     defaults = {option: value.default for option, value in known_here.items()}
     defaults |= options_of(catalogue.config(spec.benchmark, spec.config))
-    pairs = {option: (value, {**defaults, **own.options}.get(option)) for option, value in spec.options.items()}
-    pairs = {option: pair for option, pair in pairs.items() if option not in files}
-    settings = [setting for setting in SETTINGS if setting not in _PLACES]
-    replaced = {
-        setting: getattr(own.retrieval, setting)
-        for setting in _REPLACEABLE
-        if setting in recipe.get("retrieval", {})
-        and getattr(spec.retrieval, setting) != getattr(own.retrieval, setting)
+    here, there = ({**defaults, **_list_fixed(each)} for each in (spec, own))
+    changed = {
+        setting: (here.get(setting), there.get(setting))
+        for setting in {**here, **there}
+        if here.get(setting) != there.get(setting) and setting not in files and not setting.endswith(("_file", "_dir"))
     }
-    pairs |= {
-        setting: (getattr(spec.retrieval, setting), getattr(own.retrieval, setting))
-        for setting in settings
-        if setting not in _REPLACEABLE
-    }
-    pairs["samples"] = (spec.samples, own.samples)
-    for field in ("api", "template"):
-        pairs[field] = (getattr(spec.system, field, None), getattr(own.system, field, None))
-    sampled = [part.sampling.sent() if hasattr(part, "sampling") else {} for part in (spec.system, own.system)]
-    pairs |= {field: (sampled[0].get(field), sampled[1].get(field)) for field in {**sampled[0], **sampled[1]}}
+    replaced = {setting: changed.pop(setting)[1] for setting in _REPLACEABLE if setting in changed}
     return Replica(
         recipe=name,
         row=" ".join(str(value) for key, value in published.items() if key != "table"),
@@ -282,9 +239,17 @@ def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica
         entity_model=recipe.get("entity_model", {}).get("model"),
         sent=tuple(recipe.get("system", {}).get("sampling", {})),
         runs=len(recipe["runs"]),
-        changed={setting: pair for setting, pair in pairs.items() if pair[0] != pair[1]},
-        replaced=replaced,
+        changed=changed,
+        replaced={setting: value for setting, value in replaced.items() if setting in recipe.get("retrieval", {})},
     )
+
+
+def _list_fixed(spec: RunSpec) -> dict[str, Any]:
+    """Return what a recipe may fix: options, settings of the search but for where vectors lie, how a model is asked."""
+    retrieval = {setting: getattr(spec.retrieval, setting) for setting in SETTINGS if setting != "index"}
+    asked = {name: getattr(spec.system, name, None) for name in ("api", "template")}
+    sampling = spec.system.sampling.sent() if isinstance(spec.system, Chat) else {}
+    return {**spec.options, **retrieval, "samples": spec.samples, **asked, **sampling}
 
 
 @cache
@@ -315,13 +280,10 @@ def plan_table(recipes: Sequence[str], partial: Partial, trust: Trust | None = N
         raise QuadragError(f"the recipes ask {len(models)} models, --llm {llm} names one; name one --recipe of them")
     settings = partial.get("retrieval") or {}
     for setting in set(settings) & set(_REPLACEABLE):
-        values = list(
-            dict.fromkeys(r["retrieval"][setting] for r in said.values() if setting in r.get("retrieval", {}))
-        )
+        values = {recipe["retrieval"][setting] for recipe in said.values() if setting in recipe.get("retrieval", {})}
         if len(values) > 1:
-            raise QuadragError(
-                f"the recipes of this table are {', '.join(values)}; name one of them, --{setting} replaces one"
-            )
+            fixed = ", ".join(sorted(values))
+            raise QuadragError(f"--{setting} replaces one, and the recipes of this table have {fixed}; name one recipe")
 
     def fit(name: str) -> dict[str, Any]:
         own = said[name].get("retrieval", {})
@@ -346,13 +308,8 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
         raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
     recipe["benchmark"] = name_benchmark(recipe)
-    said = {key: value for key, value in recipe.items() if key not in ("runs", "published")}
+    placed = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
+    said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})
     for run in runs:
-        validate(RunSpec, merge(_standing_in(said), run), f"the recipe {name}")
+        validate(RunSpec, merge(said, run), f"the recipe {name}")
     return name, recipe
-
-
-def _standing_in(said: Partial) -> dict[str, Any]:
-    """Return what a recipe says with an address where the user's is to stand, so that it can be checked alone."""
-    roles = ("system", "entity_model")
-    return {**said, **{role: {"llm": "http://HOST/v1", **said[role]} for role in roles if role in said}}

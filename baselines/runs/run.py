@@ -25,8 +25,7 @@ from quadrag.provenance import Provenance, join
 from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
 
 from ..core.authors import know_files
-from ..core.benchmark import Finder, load
-from ..core.options import identify_options
+from ..core.benchmark import Finder, identify_options, load
 from ..core.result import Asked, Result
 from ..core.run_record import RunRecord
 from ..core.spec import CallPolicy, RunSpec

@@ -21,8 +21,7 @@ from quadrag.errors import QuadragError
 from quadrag.records import Passage, Question, document_id, write_text
 
 from ..core.benchmark import load
-from ..core.run_files import check_stage
-from ..core.run_record import RunRecord, read_run
+from ..core.run_record import RunRecord, check_stage, read_run
 from ..core.spec import RAG, RunSpec
 from ..core.task import load_questions
 from ..scoring.served import find_documents

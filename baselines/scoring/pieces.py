@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from ..core.document import Document
+from ..core.benchmark import Document
 
 LEAST = 32  # characters, blanks aside, from which a piece of a text is taken for a piece of it and no chance
 # Each piece holds one of the windows that follow each other in its document, in one of this many places.

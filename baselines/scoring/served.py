@@ -20,8 +20,7 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
-from ..core.benchmark import Benchmark, MetricUse
-from ..core.document import Document
+from ..core.benchmark import Benchmark, Document, MetricUse
 from ..core.parts import Conditions
 from ..core.spec import RunSpec
 from ..core.task import Corpus, load_rows, open_whole_corpus, script_options

@@ -16,8 +16,7 @@ from quadrag.passages import PLACES, Found, find_passages, name_keys, read_parts
 from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Key, Passage, Question
 
-from ..core.benchmark import Benchmark, MetricUse
-from ..core.options import OptionSpec
+from ..core.benchmark import Benchmark, MetricUse, OptionSpec
 from ..core.parts import Conditions, RetrieverSpec
 from ..core.prompts import load_service_prompts
 from ..core.spec import NONE, RAG, RunSpec

@@ -111,12 +111,10 @@ def _ability(config: str) -> str:
 def find_beside(run: RunRecord) -> list[Published]:
     """Find the printed numbers that stand beside a run.
 
-    None where a model of the user's own stood in its search, a part of the corpus was searched, or its data are the
-    user's own.
+    None where a model of the user's own stood in its search, or its data are the user's own.
     """
     inputs = run
-    chosen = (inputs.retrieval or {}).get("where")
-    if chosen or (run.spec.replica and run.spec.replica.replaced) or run.whose is Provenance.OWN:
+    if (run.spec.replica and run.spec.replica.replaced) or run.whose is Provenance.OWN:
         return []
     benchmark = load(inputs.benchmark)
     if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):

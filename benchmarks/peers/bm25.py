@@ -13,7 +13,7 @@ K = 8
 
 
 def by_quadrag(given: Given) -> Callable[[], Any]:
-    from quadrag.baselines.core.document import Document
+    from quadrag.baselines.core.benchmark import Document
     from quadrag.baselines.retrieval.bm25 import Bm25Index
     from quadrag.baselines.retrieval.chunk import Chunking
     from quadrag.baselines.retrieval.passages import PassageStore

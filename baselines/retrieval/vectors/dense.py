@@ -86,15 +86,15 @@ class DenseIndex:
         return nearest(self.vectors, self.encoder.queries(queries), k)
 
 
-def nearest(passages: Vectors, queries: Vectors, k: int, within: Rows | None = None) -> list[Hits]:
+def nearest(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
     """Return for each query the k rows with the highest products as `exact` gives them, equal ones by lower row.
 
-    Passages are float32 [n, d], queries [m, d], rows of unit length at most; `within` are the rows compared, ascending.
+    Passages are float32 [n, d], queries [m, d], rows of unit length at most.
     """
     check_search(passages, queries, k)
     found: list[Hits] = []
     for start in range(0, len(queries), _QUERIES):
-        found += _search(passages, queries[start : start + _QUERIES], k, within)
+        found += _search(passages, queries[start : start + _QUERIES], k)
     return found
 
 
@@ -132,8 +132,8 @@ def block_rows(queries: int) -> int:
     return max(1, min(_SCORES // queries, 1 << 16))
 
 
-def _search(passages: Vectors, queries: Vectors, k: int, within: Rows | None) -> list[Hits]:
-    count = len(passages) if within is None else len(within)
+def _search(passages: Vectors, queries: Vectors, k: int) -> list[Hits]:
+    count = len(passages)
     k = min(k, count)
     best = np.full((len(queries), k), -np.inf, np.float32)
     rows = np.full((len(queries), k), count, np.int64)  # a row that loses every tie
@@ -141,8 +141,7 @@ def _search(passages: Vectors, queries: Vectors, k: int, within: Rows | None) ->
     step = block_rows(len(queries))
     buffer = np.empty((len(queries), step), np.float32)
     for start in range(0, count, step):
-        here = slice(start, start + step)
-        block = np.asarray(passages[here if within is None else within[here]])
+        block = np.asarray(passages[start : start + step])
         scores = np.matmul(queries, block.T, out=buffer[:, : len(block)])
         # The rows of a block come after all seen before, so that an equal score is not enough.
         floor = best[:, -1] - off
@@ -153,7 +152,6 @@ def _search(passages: Vectors, queries: Vectors, k: int, within: Rows | None) ->
         which, places = np.divmod(np.flatnonzero(hits), len(block))  # np.nonzero takes forty times as long
         if len(which):
             _merge(best, rows, which, places + start, _pairs(queries, which, block, places))
-    rows = rows if within is None else within[rows]
     return [
         [(int(row), float(score)) for row, score in zip(*pair, strict=True)] for pair in zip(rows, best, strict=True)
     ]

@@ -78,11 +78,11 @@ class Exact(VectorIndex):
 
     def open(self, vectors: Vectors, indexes: Indexes, key: Mapping[str, Any]) -> None:
         """See `VectorIndex.open`."""
-        self._vectors, self._within = vectors, indexes.within
+        self._vectors = vectors
 
     def nearest(self, queries: Vectors, k: int) -> list[Hits]:
         """See `VectorIndex.nearest`."""
-        return nearest(self._vectors, queries, k, self._within)
+        return nearest(self._vectors, queries, k)
 
 
 class Approximate(VectorIndex):

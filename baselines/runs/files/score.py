@@ -16,8 +16,7 @@ from quadrag.records import Answer, Question
 
 from ...core.benchmark import Benchmark, load
 from ...core.result import Result
-from ...core.run_files import sha256
-from ...core.run_record import NAME, RunRecord, read_run
+from ...core.run_record import NAME, RunRecord, read_run, sha256
 from ...core.spec import UNKNOWN, CallPolicy, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell

@@ -50,11 +50,6 @@ def add_arguments(group: Any) -> None:
         type=options.whole(1),
         help=f"passages shown ({options.of_benchmarks(lambda one: str(one.retrieval.top_k) if one.corpus else '')})",
     )
-    group.add_argument(
-        "--where",
-        metavar="FIELD=VALUE",
-        help="search only documents of the corpus whose column FIELD is VALUE, * for any text: date=2023-08*",
-    )
 
 
 def _chunk_size(benchmark: Any) -> str:

@@ -11,8 +11,7 @@ import pytest
 from chat_server import ChatServer, Rule
 
 import quadrag
-from quadrag.baselines.core.run_files import sha256
-from quadrag.baselines.core.run_record import read_run
+from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
 from quadrag.baselines.report.items.gold import place_gold

@@ -40,8 +40,8 @@ BY_BENCHMARK = {
     "crud_rag": ("chunk_size", "chunk_overlap", "chunk_tokenizer", "chunk_source", "embedding", "reranker", "top_k"),
     "omnieval": ("chunk_size", "chunk_overlap", "embedding", "reranker", "top_k", "query_instruction", "conversation"),
 }
-# In use and not in the tables: where files lie, what another line says, what no judge is sent, a part of a corpus.
-UNTOLD = ("whole", "instruction", "train_dir", "auto_dir", "human_file", "corpus_file", "private_file", "where")
+# In use and not in the tables: where files lie, what another line says, what no judge is sent.
+UNTOLD = ("whole", "instruction", "train_dir", "auto_dir", "human_file", "corpus_file", "private_file")
 
 
 @pytest.fixture(scope="module")

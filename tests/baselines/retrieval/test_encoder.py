@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tiny_models import make_encoder
 
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.encoder import PRESETS, Encoder
 from quadrag.baselines.retrieval.passages import PassageStore

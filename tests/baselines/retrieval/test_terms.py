@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.terms import analyser, count, describe

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from specs import spec_of
 
-from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.document import SourceFile
+from quadrag.baselines.core.benchmark import SourceFile, load
 from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.core.task import open_corpus
 from quadrag.baselines.retrieval import cl100k

@@ -50,19 +50,12 @@ def test_a_sweep_leaves_rows_without_files_out_and_asks_the_others(cli, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            ("--option", "noise_ratio=0.2", "--option", "passage_num=3"),
-            "options of every run; leave out --option noise_ratio=0.2 --option passage_num=3",
-        ),
-        (("--split", "test"), "split of every run; leave out --split test"),
-        (("--retriever", "none"), "retriever of every run; leave out --retriever none"),
-    ],
+    "given",
+    [("--option", "noise_ratio=0.2", "--option", "passage_num=3"), ("--split", "test"), ("--retriever", "none")],
 )
-def test_what_a_recipe_says_is_refused_in_plain_words(run, given, said):
+def test_what_a_recipe_says_is_refused_in_one_line(run, given):
     code, _, err = run("--recipe", ROW, "--data-dir", "sample", *given)
-    assert (code, err) == (2, f"quadrag: the recipe {ROW} says the {said}\n")
+    assert code == 2 and ROW in err and given[-1].rpartition("=")[2] in err and err.count("\n") == 1
 
 
 def test_the_settings_of_recipes_are_one_object_for_scripts(cli):

@@ -37,11 +37,11 @@ def test_a_folder_with_other_data_is_refused(cli, part):
     (file,) = Path(part).rglob("en_fact.json")
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[:8]), "utf-8")
     ran = cli(*FACTS, "--data-dir", part, "--out", "r")
-    assert ran.code == 2 and f"r holds a run on the bundled sample; this one is on {part}" in ran.err
+    assert ran.code == 2 and "r holds a run" in ran.err
     assert cli(*FACTS, "--data-dir", part, "--out", "p").code == 0
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[:7]), "utf-8")
     ran = cli(*FACTS, "--data-dir", part, "--out", "p")
-    assert ran.code == 2 and "p holds a run with other questions" in ran.err
+    assert ran.code == 2 and "p holds a run with questions" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_recipe_with_anything_else_is_one_line(cli, stop):
     "more, words",
     [
         (("--stop", ""), "an empty text; expected one to stop at"),
-        (("--stop", "Q:"), "stop is for a chat model"),
+        (("--stop", "Q:"), "stop"),
         (("--stop", "Q:", "--llm", "local:M"), "not stop"),
     ],
 )

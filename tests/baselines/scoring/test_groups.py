@@ -4,7 +4,7 @@ import pytest
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import MetricUse, Stratum, load
-from quadrag.baselines.core.run_files import sha256
+from quadrag.baselines.core.run_record import sha256
 from quadrag.baselines.runs.questions import QUESTIONS, describe_each, read_asked, text_of
 from quadrag.baselines.scoring.rows import Measured, find_units, rows_of, stratify
 from quadrag.errors import QuadragError

@@ -1,6 +1,6 @@
 """Pieces of documents are found wherever they stand in them."""
 
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.scoring.pieces import LEAST, find_pieces
 
 SIGNS = "".join(map(chr, range(0x4E00, 0x4E00 + 3 * LEAST)))

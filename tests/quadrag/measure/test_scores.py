@@ -12,8 +12,7 @@ import pandas
 import pytest
 
 import quadrag
-from quadrag.baselines.core.run_files import sha256
-from quadrag.baselines.core.run_record import read_run
+from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.cli import main
 
 RGB = ("rgb", "noise_robustness_en")

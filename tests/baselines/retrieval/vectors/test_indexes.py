@@ -117,7 +117,7 @@ def test_a_killed_build_encodes_nothing_twice(tmp_path, environment):
 import os, sys
 import numpy as np
 from pathlib import Path
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.retrieval.vectors import dense
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.passages import PassageStore

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from quadrag.baselines.core.document import Document
+from quadrag.baselines.core.benchmark import Document
 from quadrag.baselines.retrieval.chunk import Chunking
 from quadrag.baselines.retrieval.passages import PassageStore
 from quadrag.baselines.retrieval.store import Indexes, IndexStore
