@@ -20,7 +20,7 @@ from ..tables.grid import Cell, Grid, Line
 from ..tables.language import speak
 from .labels import Graded, list_lines, read_grade
 
-UNREAD = "none"  # the stratum of items without a verdict
+_UNREAD = "none"  # the stratum of items without a verdict
 _COLUMNS = ("id", "question", "passages", "gold", "answer", "label", "probability")
 _PPI = "Prediction-powered inference (PPI++), Wilson's interval at the effective number of labels; tuning constant"
 _DRAWN = "Labels were drawn by the judge's verdicts; each verdict weighs as its share of the run. Wilson's interval."
@@ -43,7 +43,7 @@ class Judged(NamedTuple):
     @property
     def stratum(self) -> str:
         """What the judge said, as a name."""
-        return UNREAD if self.value is None else f"{self.value:g}"
+        return _UNREAD if self.value is None else f"{self.value:g}"
 
 
 class Labels(NamedTuple):
@@ -65,10 +65,8 @@ def share_out(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return shares
 
 
-def draw_sheet(
-    items: Sequence[Judged], n: int, graded: Graded, seed: int, labels: str = "en"
-) -> tuple[list[list[str]], dict[str, int]]:
-    """Draw n items as the rows of a sheet whose `label` is to be filled in, header first; and labels by stratum."""
+def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, labels: str = "en") -> list[list[str]]:
+    """Draw n items as the rows of a sheet whose `label` is to be filled in, header first."""
     strata: dict[str, list[Judged]] = {}
     for item in items:
         strata.setdefault(item.stratum, []).append(item)
@@ -83,7 +81,7 @@ def draw_sheet(
     for item, share in drawn:
         passages = "\n\n".join(item.passages)
         rows.append([item.id, item.question, passages, item.gold, item.answer, "", f"{share:.6g}", ""])
-    return rows, shares
+    return rows
 
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:

@@ -144,7 +144,7 @@ def _offer(
     arguments: argparse.Namespace, graded: Any, items: Sequence[Any], n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
     """Write a sheet of n items, or label one on a page."""
-    from quadrag.baselines.judges.corrected import UNREAD, draw_sheet
+    from quadrag.baselines.judges.corrected import draw_sheet
     from quadrag.baselines.tables.language import speak
     from quadrag.sheet import refuse_filled, write_sheet
     from quadrag.wrapping import wrap
@@ -152,15 +152,9 @@ def _offer(
     sheet = Path(arguments.out or arguments.page)
     if not (arguments.page and sheet.exists()):
         refuse_filled(sheet)
-        rows, shares = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
+        rows = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
         write_sheet(sheet, rows)
-        grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
-        said = "; ".join(
-            f"{count} without a verdict" if name == UNREAD else f"{count} scored as {grades.get(name, name)}"
-            for name, count in shares.items()
-        )
-        drawn = f"{sheet}: {sum(shares.values())} of {len(items)} items"
-        tell(arguments, drawn if meanings else f"{drawn} ({said})", graded.asks)
+        tell(arguments, f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
         for name, meaning in (meanings or {}).items():
             write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
     typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
@@ -235,8 +229,6 @@ def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         said = None if reason_of(value, "corrected") in FAILED else value["official"]
         ruled = "official" in value.get("ruled", ())
         items += [item._replace(value=said, ruled=ruled) for item in _show(result, [shown], by_passages)]
-    if not items:
-        raise QuadragError(f"{folder} holds no judged answer; expected one at least")
     if all(item.value is None for item in items):
         raise QuadragError(
             f"{folder}: none of the {len(items)} verdicts could be read; ask the judge again with --retry unreadable, "
