@@ -87,7 +87,7 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, label
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
     """Read a sheet whose labels people filled in; QuadragError for what is not of these items."""
     sheet = join_people(read_sheet(path, "id", "label"))
-    lines = list_lines(sheet, {item.id: item for item in items})
+    lines = list_lines(sheet, {item.id: {"question": item.question, "answer": item.answer} for item in items})
     grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:
         raise QuadragError(f"{path} holds no label; expected {graded.spelled} in the column label")

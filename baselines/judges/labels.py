@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import multimode
-from typing import Any
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
@@ -193,10 +192,10 @@ def read_texts(cell: str) -> tuple[str, ...]:
     return (cell,) if cell.strip() else ()
 
 
-def list_lines(sheet: Sheet, shown: Mapping[str, Any] | None = None) -> dict[str, Line]:
+def list_lines(sheet: Sheet, shown: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, Line]:
     """Return the lines of a sheet by id; QuadragError where an id stands twice.
 
-    `shown`: items with `question` and `answer` by id. A line is of one of these, and holds the same texts, if it does.
+    `shown`: texts by column, by id. A line is of one of these ids, and holds the same texts where it holds any.
     """
     lines: dict[str, Line] = {}
     for line in sheet.lines:
@@ -206,10 +205,9 @@ def list_lines(sheet: Sheet, shown: Mapping[str, Any] | None = None) -> dict[str
             raise QuadragError(
                 f"{line.place}: item {name!r} is twice, or not one of these; expected {expected}, each once"
             )
-        texts = {column: getattr(shown[name], column) for column in ("question", "answer")} if shown else {}
-        for column, text in texts.items():
+        for column, text in shown[name].items() if shown else ():
             cell = line.row.get(column, "")
-            if cell.strip() and text.strip() and cell.split() != text.split():
+            if cell.strip() and cell.split() != text.split():
                 raise QuadragError(
                     f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
                     "expected files of the same data in the same language"
