@@ -1,6 +1,7 @@
 """What a user could type once and can no longer, and what to do instead; asked by the command line and by Python."""
 
 GONE: dict[str, str] = {
+    "--accept-name": "the runs are taken whatever their model is called; the notes name it",
     "--against": "certify each judge by itself: its interval says how far it agrees with people",
     "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",

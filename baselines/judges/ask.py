@@ -12,6 +12,7 @@ from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
+from quadrag.metrics._shared.rgb_labels import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.progress import Progress
 from quadrag.sheet import read_sheet
@@ -21,13 +22,13 @@ from ..core.benchmark import known, load
 from ..core.parts import Conditions
 from ..core.result import PROFILES
 from ..scoring.drive import Judge, Messages, load_scorer
-from ..scoring.judging import explain_unread
-from ..scoring.rules import RULE, RULES, judge_by_rule
 from ..systems.system import Completer
 from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
 PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
+# What asks nobody: an accepted answer stands in the answer, as whole numbers and words, or anywhere.
+RULES = ("rule:bounded", "rule:plain")
 _SHOWN = 120  # characters of a reply
 _NO_GOLD = "(none is given; go by the passages)"
 _CHINESE = re.compile("[\u4e00-\u9fff]")
@@ -62,7 +63,7 @@ def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
 def list_judges(labels: LabelSet) -> list[str]:
     """List the judges that a set needs no model for: those recorded with it, and rules where it has golds."""
     rules = {*labels.graded.grades} == {"right", "wrong"} and any(item.golds for item in labels.items)
-    return [*(f"{RECORDED}{name}" for name in labels.recorded), *(f"{RULE}{name}" for name in RULES if rules)]
+    return [*(f"{RECORDED}{name}" for name in labels.recorded), *(RULES if rules else ())]
 
 
 def find_verdicts(labels: LabelSet, spec: str) -> Verdicts | None:
@@ -70,14 +71,23 @@ def find_verdicts(labels: LabelSet, spec: str) -> Verdicts | None:
     path = Path(spec)
     if path.is_file() or (path.suffix in (".csv", ".tsv", ".jsonl") and "://" not in spec):
         return read_verdicts(labels, path)
-    if not spec.startswith((RULE, RECORDED)):
+    if not spec.startswith(("rule:", RECORDED)):
         return None
     if spec not in list_judges(labels):
         raise unknown_name(f"judge of {labels.name}", spec, [*list_judges(labels), "http://host:port/v1#model"])
-    if spec.startswith(RULE):
-        return Verdicts(spec, {item.id: judge_by_rule(spec, item.answer, item.golds) for item in labels.items})
+    if spec in RULES:
+        return Verdicts(spec, {item.id: _judge_by_rule(spec, item) for item in labels.items})
     name = spec.removeprefix(RECORDED)
     return Verdicts(name, labels.recorded[name])
+
+
+def _judge_by_rule(rule: str, item: Item) -> str:
+    golds = [list(item.golds)]
+    if rule == "rule:bounded":
+        right = bounded(item.answer, golds, profile=PROFILE)
+    else:
+        right = correct(label(item.answer, golds, profile=PROFILE))
+    return "right" if right else "wrong"
 
 
 def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
@@ -151,6 +161,12 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
             verdicts.unread = explain_unread(known_keys().line(reply, _SHOWN), form)
             break
     return verdicts
+
+
+def explain_unread(said: str, form: str) -> str:
+    """Say what a judge said in place of a verdict, how one looks, and what to do."""
+    cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
+    return f"; it said {said!r}, where a verdict is like {form!r}: {cure}; --fresh asks this one anew"
 
 
 def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:

@@ -17,7 +17,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
-from quadrag.printing import write
+from quadrag.printing import wrap, write
 
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
@@ -123,7 +123,6 @@ def _tell_worth(arguments: argparse.Namespace, judge: Any) -> None:
     from quadrag.baselines.judges.certificate import tell_few
     from quadrag.baselines.tables.language import speak
     from quadrag.baselines.tables.names import keep_name
-    from quadrag.wrapping import wrap
 
     few = tell_few(judge.figures["groups"])
     sentence = f"{few[0].upper()}{few[1:]}." if few else f"{keep_name(judge.judge)} {judge.sentence}."
