@@ -224,15 +224,16 @@ def lay_beside(results: Iterable[Result], certificates: Sequence[Certificate] = 
         place = f"the certificate kept in {result.folder}"
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
         result.certificates = unique([*certificates, *kept])
+        by_chance = list_by_chance(result)
         for row in result.scores:
-            if is_by_chance(result, find_verdict(row["metric"], row["key"])):
+            if find_verdict(row["metric"], row["key"]) in by_chance:
                 discredit(row)
 
 
-def is_by_chance(result: Result, verdict: str) -> bool:
-    """Whether a run's certificates say that verdicts, as ``truthfulness.accuracy``, agree as by chance with people."""
-    if not (verdict and result.certificates):
-        return False
-    signed = {row["signature"] for row in result.scores if f"{row['metric']}.{row['key']}" == verdict}
-    certificates = (find_certificate(result.certificates, signature) for signature in signed)
-    return any(certificate is not None and certificate.is_chance for certificate in certificates)
+def list_by_chance(result: Result) -> set[str]:
+    """List the verdicts, as ``truthfulness.accuracy``, that by a run's certificates agree as by chance with people."""
+    return {
+        f"{row['metric']}.{row['key']}"
+        for row in result.scores
+        if (certificate := find_certificate(result.certificates, row.get("signature", ""))) and certificate.is_chance
+    }

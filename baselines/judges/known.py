@@ -73,7 +73,11 @@ def _open_known(name: str, metric: str | None, data_dir: str | Path | None) -> L
     graded = _FELT if asked == _FELT.name else find_graded(asked)
     if graded.name not in about.graded:
         raise QuadragError(f"{name} has no labels for {graded.name}; expected --metric {' or '.join(about.graded)}")
-    files = _fetch(name) if data_dir is None else _locate(name, Path(data_dir).expanduser())
+    if data_dir is None:
+        root = fetch([*_sources(name)], cache_dir() / "labels" / name.casefold())
+    else:
+        root = Path(data_dir).expanduser()
+    files = _locate(name, root)
     labels = LabelSet(name, graded, [], {path.name: sha256(path) for path in files.values()})
     sources = _sources(name)
     theirs = all(each.name in files and fault(files[each.name], each) is None for each in sources)
@@ -87,12 +91,6 @@ def _open_known(name: str, metric: str | None, data_dir: str | Path | None) -> L
         where = ", ".join(map(str, files.values()))
         raise QuadragError(f"{where}: not in the form of {name} ({error!r}); expected its authors' files") from None
     return labels
-
-
-def _fetch(name: str) -> Files:
-    folder = cache_dir() / "labels" / name.casefold()
-    fetch([*_sources(name)], folder)
-    return {source.name: folder / source.name for source in _sources(name)}
 
 
 def _locate(name: str, root: Path) -> Files:

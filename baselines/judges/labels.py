@@ -173,11 +173,11 @@ def write_items(labels: LabelSet, path: Path) -> None:
 
 
 def check_classes(items: Sequence[Item], where: str, graded: Graded) -> None:
-    """Refuse labels of which all are in one class, where nothing can be said of agreement."""
+    """Refuse labels of which all are in one class, where nothing can be said of agreement, or one is in none."""
     there = {item.label for item in items}
-    if len(there) < 2:
-        only = f"all {len(items)} labels are {there.pop()}" if there else "no label"
-        raise QuadragError(f"{where}: {only}; expected some of {graded.spelled}, or agreement says nothing")
+    if len(there) < 2 or there - graded.grades.keys():
+        labels = " or ".join(sorted(there)) or "none"
+        raise QuadragError(f"{where}: all labels are {labels}; expected several of {graded.spelled}")
 
 
 def read_texts(cell: str) -> tuple[str, ...]:
