@@ -44,7 +44,6 @@ _REASONS = {  # of an item's verdict, of a score
     Cause.JUDGE_DEAD: "the judge does not answer",
     Cause.JUDGE_CONSTANT: "the judge says the same of every answer",
     Cause.JUDGE_DOUBTFUL: "a judge's verdicts are far from what words say",
-    Cause.JUDGE_DOUBTFUL_BESIDE: "a judge's verdicts are far from what words say",
     Cause.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
 }
 _DOUBTS = {
@@ -66,11 +65,11 @@ def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, 
     return [{**score.as_row(), "status": score.status, "reason": score.reason} for score in settled]
 
 
-def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
+def discredit(row: dict[str, Any]) -> None:
     """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
     by_rule = 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0)
     if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
-        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": reason}
+        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": Cause.JUDGE_BY_CHANCE}
 
 
 def find_by_phrase(scores: Sequence[Row]) -> set[Place]:
