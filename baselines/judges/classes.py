@@ -160,7 +160,7 @@ def tabulate_classes(
         means = summarise_all(
             [[Item(asked, float(name in names)) for asked, names in shown] for name in classes.classes]
         )
-        shares = [interval_cell(mean.value, mean.interval, mean.n_scored) for mean in means]
+        shares = [interval_cell(mean.value, mean.interval, len(shown)) for mean in means]
         columns.append([*shares, *(Cell(str(count)) for count in (n, len(wrong), len(named)))])
     lines = [
         Line(label.replace("_", " "), list(cells), rule=label == "answers")
