@@ -203,7 +203,7 @@ def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
         **{name: values for name, values in columns.items() if name in kind.COLUMNS},
     )
     rows = (row[PROFILE] for row in drive(scorer, cases, [judge]))
-    verdicts = Verdicts(model, prompts=[read_signature(scorer.sign(cases, PROFILE, [model]))["prompt"]])
+    verdicts = Verdicts(model, prompts=[read_signature(scorer.sign(PROFILE, [model]))["prompt"]])
     for item in items:
         row = next(rows) if item.other is None else _better(graded.key, next(rows), next(rows))
         reason = row["reasons"].get(graded.key, "")
