@@ -11,7 +11,7 @@ from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
-from quadrag.metrics._shared.rgb_labels import bounded, correct, label
+from quadrag.metrics._shared.rgb import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.progress import Progress
 from quadrag.sheet import read_sheet
