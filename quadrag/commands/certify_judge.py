@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.judges.certificate import certify, count_groups, tell_few
     from quadrag.baselines.judges.known import list_sets, open_labels
     from quadrag.baselines.judges.labels import write_items
-    from quadrag.baselines.judges.tables import describe_labels, tabulate
+    from quadrag.baselines.judges.notes import describe_labels, tabulate
 
     if arguments.list or not arguments.people:
         write(*list_sets())
