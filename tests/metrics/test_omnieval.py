@@ -335,6 +335,8 @@ def test_malformed_verdicts(read: dict[str, Callable[[str, str], int | None]], r
 @example('{"a": "' + '" ' * 50_000, "com")
 @example('{"a":"' + '"x:' * 30_000, "utl")
 @example("{'a':1" * 30_000, "acc")
+@example('{"a": "' + "{}" * 50_000, "acc")
+@example('{"a": "' + "{'a': 'b', " * 10_000, "acc")
 def test_no_reply_crashes_a_reader_or_takes_long(
     read: dict[str, Callable[[str, str], int | None]], reply: str, key: str
 ) -> None:
