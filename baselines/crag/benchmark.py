@@ -64,7 +64,6 @@ OPTIONS = {
     "web_window": OptionSpec(least=0, retrievers=_WINDOWS),
     "kg_window": OptionSpec(least=0, retrievers=_GRAPH),
     "window_tokenizer": OptionSpec(check=_tokenizer, retrievers=_WINDOWS),
-    "time_limit": OptionSpec(least=1, retrievers=("own",)),
     "trim": OptionSpec(check=_tokenizer),
     "weights": OptionSpec(check=_weighing),
     "ratings": OptionSpec(check=_rating),
@@ -263,7 +262,6 @@ BENCHMARK = Benchmark(
     options=OPTIONS,
     option_help="kg=FILE, later=hide|show (what the graph dates after the question), "
     "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
-    "time_limit=SECONDS (challenge), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, ratings=FILE (by people), "
     "release=v5|v4, private_file=FILE",
     headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),

@@ -84,8 +84,9 @@ TYPED = [
     ("RUN --llm #m", "http://host:port"),
     ("RUN --llm gpt-4o", "https://HOST/v1#gpt-4o"),
     ("RUN --judge openai/gpt-4o", "https://HOST/v1#gpt-4o"),
-    ("RUN --judge extractive", "judges nothing"),
-    ("run rgb noise_robustness_en --data-dir sample --judge http://127.0.0.1:9/v1#j", "asks a judge"),
+    ("RUN --judge extractive", "extractive"),
+    ("run crag task_1_2 --data-dir sample --option judge_failure=excluded", "judge_failure"),
+    ("run rgb noise_robustness_en --data-dir sample --judge http://127.0.0.1:9/v1#j", "--judge"),
     ("run rgb negative_rejection_en --data-dir nowhere", "nowhere"),
     ("run rgb negative_rejection_en --data-dir empty", "en_refine.json"),
     ("run rgb --all --data-dir empty", "empty"),
@@ -214,11 +215,11 @@ def test_data_of_another_form(refused, rows, named):
     [
         ([*plain(), {"id": 99, "answer": "x"}], "'99'"),
         ([{"id": 0}], "no answer"),
-        ([{"id": 0, "answer": "x", "split": 5}], "split is 5"),
+        ([{"id": 0, "answer": "x", "split": 5}], "split 5"),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], "'noise_40'"),
         ([{"id": "x " * 50_000, "answer": "y"}], " … "),
         (["x"], "mine.jsonl:1"),
-        ([], "empty"),
+        ([], "answers none"),
     ],
 )
 def test_answers_that_do_not_fit(refused, answers, rows, named):
@@ -235,7 +236,7 @@ def test_a_judge_that_no_metric_asks_is_not_asked(refused, answers):
     with ChatServer(models=["j"]) as judge:
         asked = ("--judge", f"{judge.url}#j", "--ledger", "L")
         place = ("--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_0")
-        assert "asks a judge" in refused("score", answers(plain()), *place, *asked, makes="L")
+        assert "--judge" in refused("score", answers(plain()), *place, *asked, makes="L")
         assert judge.requests == 0
 
 
