@@ -28,7 +28,7 @@ RETRIEVAL = ("hal", "utl")  # judged by what was retrieved, so not in close-book
 SCALES = {"acc": (0, 1, 2), "hal": (0, 1), "com": (-1, 0, 1, 2), "utl": (0, 1, 2), "nac": (-1, 0, 1)}
 # What `corrected` reads: the paper has a -1 for hallucination, the code asks for none.
 READABLE = SCALES | {"hal": (-1, 0, 1)}
-_LONGEST = 5_000  # characters that are mended: json_repair takes the square of their number at worst
+_LONGEST = 4_000  # characters that are mended: json_repair takes the square of their number at worst
 _HALVED = ("acc", "com", "utl")
 
 

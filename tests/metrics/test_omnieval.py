@@ -340,13 +340,13 @@ def test_malformed_verdicts(read: dict[str, Callable[[str, str], int | None]], r
 def test_no_reply_crashes_a_reader_or_takes_long(
     read: dict[str, Callable[[str, str], int | None]], reply: str, key: str
 ) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for profile in PROFILES:
         got = read[profile](reply, key)
         assert got is None or type(got) is int
         assert got is None or profile == "official" or got in SCALES[key]
         assert got is None or re.search(f"prediction|{NAMES[key].replace('_', '.')}|\\\\u", reply, re.I), "from nowhere"
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_from_answers_over_http_to_the_result(load: Callable[..., Any]) -> None:
