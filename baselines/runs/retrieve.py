@@ -116,4 +116,4 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
 
 def _read_row(row: Mapping[str, Any]) -> tuple[Key, tuple[Passage, ...]]:
     passages = read_passages([{"id": passage["id"], "text": passage["text"], **passage} for passage in row["passages"]])
-    return (row["config"], row["split"], str(row["id"])), passages.passages or ()
+    return (row["config"], row["split"], str(row["id"])), passages

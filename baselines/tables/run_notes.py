@@ -88,8 +88,6 @@ def _list_partial(result: Result) -> Iterator[str]:
         yield f"PARTIAL: {first}{run.coverage} questions{' are answered' * (not first)}."
     for part in dict.fromkeys(part for one in result.parts or [run] for part in one.held):
         yield f"PARTIAL: the files that were read hold {part.replace(' of ', ' of all ')} questions."
-    if run.service and run.service.get("lacking"):
-        yield f"The corpus here is not whole: {run.service['lacking']}; in a smaller one more is found."
 
 
 def _is_marked(result: Result) -> bool:
