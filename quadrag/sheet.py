@@ -8,16 +8,15 @@ import codecs
 import csv
 import hashlib
 import io
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.reading import not_utf8
-from quadrag.records import read_jsonl, write_text
+from quadrag.records import dumps, read_jsonl, write_text
 
 ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 # What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.
@@ -41,15 +40,7 @@ class Sheet(NamedTuple):
 
 
 def read_sheet(path: Path, *wanted: str) -> Sheet:
-    """Read a sheet.
-
-    Args:
-        path: the file.
-        wanted: columns that it has to have; lines of JSON may lack them, as blank cells.
-
-    Raises:
-        QuadragError: it cannot be read, lacks a column, or holds no row.
-    """
+    """Read a sheet; QuadragError where it cannot be read, lacks one of the columns `wanted`, or holds no row."""
     named = " and ".join(wanted) or "columns"
     try:
         content = path.read_bytes()
@@ -57,11 +48,8 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file with {named}") from None
     text = _decode(content, path)
     blank = dict.fromkeys(wanted, "")
-    if text.lstrip().startswith("{"):
-        rows = ((f"{path}:{at}", {name: _text(value) for name, value in row.items()}) for at, row in read_jsonl(path))
-    else:
-        rows = ((f"{path}:{at}", row) for at, row in _read_cells(path, text))
-    lines = [Line(*row) for row in rows]
+    rows = _read_objects(path) if text.lstrip().startswith("{") else _read_cells(path, text)
+    lines = [Line(f"{path}:{number}", row) for number, row in rows]
     columns = list(dict.fromkeys(name for line in lines for name in line.row))
     if not lines:
         raise QuadragError(f"{path} holds no row; expected a line of names ({named}) and a row for each item")
@@ -106,8 +94,10 @@ def _read_cells(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, {name: _bare(cell) for name, cell in zip(head, cells, strict=False) if name}
 
 
-def _text(value: Any) -> str:
-    return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    for number, row in read_jsonl(path):
+        row = {name: "" if value in (None, []) else value for name, value in row.items()}
+        yield number, {name: value if isinstance(value, str) else dumps(value) for name, value in row.items()}
 
 
 def _bare(cell: str) -> str:
@@ -136,8 +126,7 @@ def join_people(sheet: Sheet) -> Sheet:
 def write_sheet(path: Path, rows: Iterable[Sequence[str]], *, again: bool = False) -> None:
     """Write a sheet, first the names of its columns, as CSV that spreadsheets open as text: no cell is carried out.
 
-    Raises:
-        QuadragError: there is such a file, and it is not to be written `again`.
+    QuadragError where there is such a file, and it is not to be written `again`.
     """
     if path.exists() and not again:
         raise QuadragError(f"{path} is there, and may be filled in; name another file")

@@ -144,7 +144,7 @@ def correct(items: Sequence[Judged], labels: Labels, graded: Graded) -> Correcte
     else:
         others = [item.value or 0.0 for item in items if item.id not in values]
         estimate = ppi_mean(people, [item.value or 0.0 for item in labelled], others)
-    alone = ppi_mean(people, people, [], tuning=0.0).interval
+    alone = ppi_mean(people, people, []).interval
     if set(people) <= {0, 1}:
         alone = wilson(min(max(estimate.value, 0.0), 1.0) * len(people), len(people))
     read = [item.value for item in items if item.value is not None]

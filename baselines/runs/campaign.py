@@ -1,6 +1,5 @@
 """Several runs of one command: all of a paper, a recipe, a table of recipes, the demo; and the names of folders."""
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ from typing import Any
 
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files, list_once
-from quadrag.errors import NotReady, NotServed, OtherRun, QuadragError
+from quadrag.errors import NotReady, QuadragError
 
 from ..core.benchmark import Benchmark, load
 from ..core.result import Result
@@ -101,11 +100,7 @@ def run_all(
     if policy.fresh:
         since = since or find_fresh(places)
     for folder, spec in places.items():
-        try:
-            result = run(spec, policy, models, folder, alone=False, since=since)
-        except OtherRun as error:
-            free = next(place for number in itertools.count(2) if not Path(place := f"{out}-{number}").exists())
-            raise QuadragError(f"{out} holds runs {error.difference}; type for example --out {free}") from error
+        result = run(spec, policy, models, folder, alone=False, since=since)
         campaign.runs.append((folder, result))
         if result.stopped:
             break
@@ -145,7 +140,7 @@ def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out:
             checked.add(model)
             try:
                 check_served(specs[0], policy)
-            except NotServed as error:
+            except QuadragError as error:
                 raise QuadragError(f"{recipe}: {error}") from error
     for recipe, specs in asked.items():
         try:

@@ -190,7 +190,7 @@ def check_served(spec: RunSpec, policy: CallPolicy) -> None:
     """Hold the name of the model that answers against its server's list, where a server is asked.
 
     Raises:
-        NotServed: the server lists others.
+        QuadragError: the server lists others.
     """
     if isinstance(spec.system, Chat) and spec.system.served and not policy.replay:
         from quadrag.chat.client import ChatClient
