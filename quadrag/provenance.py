@@ -50,18 +50,16 @@ class Source:
     # of that of the authors' file, None where that is not known.
     other: Mapping[str, Other] = field(default_factory=dict)
     held: Sequence[str] = ()  # where rows are a part of the authors', how many of how many questions: ``60 of 100``
-    prepared: bool = False  # whether they are read as `quadrag prepare` built them
 
     @property
     def text(self) -> str:
         """All of it in words."""
-        prepared = ", as prepared" * self.prepared
         if not self.place:
-            return " and ".join(self.parts) + prepared
+            return " and ".join(self.parts)
         names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
         whose = f"{shorten(names)}: " * bool(names) + _WORDS[self.provenance]
         whose += f", {' and '.join(self.held)} questions" * bool(self.held)
-        return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))}){prepared}"
+        return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))})"
 
 
 def join(found: Iterable[Provenance]) -> Provenance:

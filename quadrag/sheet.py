@@ -18,7 +18,6 @@ from quadrag.errors import QuadragError
 from quadrag.reading import not_utf8
 from quadrag.records import dumps, read_jsonl, write_text
 
-ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 # What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.
 _COMPUTED = re.compile(r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]")
 _COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of marks and of frequent characters
@@ -103,24 +102,6 @@ def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 def _bare(cell: str) -> str:
     """Return a cell without the apostrophe that keeps a spreadsheet from carrying it out."""
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
-
-
-def join_people(sheet: Sheet) -> Sheet:
-    """Put rows that several people wrote about one item into one: what each said, and as the label what all did."""
-    people = list(dict.fromkeys(line.row.get(ANNOTATOR, "") for line in sheet.lines))
-    if len(people) == 1:
-        return sheet
-    columns = {who: f"{ANNOTATOR}{number}" for number, who in enumerate(people, 1)}
-    joined: dict[str, tuple[str, dict[str, str]]] = {}
-    for place, row in sheet.lines:
-        label, who = row["label"], row.get(ANNOTATOR, "")
-        _, votes = joined.setdefault(row["id"], (place, {**row}))
-        if columns[who] in votes:
-            raise QuadragError(f"{place}: annotator {who!r} labelled item {row['id']!r} twice; expected one label")
-        votes[columns[who]] = label
-        votes["label"] = label if votes["label"] == label else ""
-    lines = [Line(*line) for line in joined.values()]
-    return Sheet(lines, [*sheet.columns, *columns.values()], sheet.sha256)
 
 
 def write_sheet(path: Path, rows: Iterable[Sequence[str]], *, again: bool = False) -> None:

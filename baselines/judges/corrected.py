@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from quadrag.errors import QuadragError
-from quadrag.sheet import join_people, read_sheet
+from quadrag.sheet import read_sheet
 from quadrag.stats import Interval, wilson
 from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 
@@ -89,7 +89,7 @@ def draw_sheet(
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
     """Read a sheet whose labels people filled in; QuadragError for what is not of these items."""
-    sheet = join_people(read_sheet(path, "id", "label"))
+    sheet = read_sheet(path, "id", "label")
     known = {item.id: item for item in items}
     grades: dict[str, str] = {}
     seen: set[str] = set()

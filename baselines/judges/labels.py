@@ -12,11 +12,11 @@ from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.reading import parse_json
-from quadrag.sheet import ANNOTATOR, Line, join_people, read_sheet, write_sheet
+from quadrag.sheet import Line, read_sheet, write_sheet
 
 PAIRS = {"-1": -1.0, "0": 0.0, "1": 1.0}  # which of two answers is better: the first, neither, the second
 _SEED = "certify-judge"
-_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
+_PERSON = re.compile(r"annotator\d+")
 _PARTED = re.compile(r'[\[\]",;，；、|]')
 # How people write grades that are words; what says only that an answer is good is no answer to another question.
 _SPELLED = {
@@ -156,10 +156,10 @@ class LabelSet:
 def read_labels(path: Path, graded: Graded) -> LabelSet:
     """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
 
-    A column `system` is a slice, columns `annotator1` and so on hold what each of several people said; where a column
-    `annotator` names who said it, each has a row of its own. Whatever is wrong is a QuadragError with the place.
+    A column `system` is a slice, columns `annotator1` and so on hold what each of several people said. Whatever is
+    wrong is a QuadragError with the place.
     """
-    sheet = join_people(read_sheet(path, "id", "label"))
+    sheet = read_sheet(path, "id", "label")
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
     items: dict[str, Item] = {}
     split: list[tuple[str | None, ...]] = []
