@@ -18,21 +18,13 @@ from ..results.score import ALL, Counts, Score, ScoreKey, Status
 
 
 class Measured(NamedTuple):
-    """One metric under one profile, over the items of one split.
-
-    Attributes:
-        metric: whose keys they are.
-        profile: ``official`` or ``corrected``.
-        signature: of the module's result.
-        lacking: of each key why it could not be computed, or None.
-        values: the module's values over all items, by key.
-    """
+    """One metric under one profile, over the items of one split."""
 
     metric: MetricUse
     profile: str
     signature: str
-    lacking: Mapping[str, str | None]
-    values: Mapping[str, Any]
+    lacking: Mapping[str, str | None]  # of each key why it could not be computed
+    values: Mapping[str, Any]  # the metric's own over all items, by key
 
     def scale(self, key: str) -> dict[str, Any]:
         """Return how means of a key are taken: under which profile, of values in which range."""
@@ -52,17 +44,7 @@ def rows_of(
     measured: Sequence[Measured],
     strata: Mapping[Key, Stratum] | None = None,
 ) -> list[dict[str, Any]]:
-    """Make the rows of ``scores.json`` of one split.
-
-    Args:
-        benchmark: whose groupings have means.
-        config: of the split.
-        split: its name.
-        lines: of ``items.jsonl``, all of the split.
-        questions: of each line, in their order.
-        measured: the metrics, in the order of the rows.
-        strata: of the questions, for the intervals of weighted means.
-    """
+    """Make the rows of ``scores.json`` of one split, from its lines of ``items.jsonl`` and the question of each."""
     slices, units = slices_of(questions), find_units(questions)
     groupings = {
         f"macro:{name}": groups
@@ -185,14 +167,9 @@ def counts(item: Item, profile: str) -> bool:
 def stratify(
     items: Sequence[Item], strata: Mapping[Any, Stratum], profile: str
 ) -> tuple[list[list[Item]], list[float]]:
-    """Put items into their strata, with each stratum's weight in the mean.
+    """Put items into the strata of their questions, with each stratum's weight in the mean.
 
     That is the mean over domains of the weighted mean over a domain's types, of those in which an item counts.
-
-    Args:
-        items: of one metric, each of a question that has a stratum.
-        strata: of each question.
-        profile: ``official`` or ``corrected``.
     """
     groups: dict[Stratum, list[Item]] = defaultdict(list)
     for item in items:

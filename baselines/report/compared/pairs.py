@@ -22,7 +22,7 @@ from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
 from ...core.run_record import RunRecord
-from ...judges.certificate import is_by_chance
+from ...judges.certificate import list_by_chance
 from ...results.items import FAILED, items_of
 from ...results.note import NoteCode, keys_of
 from ...results.score import Status, place_of, status_of
@@ -159,7 +159,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         return "the judges are not the same"
     if any(verdict in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL) for one in both):
         return "a judge's verdicts are far from what words say"
-    if any(is_by_chance(one, verdict) for one in both):
+    if any(verdict in list_by_chance(one) for one in both):
         return "the judge agrees with people no better than chance"
     return ""
 

@@ -195,9 +195,9 @@ def test_points_stand_under_points_and_the_marks_of_intervals_too():
 
 
 def test_what_is_unscored_or_did_not_run_is_one_line_each():
-    lacking = {"unscored": {"api_error": 1}}
+    lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
     both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]
-    assert note_unscored(both) == ["Unscored, bleu, rouge_l (official): c test: api_error 1."]
+    assert note_unscored(both) == ["Unscored, bleu, rouge_l: c test: no_questions 1."], "what failed is told elsewhere"
     rows = [score("bertscore", None, not_run="no embedding")]
     rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
     (told,) = note_scores(rows, ["official"])

@@ -114,8 +114,7 @@ TYPED = [
     ("recall rgb noise_robustness_en", "crag"),
     ("trec nowhere", "nowhere"),
     ("errors nowhere", "--judge"),
-    ("certify-judge --injections", "--judge"),
-    ("certify-judge openqa-eval --against rule:exact", "--against"),
+    ("certify-judge openqa-eval --against rule:plain", "certify each judge"),
     ("score none.jsonl SCORE", "none.jsonl"),
     ("score mine.jsonl --benchmark rbg --config x", "nearest: rgb"),
     ("score mine.jsonl --benchmark rgb --config negative_rejection", "negative_rejection_en"),
@@ -215,11 +214,11 @@ def test_data_of_another_form(refused, rows, named):
     [
         ([*plain(), {"id": 99, "answer": "x"}], "'99'"),
         ([{"id": 0}], "no answer"),
-        ([{"id": 0, "answer": "x", "split": 5}], "split is 5"),
+        ([{"id": 0, "answer": "x", "split": 5}], "split 5"),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], "'noise_40'"),
         ([{"id": "x " * 50_000, "answer": "y"}], " … "),
         (["x"], "mine.jsonl:1"),
-        ([], "empty"),
+        ([], "answers none"),
     ],
 )
 def test_answers_that_do_not_fit(refused, answers, rows, named):
