@@ -18,7 +18,7 @@ from quadrag.chat.ledger import Batch, Ledger, Shelf
 from quadrag.chat.prices import BudgetReached, Prices
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, as_verdict
 from quadrag.chat.spec import parse_spec, without_user
-from quadrag.errors import NotServed, QuadragError
+from quadrag.errors import QuadragError
 from quadrag.progress import say
 
 if TYPE_CHECKING:
@@ -118,13 +118,13 @@ class ChatClient:
         """Hold the model's name against the server's list, where it has one and the user gives the model no name.
 
         Raises:
-            NotServed: the list does not have it.
+            QuadragError: the list does not have it.
         """
         listed = [] if self.calling.alias.name else self._open().list_models()
         if isinstance(listed, list) and listed and self.model not in listed:
             place, option = self.spec.shown, f"--{self.calling.alias.role}-name"
             more = f"or another of them; {option} NAME says what to call it"
-            raise NotServed(f"{place} serves {_list(listed)}, not {self.model}; type {place}#{listed[0]}, {more}")
+            raise QuadragError(f"{place} serves {_list(listed)}, not {self.model}; type {place}#{listed[0]}, {more}")
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Ask for a batch of replies, and return as many replies or failures in order.
