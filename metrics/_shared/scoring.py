@@ -210,8 +210,7 @@ def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[
 def _ask(judge: Any, chats: list[Any]) -> list[Any]:
     replies = judge(chats)
     if not is_list(replies):
-        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
-        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies, at once")
     replies = list(replies)
     if len(replies) != len(chats):
         raise ValueError(f"judge returned {len(replies)} replies to {len(chats)} requests; expected one each")

@@ -66,10 +66,8 @@ def _check_k(k: Any) -> tuple[int, ...]:
 
 def _ids(values: Any, name: str) -> list[str]:
     """Return a list of ids, strings or integers of up to 300 digits, as strings."""
-    if not is_list(values):
-        raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
     texts = []
-    for i, value in enumerate(values):
+    for i, value in enumerate(column(values, name, entries=" of ids")):
         number = isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 10**_DIGITS
         if not number and not isinstance(value, str):
             kind = type(value).__name__

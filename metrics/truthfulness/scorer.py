@@ -20,6 +20,7 @@ from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
 from .verdict_reader import VerdictReader
 
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
+RATED = ("perfect", "acceptable")
 _UNRATED, _NO_JUDGE = "unrated", "no_judge"
 _VALUES = {CORRECT: (1.0, 1.0, 0.0, 0.0), INCORRECT: (-1.0, 0.0, 1.0, 0.0), MISSING: (0.0, 0.0, 0.0, 1.0)}
 _RATINGS = {
@@ -71,7 +72,7 @@ class Truthfulness(Scorer):
         if columns.get("ratings") is not None:
             if self.judges:
                 raise ValueError("both ratings and a judge were given; expected one of them")
-            self.rated, self.keys = True, (*KEYS, "perfect", "acceptable")
+            self.rated, self.keys = True, (*KEYS, *RATED)
         items = super().items(predictions, references, **columns)
         if self.weights is not None:
             for name in ("domains", "question_types"):
@@ -86,8 +87,8 @@ class Truthfulness(Scorer):
         if self.rated:
             cells = _rate(item["rating"])
         elif not item["reference"] or item["state"]:
-            cells, ruled = _average([item["state"] if item["reference"] else NOT_APPLICABLE]), bool(self.judges)
-            ruled = ruled and not item["state"]
+            cells = _average([item["state"] if item["reference"] else NOT_APPLICABLE])
+            ruled = bool(self.judges) and not item["state"]
         else:
             answer = self.cut(item["prediction"]).strip()
             outcome, undecided = settle(answer, item["reference"], profile)
@@ -193,10 +194,9 @@ def _average(outcomes: Sequence[str]) -> Cells:
 def _rate(rating: str) -> Cells:
     """Return the values of a human rating, or its reason; what is acceptable is accurate too."""
     if rating not in _RATINGS:
-        return dict.fromkeys((*KEYS, "perfect", "acceptable"), rating)
+        return dict.fromkeys((*KEYS, *RATED), rating)
     worth, outcome = _RATINGS[rating]
-    graded = {key: float(rating == key) for key in ("perfect", "acceptable")}
-    return {**_average([outcome]), "truthfulness": worth, **graded}
+    return {**_average([outcome]), "truthfulness": worth, **{key: float(rating == key) for key in RATED}}
 
 
 SCORER = Truthfulness
