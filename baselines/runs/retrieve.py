@@ -104,8 +104,6 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
             key, passages = _read_row(row)
         except (KeyError, TypeError, Unreadable) as error:
             raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
-        if key in found:
-            raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
         found[key] = passages
     known = {question.key for question in questions}
     if found.keys() != known:

@@ -140,7 +140,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     def fits(log: Path) -> bool:
         try:
             return bool(named.items() <= read_head(log).items())
-        except (QuadragError, TypeError):  # what is wrong with it is told where it is read whole
+        except QuadragError:  # what is wrong with it is told where it is read whole
             return True
 
     files: list[Path] = []
