@@ -38,11 +38,11 @@ _NEGATION = re.compile(
 )
 
 
-def parts(reference: Any, name: str = "reference") -> list[list[str]]:
+def parts(value: Any, name: str = "reference") -> list[list[str]]:
     """Bring a gold answer to one list of accepted strings per needed part: of a string, or a list of either."""
-    if isinstance(reference, str):
-        return [strings([reference], name)]
-    listed = enumerate(column(reference, name, entries=" of strings, or a string"))
+    if isinstance(value, str):
+        return [strings([value], name)]
+    listed = enumerate(column(value, name, entries=" of strings, or a string"))
     return [strings([part] if isinstance(part, str) else part, f"{name}[{i}]") for i, part in listed]
 
 

@@ -96,7 +96,7 @@ class Scorer:
         replies: list[Any] = [None] * len(marks)  # None begins a generator
         while marks:
             batch: dict[tuple[int, str], Request] = {}
-            places = {}
+            places: dict[tuple[int, str], int] = {}
             waiting, asked = [], []
             for (at, profile, mark), heard in zip(marks, replies, strict=True):
                 try:

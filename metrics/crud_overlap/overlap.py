@@ -19,9 +19,9 @@ from .tally import is_list, string
 ORDERS = range(1, 5)
 
 
-def one_text(reference: Any, name: str) -> str | None:
+def one_text(value: Any, name: str) -> str | None:
     """Bring a reference, a string or a list of one, to a string, or None for none."""
-    given = list(reference) if is_list(reference) else [reference]
+    given = list(value) if is_list(value) else [value]
     if len(given) > 1:
         raise ValueError(f"{name} holds {len(given)} entries; expected one string, or a list of one")
     return string(given[0] if given else None, name, null=True)

@@ -58,7 +58,7 @@ class RetrievalRanking(Scorer):
 
 def _check_k(k: Any) -> tuple[int, ...]:
     cuts = list(k) if is_list(k) else []
-    whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and cut > 0 for cut in cuts)
+    whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and int(cut) > 0 for cut in cuts)
     if not cuts or not whole or len({*cuts}) < len(cuts):
         raise ValueError(f"k is {k!r}; expected a list of different positive integers such as [1, 5, 10]")
     return tuple(map(int, cuts))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from .judging import PROMPT, official, official_either, requests, template
 from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, tokenizer_name, trimmer
-from .scoring import Cells, Column, Item, Request, Rounds, Scorer, row
+from .scoring import Cells, Column, Item, Request, Rounds, Row, Scorer, row
 from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
 from .verdict_reader import VerdictReader
 
@@ -127,7 +127,7 @@ class Truthfulness(Scorer):
             signed["weights"] = hashlib.sha256(text.encode()).hexdigest()[:8]
         return signed | ({"judge": "human"} if self.rated else {})
 
-    def summarise(self, rows: Sequence[Mapping[str, Any]], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
+    def summarise(self, rows: Sequence[Row], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
         """Return the result, with `unscored_share` for "corrected" and, with weights, `<key>_weighted`."""
         result = super().summarise(rows, profile, models)
         if profile == "corrected":
@@ -170,7 +170,7 @@ def _weight(weights: Any, domain: str, kind: str) -> float:
     if any(isinstance(value, Mapping) for value in table.values()):
         table = table[domain] if isinstance(table.get(domain), Mapping) else {}
     weight = table.get(kind)
-    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight < inf:
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < inf:
         raise ValueError(
             f"weights has {str(weight)[:60]} for question type {kind[:60]!r} in domain {domain[:60]!r}; expected"
             " numbers of at least 0, as {type: number} or {domain: {type: number}}"
