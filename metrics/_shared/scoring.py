@@ -181,12 +181,13 @@ def count(rows: Sequence[Row]) -> dict[str, Any]:
     unscored: Counter[str] = Counter()
     for row in rows:
         reasons = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
-        unscored.update(sorted(reasons, key=_rank)[:1])
+        unscored.update([choose_reason(reasons)] if reasons else [])
     return {"n_total": len(rows), "n_scored": len(rows) - unscored.total(), "unscored": dict(unscored)}
 
 
-def _rank(reason: str) -> int:
-    return UNSCORED.index(reason) if reason in UNSCORED else len(UNSCORED)
+def choose_reason(reasons: Sequence[str]) -> str:
+    """Return the one of several reasons for which an item counts as unscored."""
+    return min(reasons, key=lambda reason: UNSCORED.index(reason) if reason in UNSCORED else len(UNSCORED))
 
 
 def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from .judging import PROMPT, official, official_either, requests, template
 from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, tokenizer_name, trimmer
-from .scoring import Cells, Column, Item, Request, Rounds, Row, Scorer, row
+from .scoring import Cells, Column, Item, Request, Rounds, Row, Scorer, choose_reason, row
 from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
 from .verdict_reader import VerdictReader
 
@@ -116,8 +116,8 @@ class Truthfulness(Scorer):
                 text, why = self.hear(reply, profile)
                 verdict = None if text is None else read(text)
                 verdicts.add(why or "unparsable" if verdict is None else verdict)
-            failed = next((reason for reason in UNSCORED if reason in verdicts), INCORRECT)
-            outcomes.append(CORRECT if 1 in verdicts else outcome or failed)
+            lacking = [verdict for verdict in verdicts if isinstance(verdict, str)]
+            outcomes.append(CORRECT if 1 in verdicts else outcome or (choose_reason(lacking) if lacking else INCORRECT))
         return outcomes
 
     def conditions(self, profile: str) -> dict[str, str]:
@@ -185,7 +185,7 @@ def _average(outcomes: Sequence[str]) -> Cells:
     """
     reasons = [outcome for outcome in outcomes if outcome not in _VALUES]
     if reasons:
-        why = next((reason for reason in UNSCORED if reason in reasons), reasons[0])
+        why = choose_reason(reasons)
         return dict.fromkeys(KEYS, why) | ({"missing": 0.0} if why == _NO_JUDGE else {})
     columns = zip(*(_VALUES[outcome] for outcome in outcomes), strict=True)
     return {key: sum(column) / len(outcomes) for key, column in zip(KEYS, columns, strict=True)}
