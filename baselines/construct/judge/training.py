@@ -61,7 +61,7 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
     lessons = []
     with Progress(f"{labels.name}: prompts", len(items)) as progress:
         for done, item in enumerate(items, 1):
-            value = labels.grades[item.label]
+            value = labels.graded.grades[item.label]
             requests = list_requests(replace(labels, items=[item])) if value is not None else []
             if len(requests) == 1 and value is not None:
                 number = int(value) if value == int(value) else value
@@ -258,7 +258,7 @@ def _measure(labels: LabelSet, model: str, ledger: Ledger) -> Certificate | None
     judge = LocalModel(model, ledger=ledger, parameters={"temperature": 0, "max_tokens": _VERDICT_TOKENS})
     try:
         verdicts = ask_judge(labels, judge)
-        return certify(labels, verdicts) if any(verdicts.given.values()) else None
+        return certify(labels, verdicts) if any(verdicts.grades.values()) else None
     finally:
         judge.close()
 

@@ -115,7 +115,7 @@ def test_upstreams_own_files_need_no_leave(copied):
 
 def test_what_is_accepted_is_said_and_no_place_of_the_machine_is(runs, copied):
     (limited,) = entries(plan(runs / "limited")).values()
-    assert limited["notes"].startswith("NOT COMPARABLE: --limit 3, own data")
+    assert limited["notes"].startswith("NOT COMPARABLE: answers to 3 of 12 questions, own data")
     place = "/home/ann smith/my models/bge (1)/it"
     options = {"passage_num": 3}
     folder = copied(change=change_in("digests", options=options, retrieval={"embedding": place, "top_k": 4}))
