@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from quadrag.errors import short_line
+from quadrag.errors import one_line
 from quadrag.printing import is_terminal, write
 
 _LOG_EVERY = 10.0  # seconds
@@ -47,7 +47,9 @@ class Progress:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    write(f"quadrag: {short_line(what)}", file=sys.stderr)
+    line = one_line(what)
+    # Of a very long one, as with a hostile id in it, the middle is left out.
+    write(f"quadrag: {line if len(line) <= 650 else f'{line[:400]} … {line[-240:]}'}", file=sys.stderr)
 
 
 def remark(*lines: str) -> None:

@@ -322,7 +322,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     record.unread, record.searched = generated.unread, generated.searched
     if system.finds_passages:
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
-    folder.write(ANSWERS, jsonl_text(each.as_row() for each in generated.answers))
+    folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
     if not generated.failures:  # else what stands is there for the run that asks for them again
         folder.place(ANSWERING).unlink(missing_ok=True)
     return generated

@@ -125,10 +125,9 @@ def score_answers(
                 for judge in models.judges:
                     judge.on_progress = progress.update
                 unread = _probe(judged) if models.max_failed < 1 else None
-                ledger = models.ledger
-                if unread and ledger and UNREADABLE in ledger.retry:
+                if unread and models.ledger and UNREADABLE in models.ledger.retry:
                     given.said.clear()
-                    with ledger.renewing():
+                    with models.ledger.renewing():
                         unread = _probe(judged)
                 if unread is None:
                     return _judge(models, judged)

@@ -14,7 +14,7 @@ from chat_server import ChatServer, Rule, chats
 from quadrag.chat import http
 from quadrag.chat.client import ChatClient, Failure, Prices, Reply
 from quadrag.chat.ledger import Ledger
-from quadrag.errors import NotServed, QuadragError
+from quadrag.errors import QuadragError
 
 NOWHERE = "http://127.0.0.1:9/v1#m"
 
@@ -171,7 +171,10 @@ def test_replay_uses_no_network(server, ledger, monkeypatch):
 def test_a_model_that_is_not_listed_is_refused(server):
     with ChatClient(server.url + "#m") as client:
         client.check_served()
-    with ChatClient(server.url + "#k") as client, pytest.raises(NotServed, match=f"serves m, not k; .*{server.url}#m"):
+    with (
+        ChatClient(server.url + "#k") as client,
+        pytest.raises(QuadragError, match=f"serves m, not k; .*{server.url}#m"),
+    ):
         client.check_served()
 
 
