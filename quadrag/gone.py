@@ -15,15 +15,18 @@ GONE: dict[str, str] = {
     "--entity-service": "--entity-name NAME says what the model is called, wherever it is served",
     "--judge-served-as": "--judge-name NAME says what the judge is called, wherever it is served",
     "--judge-service": "--judge-name NAME says what the judge is called, wherever it is served",
+    "--passages": "retrieved.jsonl of the run has every passage under its own id",
     "--repeats": "ask once; what a judge says again is another certificate, of --fresh",
     "--reuse-unnamed": "a reply counts for the server that gave it; --llm-name NAME says which that was",
     "--served-as": "--llm-name NAME says what the model is called, wherever it is served",
     "--service": "--llm-name NAME says what the model is called, wherever it is served",
     "--statistics": "`quadrag list BENCHMARK` says how many rows each split has",
     "--verdicts": "--judge takes a file of verdicts too",
+    "judge_failure": "a lacking verdict counts as a hallucination under official, and is unscored under corrected",
     "--where": "a folder of your own with those documents: --data-dir",
     "errors": "`quadrag label RUN --metric errors` sorts wrong answers: by --judge, or --out and --people",
     "entities": "a model names the entities of CRAG's questions: --entity-llm SPEC, else the one that answers",
+    "time_limit": "a batch of a challenge's model file is let finish; run.json has what each answer took",
     "lighteval": "`quadrag harness lm-eval` and Inspect have the same tasks",
 }
 

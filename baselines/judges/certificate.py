@@ -368,7 +368,7 @@ def lay_beside(results: Iterable[Result], given: Sequence[Certificate] = ()) -> 
             if is_by_chance(result, verdict):
                 discredit(row)
             elif (_name_judge(result), verdict) in doubtful:
-                discredit(row, Cause.JUDGE_DOUBTFUL_BESIDE)
+                discredit(row, Cause.JUDGE_DOUBTFUL)
 
 
 def _name_judge(result: Result) -> tuple[Any, ...]:

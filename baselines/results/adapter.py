@@ -10,12 +10,10 @@ from typing import Any, TypeAlias
 from quadrag.metric_record import find_verdict, metric_record, show_key
 
 from ..core.run_record import RunRecord
-from .check import check_run
-from .items import CUT, EMPTY, SHORT
+from .items import CUT, EMPTY, FAILED, SHORT
 from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
-from .score import UNJUDGED, Cause, Place, Score, Status, place_of, record_of, status_of
-from .status import find_failures, set_status
+from .score import UNJUDGED, Cause, Place, Status, place_of, record_of, status_of
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
 _SHOWN = 4  # names in a line
@@ -44,7 +42,6 @@ _REASONS = {  # of an item's verdict, of a score
     Cause.JUDGE_DEAD: "the judge does not answer",
     Cause.JUDGE_CONSTANT: "the judge says the same of every answer",
     Cause.JUDGE_DOUBTFUL: "a judge's verdicts are far from what words say",
-    Cause.JUDGE_DOUBTFUL_BESIDE: "a judge's verdicts are far from what words say",
     Cause.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
 }
 _DOUBTS = {
@@ -53,17 +50,6 @@ _DOUBTS = {
 }
 _ALIKE = "all answers may be so, or it says so of any"
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
-
-
-def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a finished run with their status and reason, and note in the run what failed of its items."""
-    scores = [Score.from_row(row) for row in rows]
-    failures = find_failures(scores, run, lines)
-    derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
-    kept = [row for row in run.notes if row["code"] not in derived]
-    run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
-    settled = set_status(scores, run, failures)
-    return [{**score.as_row(), "status": score.status, "reason": score.reason} for score in settled]
 
 
 def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
@@ -103,7 +89,8 @@ def say(note: Note) -> str:
 
 def _say_cause(params: Mapping[str, Any], keys: str) -> str:
     """Say why most items failed, as far as it is known, and what to do."""
-    cause, said, form = Cause(params["cause"]), params["said"], _find_form(params)
+    cause, said = Cause(params["cause"]), params["said"]
+    form = metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
     json = "try --judge-format json, or " * form.startswith("{")
     if said and cause in (Cause.API_ERROR, Cause.UNPARSABLE) and not form:
         return str(said)
@@ -130,11 +117,6 @@ def _say_counted(reasons: Mapping[str, int], profile: str) -> str:
     return "official leaves them out or makes values of them, corrected counts them as wrong"
 
 
-def _find_form(params: Mapping[str, Any]) -> str:
-    """Return a verdict of the judge as it is read; "" where nobody was asked."""
-    return metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
-
-
 def say_constant(note: Note) -> str:
     """Say of a judge how many verdicts are one and the same by each key, and what that may mean."""
     values = ", ".join(f"{_show(name)} {_write(verdict)}" for name, verdict in note.params["verdicts"].items())
@@ -150,15 +132,12 @@ def _say_doubtful(params: Mapping[str, Any]) -> str:
     return f"The judge {params['judge']} {_DOUBTS[params['doubt']].format_map(slots)}: {_SEE}"
 
 
-def say_reason(row: Row, run: RunRecord) -> str:
+def say_reason(row: Row) -> str:
     """Say why a row has no value, or why that says nothing of the answers; "" where neither is so."""
     status, reason = status_of(row), row.get("reason", "")
     if status is Status.INVALID and not reason.startswith("judge"):
-        name, place = f"{row['metric']}.{row['key']}", (row["config"], row["split"])
-        notes = [note.params for note in notes_of(run, NoteCode.INVALID) if name in note.params["keys"]]
-        params = next(params for params in notes if (params["config"], params["split"]) == place)
-        judged = _find_form(params) and reason in _REASONS and not run.failures
-        return _say_failed(params) + (f": {_REASONS[reason]}" if judged else "")
+        lost = {why: n for why, n in row["unscored"].items() if why in FAILED}
+        return _say_failed({"reasons": lost, "profile": "", "failed": sum(lost.values()), "total": row["n_total"]})
     if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row["value"] is None):
         return ""
     return _REASONS.get(reason, str(reason))

@@ -21,7 +21,7 @@ from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
 from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import Embedding, open_completer, open_system
-from ..systems.service import Rag, RagService
+from ..systems.service import RagService
 from ..systems.system import Completer, System
 
 
@@ -146,7 +146,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
                 "what a RAG service asks is not known before; what its judge will be asked is told by quadrag score "
                 "ANSWERS --judge ... --estimate"
             )
-        service = RagService(
+        return RagService(
             spec.system.rag,
             calling,
             name=spec.system.name,
@@ -154,15 +154,10 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
             timeout=policy.service_timeout,
             parameters=spec.system.sampling.sent(),  # a service has a temperature of its own
         )
-        return Rag(service)
     assert isinstance(spec.system, Chat)
     own = replace(calling, alias=Alias(spec.system.name))
-    limit = spec.options.get("time_limit")
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise QuadragError(f"option time_limit is {limit!r}; expected a whole number from 1")
-    return open_system(
-        spec.system.address, own, spec.system.sampling.sent(), limit, spec.system.template, spec.system.batch_size
-    )
+    chat = spec.system
+    return open_system(chat.address, own, chat.sampling.sent(), chat.template, chat.batch_size)
 
 
 def _open_chat(chat: Chat, calling: Calling, role: str, **more: Any) -> Completer:
@@ -184,19 +179,6 @@ def _open_judge(judge: Any, calling: Calling) -> Completer:
         named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
         return _open_chat(named, replace(calling, prices=None, budget=None), "judge", **shape)
     return opened
-
-
-def check_served(spec: RunSpec, policy: CallPolicy) -> None:
-    """Hold the name of the model that answers against its server's list, where a server is asked.
-
-    Raises:
-        NotServed: the server lists others.
-    """
-    if isinstance(spec.system, Chat) and spec.system.served and not policy.replay:
-        from quadrag.chat.client import ChatClient
-
-        with ChatClient(spec.system.address, Calling(alias=Alias(spec.system.name))) as client:
-            client.check_served()
 
 
 def name_model(chat: Any, asked: Any) -> str:

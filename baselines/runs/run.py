@@ -30,8 +30,8 @@ from ..core.result import Asked, Result
 from ..core.run_record import RunRecord
 from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
-from ..results.adapter import mark_rows
 from ..results.items import find_short
+from ..results.status import mark_rows
 from ..scoring.drive import DeadJudge, score_text
 from ..scoring.judging import Scored, check_models, count_verdicts, score_answers
 from ..scoring.served import score_service
@@ -248,7 +248,7 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
         folder.redo(STAGES[STAGES.index(made_by_models if system.asks_models else VERDICTS) :])
     if record.failed_entities:
         folder.redo(STAGES)
-    elif record.failures and system.asks_failed:
+    elif record.failures and (system.asks_failed or FAILED in policy.retry):
         folder.redo(STAGES[1:])
     elif record.failed_verdicts or to_the_end:
         folder.redo(STAGES[2:])
@@ -262,7 +262,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
     before = record.max_failed, record.certificates
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    found = replace(read_result(folder.path, record), reused=True)
+    found = replace(read_result(folder.path, run=record), reused=True)
     if (record.max_failed, record.certificates) != before and policy.estimate is None:
         record.write(folder.path)
     return found
@@ -310,7 +310,6 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     if all(map(folder.stands, made)):
         return Generated(read_answers(folder.place(ANSWERS)))
     system.keep(folder.place(ANSWERING))
-    _recall(folder, loaded, models)
     with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples, models.tell_spent) as progress:
         try:
             generated = system.answer(loaded.work, loaded.questions, passages, progress.update)
@@ -323,27 +322,14 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     if system.finds_passages:
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
     folder.write(ANSWERS, jsonl_text(each.as_row() for each in generated.answers))
-    folder.place(ANSWERING).unlink(missing_ok=True)
+    if not generated.failures:  # else what stands is there for the run that asks for them again
+        folder.place(ANSWERING).unlink(missing_ok=True)
     return generated
 
 
 def _note_answers(record: RunRecord, generated: Generated) -> None:
     record.failures, record.latency_seconds = generated.failures, generated.latency
     record.latency = stats.spread(list(generated.latency.values()))
-
-
-def _recall(folder: RunFolder, loaded: Loaded, models: Models) -> None:
-    """Hand a function its answers that are there, where only those that failed are wanted."""
-    system, path = models.system, folder.path
-    if path is None or system.asks_models or models.policy.fresh:
-        return
-    places = [path / RETRIEVED, path / ANSWERS]
-    if all(place.is_file() for place in places) and not (path / ANSWERING).exists():
-        told = system.finds_passages and folder.run.searched
-        passages = passages_of.read(places[0], loaded.questions) if told else {}
-        system.recall(
-            read_answers(places[1]), passages, folder.run.latency_seconds, folder.place(ANSWERS).stat().st_mtime
-        )
 
 
 def score(

@@ -141,7 +141,7 @@ class Work:
         """Return by profile the signature and the values over all answers by key, once `rounds` is through."""
         if self.idle:
             return [(f"{self.metric.module}|profile:{profile}", {}) for profile in self.profiles]
-        whole = [self.scorer.summarise(self.items, self._rows, profile, self._models) for profile in self.profiles]
+        whole = [self.scorer.summarise(self._rows, profile, self._models) for profile in self.profiles]
         return [(each["signature"], {key: each[key] for key in self.metric.keys if key in each}) for each in whole]
 
 
@@ -155,15 +155,20 @@ def _columns(
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
     """Return predictions, references, and a metric's other columns and options by their names."""
     options = dict(benchmark.keywords(metric, asked, conditions))
-    passages = [given.passages[answer.key] if given.passages is not None else () for answer in answers]
+    passages = [() if given.passages is None else given.passages.get(answer.key) for answer in answers]
     if metric.ranks:
-        ranked: list[Any] = [[document_id(passage) for passage in found] for found in passages]
+        ranked: list[Any] = [
+            None if found is None else [document_id(passage) for passage in found] for found in passages
+        ]
+        options["states"] = [
+            answer.state if found is None else None for answer, found in zip(answers, passages, strict=True)
+        ]
         return ranked, [list(question.relevant) for question in asked], options
     options["states"] = [None if answer.answer is not None else answer.state for answer in answers]
     if metric.embedded and given.embed:
         options["embed"] = given.embed
     if metric.contexts and given.passages is not None:
-        options["contexts"] = [[passage.text for passage in found] for found in passages]
+        options["contexts"] = [[passage.text for passage in found or ()] for found in passages]
     predictions = [None if each.answer is None else benchmark.parse(each.config, each.answer) for each in answers]
     return predictions, [metric.shape(question.references) for question in asked], options
 
@@ -195,7 +200,7 @@ def score(
         questions: every question by its key.
         answers: in input order; each key is among the questions.
         conditions: as they were when the answers were made; without documents, say, fewer metrics apply.
-        given: without passages ranks are not measured.
+        given: without passages ranks are not measured; an answer whose key has none is unscored there.
         verdicts: takes the lines of ``verdicts.jsonl``, in input order.
 
     Returns:

@@ -1,39 +1,30 @@
-"""The score stage of a RAG service: its answers, and its rankings apart from them.
+"""The score stage of a system that finds its own passages: its answers, and its rankings of the gold documents.
 
-Two ways lead from a service's passages to the benchmark's documents, one for the whole run: by id, where at least one
-passage bears the id of a gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text. A passage is
-known by its text where it is part of a gold document of its question, or holds one whole, blanks aside, with `LEAST`
-characters or more; else where it is part of a document of the corpus, which then was found in vain. Where no passage is
-known so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing
-was found. Of ids of another form that cannot be told, nor where most texts are too short to be known: nothing is
-ranked, and the table says so.
+Two ways lead from its passages to these, one for the whole run: by id, where at least one passage bears the id of a
+gold document of some question (``DOC#n`` is a passage of ``DOC``); else by text, where a passage is part of a gold
+document of its question, or holds one whole, blanks aside, with `LEAST` characters or more. Where no passage is known
+so, but an id has the form of a gold document's, as 64 hexadecimal digits, or passages have texts alone, nothing was
+found. Of ids of another form that cannot be told, nor where most texts are too short: nothing is ranked.
 """
 
-import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
-from quadrag.data.prepare import find_source
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import one_line
 from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
-from ..core.benchmark import Benchmark, Document, MetricUse
-from ..core.parts import Conditions
+from ..core.benchmark import Benchmark
 from ..core.spec import RunSpec
-from ..core.task import Corpus, load_rows, open_whole_corpus, script_options
+from ..core.task import load_rows, script_options
 from ..systems.own import NOT_GIVEN, as_served
-from .drive import score
 from .judging import Judging, Scored, score_answers
-from .pieces import LEAST, find_pieces, squeeze
 
+LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance
 _LONGEST = 16  # characters of an id that is shown
 _MOST = 0.5  # share of the passages that may be too short to be known, so that a ranking still says something
 _HEX = re.compile("[0-9a-f]")  # each as 0 leaves what is alike in the hashes and UUIDs of a corpus
-
-Golds = Mapping[Key, Sequence[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +35,11 @@ class Evidence:
         passages: how many, over all questions.
         questions: how many questions had any.
         texts: whether any passage has a text.
-        by: ``id`` or ``text``, the way to the benchmark's documents; ``form`` where ids have the form of theirs and
-            none is a gold document's; ``none`` where every search found nothing; None where there is no way.
+        by: ``id`` or ``text``, the way to the gold documents; ``form`` where ids have the form of theirs and none is a
+            gold document's; ``none`` where every search found nothing; None where there is no way.
         why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
         bare: how many answers came without passages.
         gold: how many passages are gold documents of their questions, where texts are the way.
-        strange: how many of the others are part of no document of the corpus by their text, or none of it by their id
-            where ``form`` is the way; None where nobody looked.
-        short: how many that are not known have a text that is too short for it.
-        lacking: which files of the corpus are not here, where documents are ranked; "" where none is lacking.
     """
 
     passages: int = 0
@@ -62,9 +49,6 @@ class Evidence:
     why: str | None = None
     bare: int = 0
     gold: int = 0
-    strange: int | None = None
-    short: int = 0
-    lacking: str = ""
 
 
 def score_service(
@@ -76,43 +60,22 @@ def score_service(
     passages: Mapping[Key, Sequence[Passage]],
     searched: bool = True,
 ) -> tuple[Scored, Evidence]:
-    """Score a system's answers, and then its rankings; those without a passage too, where it `searched`.
+    """Score a system's answers and rankings; those without a passage too, where it `searched`.
 
     Returns:
         What `score_answers` does, and what the system gave.
     """
-    evidence, rankings = find_documents(inner, task, questions, passages, searched)
-    if evidence.by in ("id", "text", "form") and (corpus := _open_corpus(inner, task, questions[0].split)):
-        evidence = replace(evidence, lacking=corpus.source.lacking)
+    evidence, known = find_documents(inner, task, questions, passages, searched)
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
-    evidence = replace(evidence, bare=bare)
-    served = as_served(inner, evidence.texts, evidence.why)
-
-    def metrics(config: str, conditions: Conditions, ranks: bool = False) -> list[MetricUse]:
-        return [use._replace(ranks=False) for use in served.metrics(config, conditions) if use.ranks is ranks]
-
-    def ranking_keywords(use: MetricUse, asked: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-        return served.keywords(use._replace(ranks=True), asked, conditions)
-
-    generation = replace(served, metrics=metrics)
-    scored = score_answers(session, generation, questions, answers, task, None, passages if evidence.texts else None)
-    ranks = [
+    ranked = {
         # The user's own passages stand whatever became of the call; where it failed without any, nothing was ranked.
-        replace(answer, answer=json.dumps(rankings[answer.key]), state="ok")
-        if answer.answer is not None or passages[answer.key]
-        else answer
+        answer.key: [one._replace(id=name) for one, name in zip(passages[answer.key], known[answer.key], strict=True)]
         for answer in answers
-    ]
-    golds = {question.key: replace(question, references=list(question.relevant)) for question in questions}
-    ranking = replace(
-        served,
-        metrics=lambda config, conditions: metrics(config, conditions, ranks=True),
-        keywords=ranking_keywords,
-        parse=lambda config, text: json.loads(text),
-    )
-    lines, rows = score(ranking, golds, ranks, task.conditions)
-    items = [item | line for item, line in zip(scored.items, lines, strict=True)]
-    return scored._replace(items=items, scores=scored.scores + rows), evidence
+        if answer.answer is not None or passages[answer.key]
+    }
+    served = as_served(inner, evidence.texts, evidence.why)
+    scored = score_answers(session, served, questions, answers, task, None, ranked)
+    return scored, replace(evidence, bare=bare)
 
 
 def find_documents(
@@ -122,18 +85,15 @@ def find_documents(
     passages: Mapping[Key, Sequence[Passage]],
     searched: bool = True,
 ) -> tuple[Evidence, dict[Key, list[str]]]:
-    """Find the benchmark's documents among a system's passages; `searched`: it said what it found, were it nothing.
+    """Find the gold documents among a system's passages; `searched`: it said what it found, were it nothing.
 
     Returns:
         What the system gave, and per question the ids of its passages in their order, the gold documents' among them.
     """
-    own = {key: [document_id(passage) for passage in found] for key, found in passages.items()}
-    every = [document for found in own.values() for document in found]
-    evidence = Evidence(
-        passages=len(every),
-        questions=sum(map(bool, passages.values())),
-        texts=any(passage.text.strip() for found in passages.values() for passage in found),
-    )
+    own = {key: [document_id(passage) for passage in row] for key, row in passages.items()}
+    every = [document for row in own.values() for document in row]
+    texts = [squeeze(passage.text) for row in passages.values() for passage in row]
+    evidence = Evidence(len(every), sum(map(bool, passages.values())), any(texts))
     gold = {document for question in questions for document in question.relevant}
     if inner.corpus is None:
         return evidence, own
@@ -143,62 +103,29 @@ def find_documents(
         return replace(evidence, by="none" if searched else None, why=None if searched else NOT_GIVEN), own
     if not gold.isdisjoint(every):
         return replace(evidence, by="id"), own
+    matched = match_gold(inner, task, questions, passages)
+    names = {key: [name or own[key][at] for at, name in enumerate(row)] for key, row in matched.items()}
+    hits = [name is not None for row in matched.values() for name in row]
     forms = {_HEX.sub("0", document) for document in gold}
-    formed = any(_HEX.sub("0", document) in forms for document in every)
-    texts = {(key, at): squeeze(found.text) for key, row in passages.items() for at, found in enumerate(row)}
-    if evidence.texts and (known := _find_by_text(inner, task, questions, passages, texts, formed)):
-        strange = [texts[place] for place in texts.keys() - known.names.keys()]
-        short = sum(0 < len(text) < LEAST for text in strange)
-        if short > _MOST * len(every):
-            few = f"{short} of {len(every)} are under {LEAST} characters"
-            return replace(evidence, why=f"most passages are too short to be known; {few}"), own
-        ids = {key: [known.names.get((key, at), ident) for at, ident in enumerate(own[key])] for key in own}
-        long = sum(len(text) >= LEAST for text in strange) if known.whole else None
-        return replace(evidence, by="text", gold=known.gold, strange=long, short=short), ids
-    if formed:
-        there = _find_in_corpus(inner, task, questions[0].split, {*every}, _find_ids)
-        strange_ids = None if there is None else sum(document not in there for document in every)
-        return replace(evidence, by="form", strange=strange_ids), own
-    why, short = "the system gave no id and no text of a gold document", sum(0 < len(t) < LEAST for t in texts.values())
-    if ident := next((ident for ident in every if not ident.startswith(UNNAMED)), None):
-        wanted = next((document for document in sorted(gold) if document.startswith(ident)), min(gold))
-        why += f"; one of its ids is {one_line(ident, _LONGEST)!r}, one of the corpus is {one_line(wanted, _LONGEST)!r}"
-    return replace(evidence, why=why, short=short), own
+    if not any(hits) and any(_HEX.sub("0", document) in forms for document in every):
+        return replace(evidence, by="form"), own
+    others = [text for text, hit in zip(texts, hits, strict=True) if not hit]
+    short = sum(0 < len(text) < LEAST for text in others)
+    if any(texts) and short > _MOST * len(every):
+        few = f"{short} of {len(every)} are under {LEAST} characters"
+        return replace(evidence, why=f"most passages are too short to be known; {few}"), own
+    named = [ident for ident in every if not ident.startswith(UNNAMED)]
+    if any(hits) or (inner.gold and any(texts) and not named):
+        return replace(evidence, by="text", gold=sum(hits)), names
+    why = "the system gave no id and no text of a gold document"
+    if named:
+        why += f"; one of its ids is {one_line(named[0], _LONGEST)!r}, one of theirs {one_line(min(gold), _LONGEST)!r}"
+    return replace(evidence, why=why), own
 
 
-class _Known(NamedTuple):
-    """The documents that passages are known to be of by their texts, by question and place.
-
-    `gold` counts those of gold documents; `whole` says whether the corpus is here and was looked through.
-    """
-
-    names: dict[tuple[Key, int], str]
-    gold: int
-    whole: bool
-
-
-def _find_by_text(
-    inner: Benchmark,
-    task: RunSpec,
-    questions: Sequence[Question],
-    passages: Mapping[Key, Sequence[Passage]],
-    texts: Mapping[tuple[Key, int], str],
-    formed: bool,
-) -> _Known | None:
-    """Find documents by texts; None where no text is known and passages have ids to go by.
-
-    Where ids have the form of the corpus' (`formed`), it is not looked through for texts alone.
-    """
-    golds = match_gold(inner, task, questions, passages)
-    names = {(key, at): name for key, row in golds.items() for at, name in enumerate(row) if name is not None}
-    hits = len(names)
-    if not hits and formed:
-        return None
-    missed = {place: text for place, text in texts.items() if place not in names}
-    there = _find_in_corpus(inner, task, questions[0].split, {*missed.values()} - {""}, find_pieces)
-    names |= {place: name for place, text in missed.items() if (name := (there or {}).get(text)) is not None}
-    nameless = any(text and passages[key][at].id.startswith(UNNAMED) for (key, at), text in missed.items())
-    return _Known(names, hits, there is not None) if names or (nameless and inner.gold) else None
+def squeeze(text: str) -> str:
+    """Return a text without its blanks."""
+    return "".join(text.split())
 
 
 def match_gold(
@@ -207,11 +134,10 @@ def match_gold(
     """Return the gold document that each passage is known by its text to be of, by question; None where it is none."""
     read = read_gold(inner, task, questions)
     golds = {key: [(ident, squeeze(text)) for ident, text in pairs] for key, pairs in read.items()}
-    return {key: [_match(passage, golds.get(key, ())) for passage in found] for key, found in passages.items()}
+    return {key: [_match(squeeze(one.text), golds.get(key, ())) for one in row] for key, row in passages.items()}
 
 
-def _match(passage: Passage, golds: Sequence[tuple[str, str]]) -> str | None:
-    text = squeeze(passage.text)
+def _match(text: str, golds: Sequence[tuple[str, str]]) -> str | None:
     for ident, gold in golds:
         if (len(text) >= LEAST and text in gold) or (len(gold) >= LEAST and gold in text):
             return ident
@@ -224,43 +150,12 @@ def read_gold(inner: Benchmark, task: RunSpec, questions: Sequence[Question]) ->
         return {}
     ids, texts = inner.gold
     wanted = {question.key for question in questions}
-    found: dict[Key, list[tuple[str, str]]] = {}
+    golds: dict[Key, list[tuple[str, str]]] = {}
     options = script_options(task, as_served(inner))
     for split in dict.fromkeys(question.split for question in questions):
         for row in load_rows(inner.name, task.config, task.data_dir, options, split)[0]:
             key = (task.config, split, str(row["id"]))
             # OmniEval lists ids and texts apart; where they are not as many, which is which is unknown.
             if key in wanted and len(row[ids]) == len(row[texts]):
-                found[key] = list(zip(row[ids], row[texts], strict=True))
-    return found
-
-
-def _find_ids(wanted: Collection[str], documents: Iterable[Document]) -> dict[str, str]:
-    return {document.id: document.id for document in documents if document.id in wanted}
-
-
-def _find_in_corpus(
-    inner: Benchmark,
-    task: RunSpec,
-    split: str,
-    wanted: Collection[str],
-    find: Callable[[Collection[str], Iterable[Document]], dict[str, str]],
-) -> dict[str, str] | None:
-    """Return the ids of the corpus' documents that are wanted, as `find` knows them; None where it is not here."""
-    if not wanted:
-        return {}
-    try:
-        corpus = _open_corpus(inner, task, split)
-        return find(wanted, corpus.documents()) if corpus else None
-    except QuadragError:
-        return None
-
-
-def _open_corpus(inner: Benchmark, task: RunSpec, split: str) -> Corpus | None:
-    """Open the corpus that the documents are of, with the gold documents where it takes them; None if not here."""
-    if inner.corpus is None or (task.data_dir is None and find_source(inner.name, inner.corpus.config) is None):
-        return None  # which is not worth fetching it
-    try:
-        return open_whole_corpus(inner, task.data_dir, {"gold": split} if "gold" in inner.corpus.options else {})
-    except QuadragError:  # a folder with the questions alone
-        return None
+                golds[key] = list(zip(row[ids], row[texts], strict=True))
+    return golds

@@ -8,11 +8,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from quadrag.errors import QuadragError
 from quadrag.records import Passage
 
-from ..core.benchmark import Benchmark
-from ..core.spec import RunSpec
 from .system import Assignment, Generated, Passages, Questions, System, Tell, make_answer
 
 EXTRACTIVE = "extractive"
@@ -52,23 +49,16 @@ def best_sentence(query: str, passages: Sequence[Passage], language: str) -> str
 
 
 class Extractive(System):
-    """The baseline as what answers; it draws nothing, so there is one sample."""
+    """The baseline as what answers."""
 
-    asks_models = False
-
-    @property
-    def name(self) -> str:
-        """The word that stands for it in ``--llm``."""
-        return EXTRACTIVE
-
-    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Refuse samples; see `System.take`."""
-        work = super().take(benchmark, task)
-        if task.samples > 1:
-            raise QuadragError("the extractive baseline draws nothing; --samples needs a model with --llm")
-        return work
+    asks_models = draws = False
+    name = EXTRACTIVE
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Answer with the most similar sentence; see `System.answer`."""
-        texts = [best_sentence(one.query, passages[one.key], one.language) for one in questions]
-        return Generated([make_answer(one, 0, text) for one, text in zip(questions, texts, strict=True)])
+        return Generated(
+            [
+                make_answer(question, 0, best_sentence(question.query, passages[question.key], question.language))
+                for question in questions
+            ]
+        )

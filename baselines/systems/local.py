@@ -2,29 +2,26 @@
 
 Chats are sorted by their length and answered in batches, padded on the left; where memory ends, a batch is halved. A
 batch is kept whole or not at all, so a run that was stopped goes on with the batches of one that was not. In float32
-padding leaves the answers as they are; in half precision a near tie may fall otherwise. A sampled answer depends on its
-own call alone. A model without a chat template gets system message, blank line, user message, as RGB's code does.
+padding leaves greedy answers as they are; in half precision a near tie may fall otherwise. Where tokens are drawn, a
+batch has one seed. A model without a chat template gets system message, blank line, user message, as RGB's code does.
 """
 
 import gc
-import random
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.chat.ledger import Ledger, Shelf, call_key
+from quadrag.chat.ledger import Batch, Ledger, Shelf
 from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, one_line, tell_extra
-from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
 
 BATCH_SIZE = 16
 _MAX_TOKENS = 512
-_PARAMETERS = {"temperature", "top_p", "top_k", "repetition_penalty", "max_tokens", "seed"}
-_TOP_K = 50  # of transformers, where neither the user nor the model says another
+_SAMPLING = ("temperature", "top_p", "top_k", "repetition_penalty")
+_PARAMETERS = {*_SAMPLING, "max_tokens", "seed"}
 _NO_MEMORY = ("out of memory", "can't allocate memory")
 
 Chat = list[dict[str, str]]
@@ -51,13 +48,12 @@ class LocalModel:
         """
         self.model, self.known_as = model, f"local:{model}"  # the name in the ledger
         self.parameters = {name: value for name, value in parameters.items() if value is not None}
-        unknown = set(self.parameters) - _PARAMETERS
-        if unknown:
+        if unknown := set(self.parameters) - _PARAMETERS:
             raise QuadragError(f"local models take {', '.join(sorted(_PARAMETERS))}, not {', '.join(sorted(unknown))}")
         self.on_progress: Callable[[int, int], None] | None = None
         self.spent: dict[str, Any] = dict.fromkeys(("calls", "cached", "prompt_tokens", "completion_tokens"), 0)
         self.spent["seconds"] = 0.0  # of generation
-        self.shelf = ledger
+        self.shelf = Shelf(ledger) if isinstance(ledger, Ledger) else ledger
         self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
         self._fits = batch_size  # chats at once, as far as memory is known to reach
         # Another commit is another model, for the ledger and for `run.json`.
@@ -71,27 +67,15 @@ class LocalModel:
 
     def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
-        numbers = samples if samples is not None else [0] * len(batch)
-        keys = [
-            call_key(self.known_as, chat, self.parameters, number) for chat, number in zip(batch, numbers, strict=True)
-        ]
-        calls = dict(zip(keys, batch, strict=True))
-        outcomes: dict[bytes, Outcome] = {**self.shelf.get_many(calls)} if self.shelf is not None else {}
-        known = set(outcomes)
-        lacking = sum(key not in known for key in keys)
-        self.spent["cached"] += len(keys) - lacking
-        if lacking and self._replay:
-            if not known:
-                raise QuadragError(
-                    f"the ledger lacks {lacking} of {len(keys)} replies of {self.known_as}; run without --replay"
-                )
-            outcomes |= dict.fromkeys(calls.keys() - known, f"{NOT_ASKED}: the ledger has no reply to replay")
-        elif lacking:
-            for made in self._make(calls, known):
-                outcomes |= made
-                if self.on_progress:
-                    self.on_progress(len(keys) - sum(key not in outcomes for key in keys), len(keys))
-        return [_read(outcomes[key], key in known) for key in keys]
+        calls = Batch(self.known_as, batch, self.parameters, samples or [0] * len(batch), self.shelf)
+        self.spent["cached"] += calls.count(calls.stored)
+        if calls.missing and not self._replay:
+            self._make(calls)
+        elif calls.missing and not calls.stored:
+            lacking = f"{len(calls.missing)} of {len(calls.times)} replies of {self.known_as}"
+            raise QuadragError(f"the ledger lacks {lacking}; run without --replay")
+        undone = f"{NOT_ASKED}: the ledger has no reply to replay"
+        return [_read(calls.outcomes.get(key, undone), key in calls.stored) for key in calls.keys]
 
     def __call__(self, batch: Sequence[Chat]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
@@ -101,22 +85,28 @@ class LocalModel:
         """Let the model go."""
         self._loaded = None
 
-    def _make(self, calls: Mapping[bytes, Chat], known: set[bytes]) -> Iterator[dict[bytes, Outcome]]:
-        """Answer what is not known, batch by batch; each is kept when it is yielded.
+    def _make(self, calls: Batch) -> None:
+        """Make the missing calls, batch by batch; each is kept at once.
 
         Raises:
             QuadragError: of the first calls none succeeds, so the others would not.
         """
-        encoded = {key: self._encode(chat) for key, chat in calls.items()}
-        refused: dict[bytes, Outcome] = {key: tokens for key, tokens in encoded.items() if isinstance(tokens, str)}
-        alive = bool(known)
-        if not alive and len(refused) == len(calls):
-            raise QuadragError(f"{next(iter(refused.values()))}; name prompts that it takes, or another model")
-        yield refused
-        # Batches are of all calls, so that a run that goes on makes those that it would have made.
-        batches = [[call for call in part if call[0] not in known] for part in self._part(encoded)]
-        batches = [part for part in batches if part]
-        for part, outcomes in zip(batches, parallel.each(self.generate, batches), strict=True):
+        encoded: list[Call] = []
+        for key, chat in dict(zip(calls.keys, calls.chats, strict=True)).items():
+            tokens = self._encode(chat)
+            if isinstance(tokens, str):
+                calls.outcomes.setdefault(key, tokens)
+            else:
+                encoded.append((key, tokens))
+        if not encoded:
+            raise QuadragError(f"{next(iter(calls.outcomes.values()))}; name prompts that it takes, or another model")
+        # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
+        # makes those that it would have made.
+        encoded.sort(key=lambda call: (-len(call[1]), call[0]))
+        parts = [encoded[start : start + self._batch_size] for start in range(0, len(encoded), self._batch_size)]
+        parts = [part for part in ([call for call in part if call[0] in calls.missing] for part in parts) if part]
+        alive = bool(calls.stored)
+        for part, outcomes in zip(parts, parallel.each(self.generate, parts), strict=True):
             made = dict(zip((key for key, _ in part), outcomes, strict=True))
             rows = {key: row for key, row in made.items() if not isinstance(row, str)}
             alive = alive or bool(rows)
@@ -124,20 +114,16 @@ class LocalModel:
                 raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {outcomes[0]}")
             if self.shelf is not None:
                 self.shelf.put_many(rows.items(), model=self.known_as)
+            calls.outcomes |= made
             self._count(len(part), list(rows.values()))
-            yield made
+            if self.on_progress:
+                self.on_progress(calls.count(calls.outcomes), len(calls.keys))
 
     def _count(self, calls: int, rows: Sequence[Row]) -> None:
         self.spent["calls"] += calls
         self.spent["seconds"] += sum(row["latency"] for row in rows)
         for name in ("prompt_tokens", "completion_tokens"):
             self.spent[name] += sum(row["usage"][name] for row in rows)
-
-    def _part(self, encoded: Mapping[bytes, list[int] | str]) -> list[list[Call]]:
-        """Part calls into batches of like lengths, the longest first: where memory ends, it does at once."""
-        calls = [(key, tokens) for key, tokens in encoded.items() if not isinstance(tokens, str)]
-        calls.sort(key=lambda call: -len(call[1]))
-        return [calls[start : start + self._batch_size] for start in range(0, len(calls), self._batch_size)]
 
     def _encode(self, chat: Chat) -> list[int] | str:
         """Return the tokens of a chat as the model is asked, or why there are none."""
@@ -178,15 +164,17 @@ class LocalModel:
         shown = [[0] * (width - len(tokens)) + [1] * len(tokens) for _, tokens in calls]
         ends = model.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]
+        drawn = bool(self.parameters.get("temperature"))
+        names = _SAMPLING if drawn else _SAMPLING[-1:]
+        torch.manual_seed(int.from_bytes(calls[0][0][:4]))
         with torch.inference_mode():
             output = model.generate(
                 input_ids=torch.tensor(padded, device=model.device),
                 attention_mask=torch.tensor(shown, device=model.device),
                 max_new_tokens=self.parameters.get("max_tokens", _MAX_TOKENS),
                 pad_token_id=next((end for end in (tokenizer.pad_token_id, *ends) if end is not None), 0),
-                do_sample=False,
-                logits_processor=self._warpers(model.generation_config, [key for key, _ in calls]),
-                **{name: self.parameters[name] for name in ("repetition_penalty",) if name in self.parameters},
+                do_sample=drawn,
+                **{name: self.parameters[name] for name in names if name in self.parameters},
             )
         seconds = (time.perf_counter() - started) / len(calls)
         for (_, tokens), made in zip(calls, output[:, width:].tolist(), strict=True):
@@ -197,40 +185,14 @@ class LocalModel:
             row = read_message(said, "length" if last is None else "stop", usage)
             yield {**row, "latency": seconds, "created": time.time()}
 
-    def _warpers(self, config: Any, keys: Sequence[bytes]) -> list[Any]:
-        """Return what leaves one token of each call, drawn by a seed of its own; nothing where none is drawn."""
-        temperature = self.parameters.get("temperature", 0)
-        if not temperature:
-            return []
-        import torch
-        from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
-
-        draws = [random.Random(key) for key in keys]
-
-        def draw(_: Any, scores: Any) -> Any:
-            shares = scores.float().softmax(-1).cumsum(-1)
-            aims = torch.tensor([[one.random()] for one in draws], device=scores.device) * shares[:, -1:]
-            places = torch.searchsorted(shares, aims, right=True).clamp(max=scores.shape[-1] - 1)
-            return torch.full_like(scores, -torch.inf).scatter(1, places, 0.0)
-
-        said = {name: self.parameters.get(name, getattr(config, name, None)) for name in ("top_k", "top_p")}
-        top_k = _TOP_K if said["top_k"] is None else said["top_k"]
-        warpers = [TemperatureLogitsWarper(float(temperature))]
-        warpers += [TopKLogitsWarper(top_k)] if top_k else []
-        warpers += [TopPLogitsWarper(said["top_p"])] if said["top_p"] is not None and said["top_p"] < 1 else []
-        return [*warpers, draw]
-
     def _load(self) -> tuple[Any, Any]:
         """Load tokenizer and model, once."""
         if self._loaded is not None:
             return self._loaded
         try:
             from transformers import AutoModelForCausalLM, AutoTokenizer
-            from transformers.utils import logging
         except ImportError as error:
             raise QuadragError(f"{self.known_as} needs transformers ({error}); {tell_extra('local')}") from None
-        if not is_terminal(sys.stderr):
-            logging.disable_progress_bar()
         folder = Path(self.model).expanduser().is_dir()
         pins = self._trust.find(self.model, folder)
         # Said either way: left open, transformers asks at the terminal.

@@ -1,17 +1,17 @@
-"""From a spec to what answers or judges: the extractive baseline, an endpoint, weights loaded here, an embedding."""
+"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file, an embedding."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from quadrag.chat.calling import Calling
+from quadrag.chat.http import Transport
 from quadrag.chat.ledger import Shelf
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
-from ..core.spec import CHALLENGE, EXTRACTIVE
+from ..core.spec import CHALLENGE
 from .estimated import estimate_model, expect_answers
-from .extractive import Extractive
 from .local import BATCH_SIZE, LocalModel
 from .system import AskedSystem, Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
 
@@ -53,7 +53,7 @@ class EstimatedModel(ChatModel):
 
 
 class Embedding:
-    """A sentence-transformers model as a metric takes it: texts to vectors; weights are loaded at the first call."""
+    """A sentence-transformers model as a metric takes it: n texts to an n x d array; loaded at the first call."""
 
     def __init__(self, name: str, trust: Trust) -> None:
         """Name the model, which may run code of its own where that is trusted; `model` enters the signature."""
@@ -62,17 +62,14 @@ class Embedding:
         self.model = name
         self._encoder = Encoder(name, trust=trust)
         self._encoder.check()
-        self._last: tuple[list[str], Any] = ([], None)
 
     def describe(self) -> dict[str, Any]:
         """Return what decides the vectors, the weights by their content or commit."""
         return self._encoder.describe()
 
     def __call__(self, texts: list[str]) -> Any:
-        """Return an n x d array for n texts; both profiles of a metric ask for the same ones, one after the other."""
-        if self._last[1] is None or self._last[0] != texts:
-            self._last = (list(texts), self._encoder.documents(texts))
-        return self._last[1]
+        """Return a row for each text."""
+        return self._encoder.documents(texts)
 
 
 def open_completer(
@@ -91,9 +88,9 @@ def open_completer(
         template: of a model without a chat interface, which is asked for completions; see `CompletionsTransport`.
         batch_size: the most chats at once of a model that is loaded here.
     """
+    transport: Transport | None = None
     if spec.startswith(_LOCAL):
-        _refuse_budget("local", calling)
-        model = LocalModel(
+        model: Any = LocalModel(
             spec.removeprefix(_LOCAL),
             ledger=None if calling.ledger is None else Shelf(calling.ledger, calling.reuse),
             replay=calling.replay,
@@ -101,45 +98,33 @@ def open_completer(
             trust=calling.trust,
             batch_size=batch_size or BATCH_SIZE,
         )
-        return model if calling.estimate is None else estimate_model(calling, model.model, model)
-    from quadrag.chat.client import ChatClient
+    else:
+        from quadrag.chat.client import ChatClient
 
-    from .completions import CompletionsTransport
+        if template:
+            from .completions import CompletionsTransport
 
-    transport = CompletionsTransport(template) if template else None
-    sent = {**parameters, **(transport.parameters if transport else {})}
-    client = ChatClient(spec, calling, parameters=sent, transport=transport)
-    if client.spec.url and not calling.replay:
-        client.check_served()
-    return client if calling.estimate is None else estimate_model(calling, client.model, client, transport)
+            transport = CompletionsTransport(template)
+            parameters = {**parameters, **transport.parameters}
+        model = ChatClient(spec, calling, parameters=parameters, transport=transport)
+        if model.spec.url and not calling.replay:
+            model.check_served()
+    return model if calling.estimate is None else estimate_model(calling, model.model, model, transport)
 
 
 def open_system(
     spec: str,
     calling: Calling,
     parameters: Mapping[str, Any],
-    time_limit: float | None = None,
     template: str | None = None,
     batch_size: int | None = None,
 ) -> System:
-    """Return what answers, by its spec: ``extractive``, ``challenge:FILE.py#Class``, or a chat model's.
-
-    `time_limit` is how many seconds a challenge: model may take for a query of a batch; the others are as of
-    `open_completer`.
-    """
-    if spec == EXTRACTIVE:
-        return Extractive()
+    """Return what answers, by its spec: ``challenge:FILE.py#Class``, or a chat model's, as of `open_completer`."""
     if spec.startswith(CHALLENGE):
         from .challenge import Challenge
 
-        _refuse_budget("challenge", calling)
         if calling.estimate is not None:
             raise QuadragError("what a challenge: model asks is not known before; --estimate is of chat models")
-        return Challenge(spec.removeprefix(CHALLENGE), time_limit)
+        return Challenge(spec.removeprefix(CHALLENGE))
     system = ChatModel if calling.estimate is None else EstimatedModel
     return system(open_completer(spec, calling, parameters, template, batch_size))
-
-
-def _refuse_budget(kind: str, calling: Calling) -> None:
-    if calling.budget is not None:
-        raise QuadragError(f"--budget bounds calls that are paid for; a {kind}: model has none")

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from quadrag.chat.reply import REASONINGS, Failure, Reply, find_reasoning
-from quadrag.errors import QuadragError, one_line
+from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
 from quadrag.passages import PLACES, Found, find_passages, name_keys, read_parts, read_passages
 from quadrag.reading import Unreadable, name_kind, plain
-from quadrag.records import Key, Passage, Question
+from quadrag.records import Passage, Question
 
 from ..core.benchmark import Benchmark, MetricUse, OptionSpec
 from ..core.parts import Conditions, RetrieverSpec
@@ -26,10 +26,9 @@ NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does
 _ASKED = "rag_prompt"
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
 _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
-_SHOWN = 60  # characters of a question's text in a line
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class OpenQuestion:
     """A question as a system is handed it, without its accepted answers.
 
@@ -55,16 +54,6 @@ class OpenQuestion:
     language: str
     query_time: str | None = None
 
-    def __repr__(self) -> str:
-        """Show its id, the beginning of its text and how many passages it has, in a line."""
-        some = f", passages={len(self.passages)}" * bool(self.passages)
-        return f"OpenQuestion({self.id!r}, {one_line(self.query, _SHOWN)!r}{some})"
-
-    @property
-    def key(self) -> Key:
-        """Config, split and id."""
-        return (self.config, self.split, self.id)
-
 
 def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ()) -> OpenQuestion:
     """Put a question as a system is asked it, with the passages that are shown with it.
@@ -72,8 +61,8 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ())
     Its text is bare, or has the ``protocol``'s fixed strings, as ``rag.yaml`` of the benchmark's room says. A
     conversation that is one text has the turns before it in there.
     """
-    known = _ASKED in work.benchmark.options
-    manner = str(work.benchmark.options[_ASKED].read(_ASKED, work.task.options)) if known else "bare"
+    option = work.benchmark.options.get(_ASKED)
+    manner = str(option.read(_ASKED, work.task.options)) if option else "bare"
     names = (question.config, question.language, "default")
     template = next(work.prompts[name] for name in names if name in work.prompts)[manner]
     apart = question.slots.get("question") == question.slots.get("asked")
@@ -101,16 +90,13 @@ class Served(Reply):
     unread: tuple[str, ...] = ()
 
 
-def serve(text: str, reasoning: str | None, seconds: float, found: Found) -> Served:
+def serve(text: str, reasoning: str | None, found: Found, seconds: float = 0.0) -> Served:
     """Put an answer that was read together with its passages and the seconds that it took."""
     return Served(text, None, None, reasoning, False, seconds, None, *found)
 
 
-def read_result(result: Any) -> tuple[str, str | None, Found]:
+def read_result(result: Any) -> Served:
     """Read what a system gave for a question: a text; a pair of it and passages; or an object that holds both.
-
-    Returns:
-        The answer, the reasoning that stands apart from it, and the passages.
 
     Raises:
         Unreadable: it is something else, or what stands under ``passages`` is.
@@ -120,26 +106,28 @@ def read_result(result: Any) -> tuple[str, str | None, Found]:
     answer = result if under is None else parts[under]
     if under is None and isinstance(result, tuple) and len(result) == 2:
         answer = result[0]
-        found = Found(None) if result[1] is None else read_passages(result[1])
+        found = Found(None if result[1] is None else read_passages(result[1]))
     else:
         found = find_passages(parts)
     if isinstance(text := plain(answer), str):
-        return text, find_reasoning(parts), found
+        return serve(text, find_reasoning(parts), found)
     whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
-        whose = f" with the keys {name_keys(result)}" if result else " without keys"
+        whose = f" with the keys {name_keys(result)}"
     raise Unreadable(f"{name_kind(result)}{whose}; expected an answer as a text, alone or with passages")
 
 
 def collect_served(questions: Sequence[Question], replies: Sequence[Reply | Failure]) -> Generated:
     """Put replies together as answers, with the passages that came with them."""
     generated = collect([(question, 0) for question in questions], replies)
-    served = [reply if isinstance(reply, Served) else None for reply in replies]
-    generated.passages = {
-        question.key: (reply and reply.passages) or () for question, reply in zip(questions, served, strict=True)
-    }
-    generated.searched = any(reply.passages is not None for reply in served if reply)
-    generated.unread = sorted({name for reply in served if reply for name in reply.unread})
+    generated.passages = {question.key: () for question in questions}
+    unread: set[str] = set()
+    for question, reply in zip(questions, replies, strict=True):
+        if isinstance(reply, Served):
+            generated.passages[question.key] = reply.passages or ()
+            generated.searched |= reply.passages is not None
+            unread.update(reply.unread)
+    generated.unread = sorted(unread)
     return generated
 
 

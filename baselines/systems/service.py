@@ -1,14 +1,10 @@
 """A service as what answers: a function that posts. Each question is sent to it, its answer read as a function's is.
 
 Two contracts. ``http://HOST:PORT/PATH`` is sent, by POST, a JSON object ``{"id", "question", "benchmark", "config",
-"split", "language"}``, with ``history`` (``[{"question", "answer"}, ...]``, the turns before it as the benchmark shows
-them) in conversations and ``query_time`` where the benchmark has one, and replies ``{"answer": "...", "passages":
-[{"id", "text", "title", "score"}, ...]}``; of a passage each part may be lacking. ``http://HOST:PORT/v1``, an address
-that ends in ``/chat/completions``, or any with ``#MODEL``, is a chat completion; `_find_cited` says where its passages
-stand.
-
-Replies are kept whole in the ledger, by the service's address and name. In `run.json` it is known by its name alone:
-the one given, else the model's, else the address.
+"split", "language"}``, with ``history`` (``[{"question", "answer"}, ...]``) in conversations and ``query_time`` where
+the benchmark has one, and replies ``{"answer": "...", "passages": [...]}``; see `quadrag.passages`.
+``http://HOST:PORT/v1``, an address that ends in ``/chat/completions``, or any with ``#MODEL``, is a chat completion.
+Replies are kept whole in the ledger, by the service's address and name.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,7 +24,7 @@ from quadrag.chat.http import Server, Transport, post_json
 from quadrag.chat.keys import KEY_VARIABLES, Keys
 from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
-from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url
+from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import Found, find_unread, name_keys, read_passages
 from quadrag.reading import DEEPEST, Unreadable, is_deeper, name_kind, parse_json
@@ -47,28 +43,22 @@ _FORMS = {
     "openai": "expected a chat completion; a service of the JSON form is typed with its whole address, as --rag "
     "http://HOST:PORT/rag",
 }
-_SENT = ("id", "question", "benchmark", "config", "split", "language", "history", "query_time")
-_CHAT = ("messages", "model", "stream", "n")
+_OWN_FIELDS = {
+    "json": ("id", "question", "benchmark", "config", "split", "language", "history", "query_time"),
+    "openai": ("messages", "model", "stream", "n"),
+}
+# Where services put the passages of a chat completion, the first that has any: Azure OpenAI, Perplexity (addresses
+# alone), LangChain, OpenAI's web search and OpenRouter.
+_CITED = (
+    *(("message", "context", "citations"), ("search_results",), ("citations",), ("source_documents",), ("sources",)),
+    ("message", "annotations"),
+)
 
 
-class Rag(AskedSystem):
-    """A service as what answers."""
+class RagService(AskedSystem):
+    """A service; calls are made, kept and counted as those of a `ChatClient`."""
 
     finds_passages = True
-
-    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Refuse what a service decides itself; see `System.take`."""
-        return take_served(benchmark, task)
-
-    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
-        """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
-        self.asked.on_progress = tell
-        replies = self.asked.ask([pose(work, question) for question in questions])
-        return collect_served(questions, replies)
-
-
-class RagService(ChatClient):
-    """A service; see the module. Calls are made, kept and counted as those of `ChatClient`."""
 
     def __init__(
         self,
@@ -80,11 +70,11 @@ class RagService(ChatClient):
         body: str | Path | None = None,
         **options: Any,
     ) -> None:
-        """Describe the client by the service's address; nothing is opened before the first call.
+        """Describe the service by its address; without ``#MODEL`` one of OpenAI's form is asked for its only model.
 
-        `name` is what `run.json` and the ledger call the service, wherever it is; `parameters` are fields that sample,
-        of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are fields
-        of `calling` that are to be other.
+        `name` is what `run.json` and the ledger call it, else the model, else the address; `parameters` are fields that
+        sample, of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are
+        fields of `calling` that are to be other.
         """
         calling = replace(calling or Calling(), prices=None, **options)
         if calling.budget is not None:
@@ -92,46 +82,45 @@ class RagService(ChatClient):
         if not spec.lower().startswith(("http://", "https://")):
             way = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
             raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {way}")
-        parsed, address = parse_spec(spec), spec.partition("#")[0].strip()
-        end = urlsplit(address).path.rstrip("/")
-        chat = parsed.model is not None or end.endswith(("/v1", "/chat/completions"))
+        self.model, address = parse_spec(spec).model, spec.partition("#")[0].strip()
+        chat = self.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
         self.contract = "openai" if chat else "json"
+        if chat and not self.model:
+            if calling.replay:
+                raise QuadragError(f"a replay cannot ask {shown_url(address)} for its model; append #MODEL to --rag")
+            with ChatClient(address, calling) as client:
+                self.model = client.find_model()
         sent = {key: value for key, value in (parameters or {}).items() if value is not None}
         if sent and not chat:
             raise QuadragError(f"a service of the JSON contract is sent no {', '.join(sent)}; leave that out")
-        self._extra = _read_body(body, (*_CHAT, *sent) if chat else _SENT) if body else {}
-        digest = {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]} if self._extra else {}
-        super().__init__(
-            spec,
-            calling,
-            parameters={"contract": self.contract, **sent, **digest},
-            transport=RagTransport(self.contract),
+        self._extra = _read_body(body, (*_OWN_FIELDS[self.contract], *sent)) if body else {}
+        if self._extra:
+            sent |= {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]}
+        label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
+        transport = RagTransport(
+            self.contract, without_user(page_url(address, "chat/completions") if chat else address)
         )
-        self._name, self._shown = one_line(name or ""), shown_url(address).partition("://")[2]
-        self.spec = Spec(page_url(address, "chat/completions") if chat else address, parsed.model)
+        parameters = {"contract": self.contract, **sent}
+        super().__init__(ChatClient(f"{address}#rag:{label}", calling, parameters=parameters, transport=transport))
 
-    @property
-    def model(self) -> str:
-        """The service's name, as `run.json`, tables and the ledger have it."""
-        return f"rag:{self._name or self._served_model() or self._shown}"
+    def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
+        """Refuse what a service decides itself; see `System.take`."""
+        return take_served(benchmark, task)
+
+    def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
+        """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
+        self.asked.on_progress = tell
+        return collect_served(questions, self.ask([pose(work, question) for question in questions]))
 
     def ask(self, questions: Sequence[OpenQuestion]) -> list[Reply | Failure]:
         """Ask questions; a reply that is not of its form is ``unparsable``, is not kept and may be asked for again."""
-        return self.complete([[self._body(question)] for question in questions])
-
-    def _served_model(self) -> str | None:
-        """Return the model to name in a chat completion; None in the other contract."""
-        if self.contract == "json":
-            return None
-        if self._model is None and self.calling.replay:
-            raise QuadragError(f"a replay cannot ask {self._shown} for its model; append #MODEL to --rag")
-        return self.find_model()
+        replies: list[Reply | Failure] = self.asked.complete([[self._body(question)] for question in questions])
+        return replies
 
     def _body(self, question: OpenQuestion) -> dict[str, Any]:
         if self.contract == "openai":
             timed = f"{question.query}\n\nQuery Time: {question.query_time}" if question.query_time else question.query
-            messages = chat_messages(question.history, timed)
-            return {"model": self._served_model(), "messages": messages, **self._extra}
+            return {"model": self.model, "messages": chat_messages(question.history, timed), **self._extra}
         body: dict[str, Any] = {"id": question.id, "question": question.query}
         body |= {name: getattr(question, name) for name in ("benchmark", "config", "split", "language")}
         turns = [{"question": asked, "answer": answered} for asked, answered in question.history]
@@ -147,9 +136,9 @@ class RagTransport(Transport):
     unsent = ("contract", "body")
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 
-    def __init__(self, contract: str) -> None:
-        """Take the contract: ``json`` or ``openai``."""
-        self.contract = contract
+    def __init__(self, contract: str, address: str = "") -> None:
+        """Take the contract, ``json`` or ``openai``, and where requests go, without user and password."""
+        self.contract, self.address = contract, address
 
     def find_keys(self, spec: Spec) -> Keys:
         """Return the key to send and what to hide; a service of the JSON contract is sent `QUADRAG_API_KEY` alone."""
@@ -163,40 +152,39 @@ class RagTransport(Transport):
         self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
         """Make one attempt; the ledger's row is the whole ``reply``, read before it is kept, and ``usage``."""
-        content = await post_json(session, server, server.address, {**messages[0], **body})
+        content = await post_json(session, server, self.address, {**messages[0], **body})
         try:
             reply = json.loads(content)
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError):
             shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
-            what = "not UTF-8" if isinstance(error, UnicodeDecodeError) else f"no JSON ({shown!r})"
             # With a status: it has answered, and neither to start it nor another address is the remedy.
-            raise Fault(f"{server.shown}: the reply is {what}", status=200, billed=True) from None
+            raise Fault(f"{server.shown}: the reply is no JSON ({shown!r})", status=200, billed=True) from None
         if said := isinstance(reply, Mapping) and reply.get("error"):
             said = said.get("message", said) if isinstance(said, Mapping) else said
             raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
         try:
-            return {"reply": reply, "usage": self.read(reply)["usage"]}
+            return {"reply": reply, "usage": self.read(reply).usage}
         except Unreadable as error:
             # Another attempt would bring the same.
             detail = server.keys.line(f"{UNREADABLE} ({server.shown}): {error}")
             raise Fault(detail, status=200, retry=False, billed=True) from None
 
-    def read(self, reply: Any) -> Row:
-        """Read a reply as a chat completion is, with ``passages`` and ``unread``; raises Unreadable, or NoText."""
+    def read(self, reply: Any) -> Served:
+        """Read a reply; raises Unreadable, or NoText."""
         if is_deeper(reply, DEEPEST):
             raise Unreadable(f"it is more than {DEEPEST} deep")
         if not isinstance(reply, Mapping):
             raise Unreadable(f"it is {name_kind(reply)}; expected an object")
         if self.contract == "json":
-            text, reasoning, found = read_result(reply)
-            return {"text": text, "reasoning": reasoning, "finish_reason": None, "usage": None, **found._asdict()}
+            return read_result(reply)
         try:
             if not reply.get("choices"):
                 raise ValueError(f"no choices, but the keys {name_keys(reply) or 'none'}")
             row = read_completion(reply)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise Unreadable(f"it is not a chat completion ({error})") from None
-        return {**row, **_find_cited(reply, reply["choices"][0]["message"])._asdict()}
+        found = _find_cited({**reply, "message": reply["choices"][0]["message"]})
+        return Served(**row, cached=False, latency=0.0, cost=None, passages=found.passages, unread=found.unread)
 
     def said(self, row: Row) -> str:
         """Return what a service said; see `Transport.said`."""
@@ -206,47 +194,35 @@ class RagTransport(Transport):
         self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
     ) -> QuadragError:
         """Return the error for a service of which nothing came but faults: it says what a service wants."""
-        fault = worst_fault(faults)
-        if fault.status is None or fault.status >= 500:
+        status = worst_fault(faults).status
+        if status is None or status >= 500:
             return explain_dead_server(faults, model, [], keys, self.timeout_option)
-        refused = fault.status in (401, 403)
+        refused = status in (401, 403)
         return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS[self.contract])
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
             return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
-        row = self.read(outcome["reply"])
-        reply = read_row({**row, "latency": outcome["latency"]}, cached, None)
-        if isinstance(reply, Failure):
-            return reply
-        return Served(**row, cached=cached, latency=outcome["latency"], cost=None)
+        served = replace(self.read(outcome["reply"]), cached=cached, latency=outcome["latency"])
+        cut = read_row(asdict(served), cached, None)
+        return cut if isinstance(cut, Failure) else served
 
 
-def _find_cited(reply: Mapping[str, Any], message: Mapping[str, Any]) -> Found:
-    """Find the passages of a chat completion, in the first of these places that has any.
-
-    ``choices[0].message.context.citations`` (Azure OpenAI on your data); at the top ``search_results``, ``citations``
-    (Perplexity, whose citations are addresses alone), ``source_documents`` and ``sources`` (LangChain's documents); and
-    ``choices[0].message.annotations`` of type ``url_citation`` (OpenAI's web search, OpenRouter). An empty list says
-    nothing: `annotations` stand in every message of some services.
-    """
-    context, noted = message.get("context"), message.get("annotations")
-    noted = [note.get("url_citation") for note in noted if isinstance(note, Mapping)] if isinstance(noted, list) else []
-    places = {
-        "context": context.get("citations") if isinstance(context, Mapping) else None,
-        **{name: reply.get(name) for name in ("search_results", "citations", "source_documents", "sources")},
-        "annotations": [citation for citation in noted if isinstance(citation, Mapping)],
-    }
-    name, rows = next(((name, rows) for name, rows in places.items() if isinstance(rows, list) and rows), ("", []))
-    if not rows:
-        return Found(None, find_unread(reply))
-    texts = ("text", "id")  # of a text that stands for a passage, an address is its id
-    rows = [{texts[row.startswith(("http://", "https://"))]: row} if isinstance(row, str) else row for row in rows]
-    try:
-        return read_passages(rows)
-    except Unreadable:
-        return Found(None, (name,))
+def _find_cited(reply: Mapping[str, Any]) -> Found:
+    """Find the passages of a chat completion; an empty list, which some services always send, says nothing."""
+    for place in _CITED:
+        rows: Any = reply
+        for name in place:
+            rows = rows.get(name) if isinstance(rows, Mapping) else None
+        if isinstance(rows, list) and rows:
+            texts = ("text", "id")  # of a text that stands for a passage, an address is its id
+            rows = [{texts[row.startswith("http")]: row} if isinstance(row, str) else row for row in rows]
+            try:
+                return Found(read_passages(rows))
+            except Unreadable:
+                return Found(None, (place[-1],))
+    return Found(None, find_unread(reply))
 
 
 def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """What answers questions, whatever it is: the one protocol that a run knows.
 
 A system says of itself whether it finds its own passages, as a RAG service does, or wants whole pages, as a model file
-of the CRAG challenge does; a run asks no further what it is. A failed call leaves an answer of None, with the reason.
+of the CRAG challenge does. A failed call leaves an answer of None, with the reason.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from quadrag.chat.reply import NOT_ASKED, Failure, Reply, read_answer
 from quadrag.errors import QuadragError
@@ -42,7 +42,7 @@ class Completer(Protocol):
     def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
         """Answer as a judge does."""
 
-    def close(self) -> None:  # the extractive baseline holds nothing open
+    def close(self) -> None:
         """Let connections or weights go."""
 
 
@@ -79,13 +79,14 @@ class Assignment:
 
 
 class System(ABC):
-    """What answers. `finds_passages`: none are found for it; `wants_pages`: it is handed whole pages."""
+    """What answers."""
 
-    finds_passages: bool = False
-    asks_models: bool = True  # an empty answer is then a failure
-    asks_failed: bool = True  # calls that failed are made again where a run goes on
-    wants_pages: ClassVar[bool] = False
-    has_answers: bool = False  # they are there before the run, as those of a file: nothing is found for it
+    finds_passages = False  # none are found for it
+    wants_pages = False  # it is handed whole pages
+    asks_models = True  # an empty answer is then a failure
+    asks_failed = True  # calls that failed are made again where a run goes on
+    draws = True  # it may be asked several times
+    has_answers = False  # they are there before the run, as those of a file: nothing is found for it
     completer: Completer | None = None  # what may be asked about a question before it is answered
     parameters: Mapping[str, Any] = {}  # what else decides its answers
     spent: dict[str, Any] | None = None  # calls, tokens and cost so far, as they go on; None where nothing is counted
@@ -104,11 +105,13 @@ class System(ABC):
         """Enter into a run's record what else is known of the answers."""
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
-        """Take a task on."""
+        """Take a task on, or refuse it."""
         if self.wants_pages != (task.retriever == benchmark.handed_over):
             raise QuadragError(
                 "--retriever own of crag hands whole pages to --llm challenge:FILE.py#Class and no other"
             )
+        if task.samples > 1 and not self.draws:
+            raise QuadragError(f"{self.name} draws nothing; leave out --samples, or name a model that does with --llm")
         return Assignment(benchmark, task, load_prompts(task.benchmark, task.prompts))
 
     @abstractmethod
@@ -126,16 +129,11 @@ class System(ABC):
             BudgetReached: the budget ended; its ``results`` are then the one `Generated` so far.
         """
 
-    def keep(self, path: Path) -> None:  # noqa: B027  # what one's name or a ledger vouches for
-        """Keep answers in this file of the run's folder as they come, and take those that a stopped run left there."""
+    def keep(self, path: Path) -> None:  # noqa: B027  # a ledger does that for models
+        """Keep answers in this file of the run's folder as they come, and take those that an earlier run left there."""
 
-    def recall(  # noqa: B027  # what a ledger does by itself
-        self, answers: Sequence[Answer], passages: Passages, seconds: Mapping[str, float], made: float
-    ) -> None:
-        """Take answers that stand back, so that only what failed is asked again."""
-
-    def close(self) -> None:  # noqa: B027  # the extractive baseline holds nothing open
-        """Let connections, processes or weights go."""
+    def close(self) -> None:  # noqa: B027
+        """Let connections or weights go."""
 
 
 class AskedSystem(System):
@@ -172,15 +170,10 @@ def make_answer(
 
 
 def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Failure]) -> Generated:
-    """Put replies together as answers.
-
-    Args:
-        jobs: a question and the number of its sample for each reply.
-        replies: in the same order.
-    """
+    """Put replies together as answers; `jobs` are the question and the number of the sample of each."""
     generated = Generated([])
     for (question, sample), reply in zip(jobs, replies, strict=True):
-        place = f"{question.config}/{question.split}/{question.id}/{sample}"
+        place = "/".join((*question.key, str(sample)))
         if isinstance(reply, Reply):
             generated.latency[place] = round(reply.latency, 6)
             how = (reply.reasoning, "ok", reply.finish_reason, reply.usage)

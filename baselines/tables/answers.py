@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from quadrag.chat.keys import known_keys
-from quadrag.passages import OF_PASSAGES
 
 from ..core.benchmark import load
 from ..core.result import Result
@@ -65,23 +64,20 @@ def _tell_passages(result: Result) -> Iterator[str]:
     run, gave = result.run, result.run.service or {}
     if run.unread:
         place = "search_results" if run.parameters.get("contract") == "openai" else "passages"
-        names = ", ".join(f"`{name.removeprefix(OF_PASSAGES)}`" for name in run.unread)
-        where = "`text` of a passage" if run.unread[0].startswith(OF_PASSAGES) else f"`{place}`"
-        yield f"Not read of the answers: {names}; what was found belongs under {where}."
+        names = ", ".join(f"`{name}`" for name in run.unread)
+        yield f"Not read of the answers: {names}; what was found belongs under `{place}`."
     elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"Retrieval is not measured: {gave['why']}."
     if gave.get("by") == "none":
         yield "The search found no passage for any question that was answered."
     elif gave.get("by") == "form" or (gave.get("by") == "text" and gave.get("gold") == 0):
-        yield f"None of the {gave['passages']} passages is a gold document{_tell_strange(run, gave.get('strange'))}."
+        yield f"None of the {gave['passages']} passages is a gold document{_tell_left_out(run)}."
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
         yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0."
 
 
-def _tell_strange(run: RunRecord, strange: int | None) -> str:
-    """Say what passages that are no gold documents are, and which option puts these into the corpus."""
-    if strange or strange is None:
-        return f"; {strange or 'some'} of them are not of `quadrag.corpus`"
+def _tell_left_out(run: RunRecord) -> str:
+    """Say which option puts gold documents into a corpus whose authors leave them out."""
     return "".join(
         f"; the authors leave the gold documents out of this corpus, --option {name}={run.splits[0]} adds them"
         for name in load_tables(run.benchmark).corpus_options

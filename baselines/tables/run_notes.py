@@ -16,7 +16,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN, WHOLE
 from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
-from ..results.score import Cause, Status, status_of
+from ..results.score import Status, status_of
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
@@ -58,11 +58,6 @@ def note_partial(results: Sequence[Result]) -> list[str]:
         for name, one in named
         for note in notes_of(one.run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)
     ]
-    doubts += [
-        (name, Alarm(f"{ALIKE} marks what rests on the same judge here too."))
-        for name, one in named
-        if Cause.JUDGE_DOUBTFUL_BESIDE in [row.get("reason") for row in one.scores if row["value"] is not None]
-    ]
     notes = [
         *_name_some(told),
         *note_invalid(results),
@@ -88,8 +83,6 @@ def _list_partial(result: Result) -> Iterator[str]:
         yield f"PARTIAL: {first}{run.coverage} questions{' are answered' * (not first)}."
     for part in dict.fromkeys(part for one in result.parts or [run] for part in one.held):
         yield f"PARTIAL: the files that were read hold {part.replace(' of ', ' of all ')} questions."
-    if run.service and run.service.get("lacking"):
-        yield f"The corpus here is not whole: {run.service['lacking']}; in a smaller one more is found."
 
 
 def _is_marked(result: Result) -> bool:

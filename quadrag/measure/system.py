@@ -112,12 +112,12 @@ def evaluate(
     }
     said |= {"options": options, "system": {"function": own}, **judged}
     spec = plan_run(said | ({"retriever": shown} if shown else {}), what="evaluate")
-    function = Function(system, called, batch_size, concurrency, asks_failed=FAILED in policy.retry)
+    function = Function(system, called, batch_size, concurrency)
     folder = (
         Path(out) if out is not None else _find_folder(name_folder(spec, function.name.replace("/", "_")), spec, policy)
     )
     exists = (folder / NAME).exists()
-    if function.asks_failed and not exists:
+    if FAILED in policy.retry and not exists:
         raise QuadragError(f"{folder} holds no run to retry; name the run's folder with out=..., or leave out retry")
     made = read_run(folder) if exists and not policy.fresh else None
     judged_later = made and spec.judges and made.judge is None and made.limit == limit

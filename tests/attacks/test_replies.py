@@ -2,6 +2,7 @@
 
 import re
 import resource
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,7 @@ def test_a_reply_is_a_failure_that_says_why_or_its_answer(server, tmp_path, monk
     set_keys(monkeypatch)
     before = peak()
     rows = [WELL, *rows_of(ROUTES[route])]
-    with Ledger(tmp_path / "L") as ledger, open_route(route, server, ledger) as client:
+    with Ledger(tmp_path / "L") as ledger, closing(open_route(route, server, ledger)) as client:
         found = ask(route, client, [row["name"] for row in rows])
         kept = sum("text" in row or "cut before" in row["says"] for row in rows)
         assert len(ledger) == kept, "what is no answer is not kept"
@@ -121,7 +122,7 @@ def test_nothing_is_shown_or_logged(server, caplog, capfd, monkeypatch):
     caplog.set_level("DEBUG")
     names = [row["name"] for row in ROWS if row["name"].startswith(("echo", "redirect", "wire-head", "wire-chunks"))]
     for route in ROUTES:
-        with open_route(route, server, None) as client:
+        with closing(open_route(route, server, None)) as client:
             ask(route, client, ["well", *names])
     said = capfd.readouterr()
     logged = caplog.text

@@ -51,6 +51,8 @@ class RagServer:
         vars(self).update(settings)
         self.rules: list[Rule] = []
         self.bodies: list[dict[str, Any]] = []
+        self.paths: list[str] = []  # to which they were sent
+        self.any_path = False
         self.authorizations: set[str] = set()
         self.in_flight = self.most_in_flight = 0
         self._lock = threading.Lock()
@@ -72,7 +74,7 @@ class RagServer:
         return [self._passages[at]._replace(score=round(float(scores[at]), 4)) for at in best]
 
     def reply(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        chat = path.endswith("/chat/completions")
+        chat = path.partition("?")[0].endswith("/chat/completions")
         question = body["messages"][-1]["content"] if chat else body["question"]
         found = self.search(question)
         chinese = any("\u4e00" <= sign <= "\u9fff" for sign in question)
@@ -139,7 +141,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server_of
         content = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path.partition("?")[0] not in ("/rag", "/v1/chat/completions"):
+        if not server.any_path and self.path.partition("?")[0] not in ("/rag", "/v1/chat/completions"):
             self.send(404, {"detail": "Not Found"})
             return
         body = json.loads(content)
@@ -147,6 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         with server._lock:
             server.authorizations.add(authorization)
             server.bodies.append(body)
+            server.paths.append(self.path)
             server.in_flight += 1
             server.most_in_flight = max(server.most_in_flight, server.in_flight)
             said = body["question"] if "question" in body else body["messages"][-1]["content"]

@@ -1,5 +1,7 @@
 """A RAG service asked as a run asks it, about questions whose gold it must not see."""
 
+from contextlib import closing
+
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.spec import RunSpec
 from quadrag.baselines.systems.own import pose, take_served
@@ -28,5 +30,5 @@ def posed(question, how="bare"):
 
 
 def ask(spec, questions, ledger, **options):
-    with RagService(spec, ledger=ledger, **options) as service:
+    with closing(RagService(spec, ledger=ledger, **options)) as service:
         return service.ask([posed(one) for one in questions]), service.spent

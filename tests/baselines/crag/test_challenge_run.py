@@ -11,7 +11,7 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is(cli, stages):
     Path("mine/models").mkdir(parents=True)
     Path("mine/models/user_config.py").write_text(MODEL)
     arguments = ("run", "crag", "task_1_2", *SAMPLE, "--llm", "challenge:mine/models/user_config.py", "--ledger", "L")
-    code, out, err = cli(*arguments, "--option", "time_limit=30", "--out", "a")
+    code, out, err = cli(*arguments, "--out", "a")
     assert code == 0, err
     known = questions()
     answers = {row["id"]: row for row in lines("answers.jsonl")}
@@ -20,7 +20,7 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is(cli, stages):
     info = json.loads(Path("a/run.json").read_text())
     assert info["digests"]["system"]["model"] == "challenge:user_config.py" and info["latency"]["p95"] < 30
     assert "calls: 15 made, 0 kept replies used" in out and "latency of an answer: median" in out
-    assert cli(*arguments, "--option", "time_limit=30", "--out", "b")[0] == 0
+    assert cli(*arguments, "--out", "b")[0] == 0
     assert stages(Path("a")) == stages(Path("b"))
 
 
@@ -39,7 +39,7 @@ def test_what_a_model_file_thought_is_parted_off_its_answer(cli):
         (("crag", "task_1_2", "--llm", "challenge:none.py"), "none.py"),
         (("crag", "task_1_2", "--llm", "challenge:m.py", "--retriever", "snippets"), "--retriever own of crag"),
         (("crag", "task_1_2", "--retriever", "own"), "to --llm challenge:FILE.py#Class and no other"),
-        (("crag", "task_1_2", "--llm", "challenge:m.py", "--option", "time_limit=0"), "expected a whole number from 1"),
+        (("crag", "task_1_2", "--llm", "challenge:m.py", "--option", "time_limit=3"), "is let finish"),
         (("crag", "task_1_2", "--llm", "challenge:m.py", "--samples", "2"), "leave out --samples"),
         (("rgb", "negative_rejection_en", "--llm", "challenge:m.py"), "and no other"),
         (("crag", "task_1_2", "--judge", "challenge:m.py"), "challenge:m.py"),

@@ -47,7 +47,6 @@ def test_what_a_later_run_of_several_lacks_is_said_before_the_first(cli, server)
     arguments = ("run", "--recipe", "crag-table11-falcon-40b", "--llm", server.url, "--data-dir", "sample")
     for options, message in (
         (("--option", "kg=none.sqlite"), "no knowledge graph 'none.sqlite'"),
-        (("--option", "time_limit=3"), "none of these runs uses the option time_limit"),
         (("--option", "web_windows=3"), "unknown option of crag 'web_windows'; nearest: web_window"),
     ):
         code, _, err = cli(*arguments, *options, "--ledger", "L", "--out", "a")

@@ -11,10 +11,10 @@ from quadrag.errors import QuadragError
 from quadrag.records import Question
 
 MODEL = """
-import json, sys, time
+import json, sys
 from helper import upper
 
-class Echo:
+class UserModel:
     def get_batch_size(self):
         return 2
 
@@ -23,12 +23,8 @@ class Echo:
         with open(sys.modules["helper"].LOG, "a") as file:
             file.write(json.dumps(batch["query"]) + "\\n")
         word = batch["query"][0].split()[0]
-        if word == "nap":
-            time.sleep(0.2)
         if word == "raise":
             raise KeyError("nothing\\nhere")
-        if word == "exit":
-            sys.exit("done here")
         answers = [upper(query) for query in batch["query"]]
         if word == "think":
             answers[0] = "<think>it is Rome</think> Oslo"
@@ -58,9 +54,9 @@ def echo(tmp_path: Path) -> Path:
     return tmp_path / "echo.py"
 
 
-def ask(path: Path, *queries: str, kept: Path | None = None, **options: Any) -> list[Any]:
+def ask(path: Path, *queries: str, kept: Path | None = None) -> list[Any]:
     """Return the answers to queries, or the failure's reason and whether its line is one."""
-    model = Challenge(str(path), **options)
+    model = Challenge(str(path))
     if kept:
         model.keep(kept)
     questions = [Question("crag", "task_1_2", "public", f"id-{query}", query, [], "en") for query in queries]
@@ -79,7 +75,7 @@ def test_batches_are_answered_and_kept(echo: Path, tmp_path: Path, capsys: pytes
     assert (echo.parent / "asked.jsonl").read_text().splitlines()[2:] == ['["d"]']
 
 
-@pytest.mark.parametrize("word", ["raise", "exit", "none"])
+@pytest.mark.parametrize("word", ["raise", "none"])
 def test_a_batch_that_fails_is_the_failure_of_its_queries(echo: Path, word: str) -> None:
     first, second, third, fourth = ask(echo, word, "a", "b", "c")
     assert first == second and first in ("raised", "unparsable")
@@ -99,12 +95,6 @@ def test_a_model_that_fails_from_the_start_ends_the_run(echo: Path) -> None:
 
 def test_reasoning_is_parted_off(echo: Path) -> None:
     assert ask(echo, "think", "a") == ["Oslo", "A"]
-
-
-@pytest.mark.parametrize(("limit", "late"), [(0.05, True), (5, False)])
-def test_a_late_batch_has_failed(echo: Path, limit: float, late: bool) -> None:
-    first, second, third = ask(echo, "nap", "a", "b", time_limit=limit)
-    assert (first == second == "api_error") is late and third == "B"
 
 
 @pytest.mark.parametrize(

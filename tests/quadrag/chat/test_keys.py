@@ -2,11 +2,13 @@
 
 import base64
 import traceback
+from contextlib import closing
 
 import pytest
 from chat_server import ChatServer, Rule, chats
 
 from quadrag.baselines.systems.completions import CompletionsTransport
+from quadrag.baselines.systems.own import OpenQuestion
 from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.chat.keys import Keys, find_keys
@@ -145,8 +147,8 @@ def test_a_key_goes_into_the_header_that_the_user_names(azure):
         with ChatClient(place, transport=transport, parameters=parameters) as client:
             client.check_served()
             assert all(isinstance(reply, str) for reply in client(chats(3)))
-    with RagService(place) as service:
-        service.complete([[{"messages": [{"role": "user", "content": "?"}], "model": "m"}]])
+    with closing(RagService(place)) as service:
+        service.ask([OpenQuestion("1", "?", (), (), "rgb", "c", "s", "en")])
     pages = {f"{DEPLOYMENT}/{page}{VERSION}" for page in ("models", "completions", "chat/completions")}
     assert {address for address, _ in azure.asked} == pages
     assert all(heads["api-key"] == KEY and "authorization" not in heads for _, heads in azure.asked)

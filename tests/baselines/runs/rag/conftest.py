@@ -9,7 +9,7 @@ from rag_server import RagServer
 from quadrag.baselines.core.spec import CallPolicy, Judge
 from quadrag.baselines.runs.models import Models
 from quadrag.baselines.runs.run import run as do_run
-from quadrag.baselines.systems.service import Rag, RagService
+from quadrag.baselines.systems.service import RagService
 from quadrag.chat.client import ChatClient
 from quadrag.chat.ledger import Ledger
 
@@ -37,7 +37,7 @@ def run(tmp_path, monkeypatch):
             try:
                 judged = task.changed(judges=tuple(Judge(llm=f"{judge.url}#j") for judge in judges))
                 policy = CallPolicy()
-                return do_run(judged, policy, Models(policy, Rag(service), asked), Path(out))
+                return do_run(judged, policy, Models(policy, service, asked), Path(out))
             finally:
                 for one in (service, *asked):
                     one.close()

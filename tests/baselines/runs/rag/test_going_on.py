@@ -59,13 +59,14 @@ from pathlib import Path
 from quadrag.baselines.core.spec import CallPolicy, RunSpec
 from quadrag.baselines.runs.models import Models
 from quadrag.baselines.runs.run import run
-from quadrag.baselines.systems.service import Rag, RagService
+from quadrag.baselines.systems.service import RagService
 from quadrag.chat.ledger import Ledger
 
-with Ledger("L") as ledger, RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1) as service:
+with Ledger("L") as ledger:
+    service = RagService(sys.argv[1], ledger=ledger, name="mine", concurrency=1)
     policy = CallPolicy()
     spec = RunSpec(benchmark="crud_rag", config="qa_2doc", data_dir="sample")
-    run(spec, policy, Models(policy, Rag(service)), Path("r"))
+    run(spec, policy, Models(policy, service), Path("r"))
 """
 
 

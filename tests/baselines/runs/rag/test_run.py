@@ -12,7 +12,7 @@ from specs import spec_of
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.scoring.pieces import LEAST
+from quadrag.baselines.scoring.served import LEAST
 from quadrag.data.builders import open_builder, rows
 from quadrag.records import Passage, document_id
 

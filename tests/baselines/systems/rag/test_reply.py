@@ -15,7 +15,7 @@ from quadrag.records import Passage
 PLAIN = [
     ([], Unreadable, "is a list"),
     ("x", Unreadable, "is a str"),
-    ({}, Unreadable, "without keys"),
+    ({}, Unreadable, "with the keys"),
     ({"text": "x", "docs": []}, Unreadable, "with the keys text, docs"),
     ({"answer": None}, Unreadable, "answer is None"),
     ({"answer": 7}, Unreadable, r"answer is an int \(7\)"),
@@ -24,12 +24,8 @@ PLAIN = [
     ({"answer": "x", "passages": {}}, Unreadable, "passages are a dict"),
     ({"answer": "x", "passages": [[]]}, Unreadable, "passage 1 is a list"),
     ({"answer": "x", "passages": ["d", {}]}, Unreadable, "passage 2 is a dict"),
-    ({"answer": "x", "passages": [{"id": "d"}, {"text": 3}]}, Unreadable, "text of passage 2 is an int"),
-    ({"answer": "x", "passages": [{"id": [1]}]}, Unreadable, "id of passage 1 is a list"),
-    ({"answer": "x", "passages": [{"id": True}]}, Unreadable, "id of passage 1 is a bool"),
-    ({"answer": "x", "passages": [{"id": "d", "score": "0.3"}]}, Unreadable, "score of passage 1 is a str"),
-    ({"answer": "x", "passages": [{"id": "d", "score": 10**400}]}, Unreadable, "score of passage 1"),
-    ({"answer": "x", "passages": [{"score": 0.3}]}, Unreadable, "passage 1 has the keys score; expected an id"),
+    ({"answer": "x", "passages": [{"id": "d"}, {"text": 3}]}, Unreadable, "passage 2 is a dict with the keys text"),
+    ({"answer": "x", "passages": [{"id": [1]}]}, Unreadable, "passage 1 is a dict with the keys id; expected an id"),
 ]
 CHAT = [
     ({}, Unreadable, "no choices, but the keys none"),
@@ -78,23 +74,27 @@ def test_any_json_is_read_or_refused(contract, data):
     except (Unreadable, NoText) as error:
         assert str(error)
         return
-    assert isinstance(read["text"], str)
-    for place, passage in enumerate(read["passages"] or ()):
+    assert isinstance(read.text, str)
+    for place, passage in enumerate(read.passages or ()):
         assert passage.id and all(isinstance(part, str) for part in passage[:3]), place
         json.dumps(passage, allow_nan=False)
 
 
 def test_parts_of_a_passage_may_be_lacking():
-    lacking = [{"text": ""}, {"id": 7, "text": None, "score": float("nan")}, {"id": "", "title": "t", "score": 2}]
+    lacking = [
+        {"text": ""},
+        {"id": 7, "text": None, "score": float("nan")},
+        {"id": "", "text": "", "title": "t", "score": 10**400},
+    ]
     reply = {"answer": "", "passages": lacking}
-    assert RagTransport("json").read(reply)["passages"] == (
+    assert RagTransport("json").read(reply).passages == (
         Passage("rag/0", "", ""),
         Passage("7", "", ""),
-        Passage("rag/2", "t", "", 2.0),
+        Passage("rag/2", "t", ""),
     )
-    assert RagTransport("json").read({"answer": "x"})["passages"] is None
-    assert RagTransport("json").read({"answer": "", "passages": None})["passages"] is None
-    assert RagTransport("json").read({"answer": "x", "passages": []})["passages"] == ()
+    assert RagTransport("json").read({"answer": "x"}).passages is None
+    assert RagTransport("json").read({"answer": "", "passages": None}).passages is None
+    assert RagTransport("json").read({"answer": "x", "passages": []}).passages == ()
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_a_chat_completion_keeps_reasoning_apart_and_odd_sources_are_among_the_k
     read = RagTransport("openai").read(
         {"choices": [{"message": message}], "sources": [3, "a text", {"metadata": {"url": "u"}}]}
     )
-    assert (read["text"], read["reasoning"]) == ("yes", "hm")
-    assert read["passages"] == (Passage("3", "", ""), Passage("rag/1", "", "a text"), Passage("u", "", ""))
+    assert (read.text, read.reasoning) == ("yes", "hm")
+    assert read.passages == (Passage("3", "", ""), Passage("rag/1", "", "a text"), Passage("u", "", ""))
     odd = RagTransport("openai").read({"choices": [{"message": message}], "sources": ["a text", {"metadata": 4}]})
-    assert (odd["text"], odd["passages"], odd["unread"]) == ("yes", None, ("sources",))
+    assert (odd.text, odd.passages, odd.unread) == ("yes", None, ("sources",))
     bare = RagTransport("openai").read(
         {"choices": [{"message": {"content": [{"text": "a"}, {"text": "b"}]}}], "sources": []}
     )
-    assert bare["text"] == "ab" and bare["passages"] is None
+    assert bare.text == "ab" and bare.passages is None
     cut = {"choices": [{"message": {"content": None}, "finish_reason": "length"}]}
-    assert RagTransport("openai").read(cut)["text"] == ""
+    assert RagTransport("openai").read(cut).text == ""
