@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from quadrag.metric_record import find_verdict, metric_record, show_key
 
 from ..core.run_record import RunRecord
-from .items import CUT, EMPTY, FAILED, SHORT
+from .items import FAILED, SHORT
 from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
 from .score import UNJUDGED, Cause, Place, Status, place_of, record_of, status_of
@@ -100,12 +100,10 @@ def _say_cause(params: Mapping[str, Any], keys: str) -> str:
 
 
 def _say_failed(params: Mapping[str, Any]) -> str:
-    """Say how many failed, by reason; replies of a model by what is wrong with these."""
-    reasons, profile = params["reasons"], f"{params['profile']}: " * bool(params["profile"])
-    kinds = [word for name, word in ((EMPTY, "empty"), (CUT, "cut by length")) if name in reasons]
-    what = f"items failed ({profile}{', '.join(f'{count} {why}' for why, count in reasons.items())})"
-    what = f"replies are {' or '.join(kinds)}" if len(kinds) == len(reasons) else what
-    return f"{params['failed']} of {params['total']} {what}"
+    """Say how many failed, by reason."""
+    reasons = ", ".join(f"{count} {why}" for why, count in params["reasons"].items())
+    profile = f"{params['profile']}: " * bool(params["profile"])
+    return f"{params['failed']} of {params['total']} items failed ({profile}{reasons})"
 
 
 def _say_counted(reasons: Mapping[str, int], profile: str) -> str:

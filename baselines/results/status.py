@@ -159,19 +159,17 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     for (key, profile), lost in failures.items():
         code = _CODES[lost.status]
         if code is not NoteCode.INVALID or profile == run.profile:
-            judged = code is NoteCode.INVALID and metric_record(key.metric).verdict
-            groups.setdefault((code, key.config, key.split, judged, str(replace(lost, read_by=""))), []).append(
-                (key, lost)
-            )
+            form = code is NoteCode.INVALID and metric_record(key.metric).verdict
+            alike = (code, key.config, key.split, form, str(replace(lost, read_by="")))
+            groups.setdefault(alike, []).append((key, lost))
     notes = []
-    for (code, *_), group in groups.items():
-        (first, lost), keys = group[0], [key for key, _ in group]
-        counts = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
+    for (code, _, _, form, _), group in groups.items():
+        lost = group[0][1]
         said = next(iter(run.failures.values()), None) if lost.cause in _CALLS else None
-        if lost.cause is Cause.UNPARSABLE and run.judge and metric_record(first.metric).verdict:
-            said = run.verdict
-        cause = {"cause": lost.cause.value, "said": said}
-        notes.append(_note(code, keys, judge=run.judge, **counts, limit=run.max_failed, **cause))
+        params = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
+        params |= {"judge": run.judge, "limit": run.max_failed, "cause": lost.cause.value}
+        params["said"] = run.verdict if form and run.judge and lost.cause is Cause.UNPARSABLE else said
+        notes.append(_note(code, [key for key, _ in group], **params))
 
     unjudged: dict[tuple[str, str], list[ScoreKey]] = {}
     for score in scores:
