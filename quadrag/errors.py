@@ -41,14 +41,6 @@ class NotServed(QuadragError):
     """A server does not list the model; what it lists stands before the first semicolon."""
 
 
-class OtherRun(QuadragError):
-    """A folder holds another run than the one that is asked for; `difference` says in what they differ."""
-
-    def __init__(self, folder: object, difference: str) -> None:
-        super().__init__(f"{folder} holds a run {difference}")
-        self.difference = difference
-
-
 def tell_extra(name: str) -> str:
     """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
     return f"from the checkout: pip install '.[{name}]'"

@@ -52,11 +52,11 @@ _ALIKE = "all answers may be so, or it says so of any"
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 
-def discredit(row: dict[str, Any], reason: Cause = Cause.JUDGE_BY_CHANCE) -> None:
+def discredit(row: dict[str, Any]) -> None:
     """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
     by_rule = 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0)
     if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
-        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": reason}
+        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": Cause.JUDGE_BY_CHANCE}
 
 
 def find_by_phrase(scores: Sequence[Row]) -> set[Place]:

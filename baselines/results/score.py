@@ -62,7 +62,7 @@ class Cause(StrEnum):
     JUDGE_UNREAD = "judge_unread"  # none of its first verdicts could be read
     JUDGE_DEAD = "judge_dead"
     JUDGE_CONSTANT = "judge_constant"  # it says the same of all
-    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say, in this run or in another
+    JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say
     JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better than chance
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from quadrag.records import Key, Question
-from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
+from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse, Stratum
 from ..results.items import Lines, is_ruled, items_of
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
         return {"profile": self.profile, "worst": record.worst, "ends": record.range}
 
 
-Found = dict[tuple[str, str], tuple[Mean | Summary, Counts]]  # by slice, or grouping, and key
+Found = dict[tuple[str, str], tuple[Mean, Counts]]  # by slice, or grouping, and key
 
 
 def rows_of(
@@ -65,7 +65,7 @@ def rows_of(
                 if (part, key) in found:
                     mean, n = found[part, key]
                     value = given.values.get(key, mean.value) if part == ALL else mean.value
-                    method, over_scored = mean.method if mean.interval else None, getattr(mean, "over_scored", None)
+                    method, over_scored = mean.method if mean.interval else None, mean.over_scored
                     scores.append(Score(*place, value, mean.interval, n, given.signature, method, over_scored))
                 elif part in slices and key not in given.values:
                     why, n = given.lacking[key] or "no references", Counts(len(slices[part]))
@@ -94,12 +94,12 @@ def _measure(
             for key, own, summary in zip(columns, picked, summarise_all(picked, **dict(scale)), strict=True):
                 entries = [lines[at][f"{given.metric.module}.{key}"] for at in members]
                 n_ruled = sum(is_ruled(entry, given.profile) for entry in entries)
-                found[part, key] = summary, replace(_count(own), n_ruled=n_ruled)
+                found[part, key] = summary, replace(tally(own), n_ruled=n_ruled)
         for part, groups in groupings.items():
             grouped = [[[own[at] for at in group] for own in columns.values()] for group in groups]
             for (key, items), mean in zip(columns.items(), macro(grouped, **dict(scale)), strict=True):
                 n_groups = sum(any(counts(items[at], given.profile) for at in group) for group in groups)
-                whole = _count([items[at] for group in groups for at in group])
+                whole = tally([items[at] for group in groups for at in group])
                 found[part, key] = mean, replace(whole, n_filled=0, n_groups=n_groups)
     return found
 
@@ -114,7 +114,7 @@ def _weigh(given: Measured, key: str, lines: Lines, units: Mapping[Key, str], st
     return means[0] if means else Mean(None, None, None)
 
 
-def _count(items: Sequence[Item]) -> Counts:
+def tally(items: Sequence[Item]) -> Counts:
     """Count items by what became of them; one that has both value and reason was filled in by its metric."""
     reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
     filled = sum(item.value is not None and item.reason is not None for item in items)

@@ -188,7 +188,8 @@ class JudgedScorer(RgbScorer):
     def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
         """Take the language of the answers, and instructions in place of our own."""
         super().__init__(language=language, **common)
-        self.prompt = instructions(prompt, self.PROMPTS[language], ["{answer}"])
+        given = None if prompt is None else {"prompt": prompt}
+        self.prompt = instructions(given, {"prompt": self.PROMPTS[language]}, {"prompt": ["{answer}"]})["prompt"]
         self.keys = [key for key in self.KEYS if self.judges or not key.endswith("_judged")]
 
     @staticmethod

@@ -196,7 +196,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"contexts": [{"text": "p"}, [], []]}, "contexts[0] is dict"),
         ({"history": ["q", [], []]}, "history[0] is str"),
         ({"history": [["q"], [], []]}, "history[0][0] is str"),
-        ({"history": [[{"q": "q"}], [], []]}, "history[0][0] has the keys q"),
+        ({"history": [[{"q": "q"}], [], []]}, "history[0][0] is q"),
         ({"history": [[], [{"question": 1}], []]}, "history[1][0][0] is int"),
         ({"prompts": "acc"}, "prompts is str"),
         ({"prompts": {"accuracy": "x"}}, "'accuracy'"),

@@ -174,7 +174,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     assert value_cell(score("bleu", -0.0004, n_total=9, n_scored=9)).text == "0.0", "no zero has a sign"
     (value, low, *_) = our_lines("ours", [score("bleu", 0.5, n_scored=4)], ["bleu"], ["official"], bounds=True)
     assert (value.cells[0].text, low.cells[0].text) == ("50.0", "–")
-    pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0, n) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
+    pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
     assert [(one.text, one.sub) for one in map(difference_cell, pairs)] == [
         ("+12.3", ""),
         ("+12.3", "10.0 to 20.0"),
