@@ -247,6 +247,15 @@ def test_a_cut_log_and_those_of_other_tasks_do_not_keep_the_rest_from_being_scor
     assert cli("score", cut, *SAMPLE).code == cli("score", "out/m/samples_gsm8k_1.jsonl", *SAMPLE).code == 2
 
 
+@pytest.mark.parametrize("said", ["[]", '{"configs": []}', '{"configs": {"quadrag_rgb_x": {"metadata": 5}}}'])
+def test_a_file_called_as_a_log_with_odd_results_beside_it_is_read_as_what_it_is(cli, said):
+    Path(f"results_{TIME}.json").write_text(said, "utf-8")
+    name = f"samples_quadrag_rgb_x_{TIME}.jsonl"
+    write_jsonl(Path(name), [{"id": "0", "answer": "", "config": {}}])
+    ran = cli("score", name, "--benchmark", "rgb", "--config", TASKS[2][0], *SAMPLE)
+    assert ran.code == 2 and f"{name}:1" in ran.err and ran.err.count("\n") == 1
+
+
 @pytest.mark.parametrize("name", [None, "results_1.json", "samples_gsm8k_1.jsonl"])
 def test_a_folder_without_logs_is_one_line(cli, name):
     Path("none").mkdir()
