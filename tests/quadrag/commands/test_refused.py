@@ -96,7 +96,6 @@ TYPED = [
     ("score mine.jsonl SCORE --out /proc/x", "/proc/x"),
     ("questions RGB --out /proc/x", "/proc/x"),
     ("recall crag task_1_2 --data-dir sample --out /proc/x", "/proc/x"),
-    ("label runs/a --n 2 --out /proc/x", "/proc/x"),
     ("label runs/a", "--people"),
     ("construct review x --sampel 3", "nearest: --sample"),
     ("show a --wrong 3", "nearest: --limit 3"),
