@@ -102,13 +102,10 @@ def test_null_is_a_failed_call_and_may_say_why(read):
     ]
 
 
-def test_the_split_comes_from_the_line(read):
+def test_the_split_comes_from_the_line_else_from_the_user(read):
     rows = [row for split in SPLITS for row in plain(split=split)]
     assert [one.split for one in read(rows, asked(SPLITS))] == ["noise_0"] * 3 + ["noise_40"] * 3
-
-
-def test_the_split_comes_from_the_default(read):
-    assert {one.split for one in read(plain(), asked(SPLITS[1:]), split="noise_40")} == {"noise_40"}
+    assert {one.split for one in read(plain(), asked(SPLITS), split="noise_40")} == {"noise_40"}
 
 
 def authors(split_ratio, n=3):
