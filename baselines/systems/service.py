@@ -89,7 +89,7 @@ class RagService(AskedSystem):
             if policy.replay:
                 raise QuadragError(f"a replay cannot ask {shown_url(address)} for its model; append #MODEL to --rag")
             with ChatClient(address, policy) as client:
-                self.model = client.find_model()
+                self.model = client.model
         sent = {key: value for key, value in (parameters or {}).items() if value is not None}
         if sent and not chat:
             raise QuadragError(f"a service of the JSON contract is sent no {', '.join(sent)}; leave that out")
@@ -146,7 +146,7 @@ class RagTransport(Transport):
         self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
         """Make one attempt; the ledger's row is that of a chat completion, and the whole ``reply``."""
-        content = await server.post(self.address, {**messages[0], **body})
+        content = await server.send(self.address, {**messages[0], **body})
         try:
             reply = json.loads(content)
         except (ValueError, RecursionError):
