@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from .fold import fold
 from .scoring import Column, Item, Request, Scorer
 from .slots import ask_user, fill, instructions
-from .tally import is_list, strings
+from .tally import column, strings
 
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
@@ -38,13 +38,12 @@ _NEGATION = re.compile(
 )
 
 
-def parts(reference: Any, name: str = "reference") -> list[list[str]]:
+def parts(value: Any, name: str = "reference") -> list[list[str]]:
     """Bring a gold answer to one list of accepted strings per needed part: of a string, or a list of either."""
-    if isinstance(reference, str):
-        return [strings([reference], name)]
-    if not is_list(reference):
-        raise ValueError(f"{name} is {type(reference).__name__}; expected a string or a list")
-    return [strings([part] if isinstance(part, str) else part, f"{name}[{i}]") for i, part in enumerate(reference)]
+    if isinstance(value, str):
+        return [strings([value], name)]
+    listed = enumerate(column(value, name, entries=" of strings, or a string"))
+    return [strings([part] if isinstance(part, str) else part, f"{name}[{i}]") for i, part in listed]
 
 
 def _squeeze(text: str, language: str) -> str:

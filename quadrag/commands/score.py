@@ -179,7 +179,7 @@ def _score_files(
 
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.runs.files.score import AnswersFile, name_files, refuse_full
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.run import run
     from quadrag.baselines.scoring.judging import list_metrics
 
@@ -195,9 +195,8 @@ def _score_files(
     for file, spec, folder in zip(files, specs, folders, strict=True):
         if folder:
             refuse_full(folder, spec, file)
-    budget = open_budget(policy)
     for file, spec, folder in zip(files, specs, folders, strict=True):
-        with open_models(spec, policy, budget) as models:
+        with open_models(spec, policy) as models:
             models.dead_judge = dead
             result = run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder)
         scored.append((file, result))

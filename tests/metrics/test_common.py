@@ -144,7 +144,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"embed": "text2vec"}, "embed is str"),
         ({"embed": lambda texts: [1.0] * len(texts)}, "embed returned shape (4,)"),
         ({"embed": lambda texts: [[1.0]]}, "embed returned shape (1, 1)"),
-        ({"embed": lambda texts: [[math.nan]] * len(texts)}, "not finite"),
+        ({"embed": lambda texts: [[math.nan]] * len(texts)}, "finite"),
     ],
     "omnieval_overlap": [
         ({"references": ["a", {"a": 1}, "c"]}, "references[1]"),
