@@ -96,11 +96,6 @@ class Item:
     group: str = ""  # items of one group are drawn together for an interval
     votes: tuple[str | None, ...] = ()  # what each of several people said, None where one said nothing
 
-    @property
-    def drawn(self) -> str:
-        """What is drawn as a whole: the group, else the item alone."""
-        return self.group or self.id
-
 
 @dataclass(slots=True)
 class LabelSet:
@@ -145,7 +140,7 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
         question, answer = row.get("question", ""), row.get("answer", "")
         golds, passages = (read_texts(row.get(column, "")) for column in ("gold", "passages"))
         # Answers to one question are drawn together where nothing else is said.
-        group = row.get("group", "" if "group" in sheet.columns else question).strip()
+        group = row.get("group", "").strip() or question.strip() or name
         items.append(Item(name, label, question, answer, None, golds, passages, group, votes))
     labels = LabelSet(path.stem, graded, items, {path.name: sheet.sha256}, split=split)
     if split:
