@@ -9,7 +9,6 @@ from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
-from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.rgb import bounded, correct, label
@@ -175,18 +174,6 @@ def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
     items = [Item(name, "", "question", "answer", golds=("gold",), passages=("passage",)) for name in ids]
     verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies))
     return [verdicts.grades.get(name) for name in ids]
-
-
-def list_requests(labels: LabelSet) -> list[Messages]:
-    """Return what a judge would be asked of items, without asking one; nothing of those that a rule decides."""
-    requests: list[Messages] = []
-
-    def record(batch: list[Messages]) -> list[Any]:
-        requests.extend(batch)
-        return [Failure("api_error", "not asked")] * len(batch)
-
-    judge_items(labels, record)
-    return requests
 
 
 def read_signature(signature: str) -> dict[str, str]:

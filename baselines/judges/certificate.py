@@ -157,7 +157,7 @@ def certify(labels: LabelSet, verdicts: Verdicts) -> Certificate:
 
 def count_groups(items: Sequence[Item]) -> int:
     """Count the questions, or what else groups items."""
-    return len({item.drawn for item in items})
+    return len({item.group for item in items})
 
 
 def tell_few(groups: int) -> str:
@@ -173,7 +173,7 @@ def _agree(items: Sequence[Item], said: Sequence[str], classes: Sequence[str]) -
     n, accuracy, kappa, ac1 = agreement(table)
     intervals: Sequence[Any] = (None, None, None)
     if (groups := count_groups(items)) >= FEW:
-        intervals = agreement_intervals(labels, said, [item.drawn for item in items], classes)
+        intervals = agreement_intervals(labels, said, [item.group for item in items], classes)
         if groups == n:
             intervals = (wilson(int(np.trace(table)), n), *intervals[1:])
     values = {"n": n, "agreement": accuracy, "kappa": kappa, "ac1": ac1}

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from quadrag.errors import QuadragError
-from quadrag.sheet import join_people, read_sheet
+from quadrag.sheet import read_sheet
 from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 
 from ..tables.cells import NOTHING, write_number
@@ -86,7 +86,7 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, label
 
 def take_back(path: Path, items: Sequence[Judged], graded: Graded) -> Labels:
     """Read a sheet whose labels people filled in; QuadragError for what is not of these items."""
-    sheet = join_people(read_sheet(path, "id", "label"))
+    sheet = read_sheet(path, "id", "label")
     lines = list_lines(sheet, {item.id: {"question": item.question, "answer": item.answer} for item in items})
     grades = {name: read_grade(line, "label", graded) for name, line in lines.items() if line.row["label"].strip()}
     if not grades:

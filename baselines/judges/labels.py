@@ -12,9 +12,9 @@ from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.reading import parse_json
-from quadrag.sheet import ANNOTATOR, Line, Sheet, join_people, read_sheet, write_sheet
+from quadrag.sheet import Line, Sheet, read_sheet, write_sheet
 
-_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
+_PERSON = re.compile(r"annotator\d+")
 _PARTED = re.compile(r'[\[\]",;，；、|]')
 _SHOWN = 40  # characters of a text in a message
 # How people write grades that are words; what says only that an answer is good is no answer to another question.
@@ -96,11 +96,6 @@ class Item:
     group: str = ""  # items of one group are drawn together for an interval
     votes: tuple[str | None, ...] = ()  # what each of several people said, None where one said nothing
 
-    @property
-    def drawn(self) -> str:
-        """What is drawn as a whole: the group, else the item alone."""
-        return self.group or self.id
-
 
 @dataclass(slots=True)
 class LabelSet:
@@ -126,10 +121,10 @@ class LabelSet:
 def read_labels(path: Path, graded: Graded) -> LabelSet:
     """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
 
-    Columns `annotator1` and so on hold what each of several people said; where a column `annotator` names who said it,
-    each has a row of its own. Whatever is wrong is a QuadragError with the place.
+    Columns `annotator1` and so on hold what each of several people said. Whatever is wrong is a QuadragError with the
+    place.
     """
-    sheet = join_people(read_sheet(path, "id", "label"))
+    sheet = read_sheet(path, "id", "label")
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
     items: list[Item] = []
     split: list[tuple[str | None, ...]] = []
@@ -145,7 +140,7 @@ def read_labels(path: Path, graded: Graded) -> LabelSet:
         question, answer = row.get("question", ""), row.get("answer", "")
         golds, passages = (read_texts(row.get(column, "")) for column in ("gold", "passages"))
         # Answers to one question are drawn together where nothing else is said.
-        group = row.get("group", "" if "group" in sheet.columns else question).strip()
+        group = row.get("group", "").strip() or question.strip() or name
         items.append(Item(name, label, question, answer, None, golds, passages, group, votes))
     labels = LabelSet(path.stem, graded, items, {path.name: sheet.sha256}, split=split)
     if split:

@@ -1,4 +1,7 @@
-"""What a reader of a judged score is told of its judge: how far it agrees with people, or that nobody knows."""
+"""What a reader is told of judges: tables of certificates, and of a judged score how far its judge agrees with people.
+
+The tables are like OmniEval's 3, a line a judge, and CRAG's 10, a line a class.
+"""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,14 +11,17 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
 from ..results.score import Status, status_of
-from ..tables.cells import ALIKE
-from ..tables.grid import Alarm
+from ..tables.cells import ALIKE, NOTHING, write_number
+from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
 from .ask import read_signature
-from .certificate import find_certificate, unique
+from .certificate import Certificate, find_certificate, round_two, unique
+from .labels import LabelSet
 
 _NONE = "none"
+_IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
+_INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
 
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
@@ -62,3 +68,66 @@ def _is_judged(row: Mapping[str, Any]) -> bool:
     signed = read_signature(row.get("signature", ""))
     asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
     return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
+
+
+# Tables of certificates.
+
+
+def describe_labels(labels: LabelSet) -> str:
+    """Say in a line what the labels are."""
+    counts = (f"{name} {sum(item.label == name for item in labels.items)}" for name in labels.graded.grades)
+    return f"{labels.name}: {len(labels.items)} labels ({', '.join(counts)})"
+
+
+def tabulate(judges: Sequence[Certificate]) -> list[Grid]:
+    """Make the tables of judges on one label set: a line for each, and of a judge alone also a line for each class."""
+    return [_compare(judges), *(_classes(judge) for judge in judges if len(judges) == 1)]
+
+
+def _compare(judges: Sequence[Certificate]) -> Grid:
+    labels, ceiling = judges[0].labels, judges[0].figures["ceiling"]
+    notes = [f"Labels: {labels['source']}."] if labels["source"] else []
+    notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
+    lines = []
+    for judge in judges:
+        name, figures = keep_name(judge.judge), judge.figures
+        mark = ALIKE if judge.is_chance else ""
+        lines.append(Line(name, _cells(figures, mark)))
+        if pipeline := figures.get("pipeline"):
+            lines.append(Line(f"rules and {name}", _cells(pipeline, mark)))
+        if judge.is_chance and len(judges) > 1:
+            notes.append(Alarm(f"{name} {judge.sentence}."))
+        if unreadable := figures["unreadable"]:
+            counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
+            notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")
+    if ceiling:
+        lines.append(Line("people (ceiling)", _cells(ceiling | {"agreement": ceiling["accuracy"]}), rule=True))
+    title = f"Agreement with people, {labels['name']}, {labels['graded']}"
+    return Grid(title, "judge", ["agreement", "kappa", "AC1", "n"], lines, notes)
+
+
+def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
+    cells = []
+    for name, write in (("agreement", _percent), ("kappa", round_two), ("ac1", round_two)):
+        value, between = figures[name], figures.get(f"{name}_interval")
+        low, high = between or (0, 0)
+        # An interval without width would look like certainty.
+        sub = "" if not between else NOTHING if low == high else f"{write(low)} to {write(high)}"
+        cells.append(Cell((NOTHING if value is None else write(value)) + mark, sub))
+    return [*cells, Cell(str(figures["n"]))]
+
+
+def _percent(value: float) -> str:
+    return write_number(100 * value, 1)
+
+
+def _classes(judge: Certificate) -> Grid:
+    """Make the table of the classes that people gave: in percent how a judge finds each, and what it says of them."""
+    figures = judge.figures
+    lines = []
+    for (label, figure), counts in zip(figures["by_class"].items(), figures["confusion"], strict=True):
+        shares = (figure[kind] for kind in ("precision", "recall", "f1"))
+        cells = [NOTHING if share is None else _percent(share) for share in shares]
+        lines.append(Line(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
+    columns = ["precision", "recall", "F1", *(f"judge {label}" for label in figures["classes"]), "n"]
+    return Grid(f"By class, {keep_name(judge.judge)}", "people say", columns, lines, ["Percent, and counts."])

@@ -88,10 +88,7 @@ def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ..
     """Yield the lines of ``retrieved.jsonl``, one per question in their order."""
     for question in questions:
         yield {
-            "benchmark": question.benchmark,
-            "config": question.config,
-            "split": question.split,
-            "id": question.id,
+            **dict(zip(("benchmark", "config", "split", "id"), (question.benchmark, *question.key), strict=True)),
             "passages": [passage._asdict() for passage in passages[question.key]],
         }
 

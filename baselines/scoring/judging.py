@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Reuse
+from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
@@ -56,14 +56,11 @@ class Judging(Protocol):
     judges: Sequence[Completer]
     dead_judge: str | None
     embed: Embed | None
-    reuse: Reuse
+    ledger: Ledger | None
 
     @property
     def max_failed(self) -> float:
         """The share of a metric's items above which its value is not shown."""
-
-    def tell_spent(self) -> str:
-        """Say what was spent so far."""
 
 
 class Judged(NamedTuple):
@@ -124,13 +121,13 @@ def score_answers(
     dead, unread = models.dead_judge, None
     if models.judges and not stopped and not dead:
         try:
-            with Progress(f"{task.config}: verdicts", len(answers), models.tell_spent) as progress:
+            with Progress(f"{task.config}: verdicts", len(answers)) as progress:
                 for judge in models.judges:
                     judge.on_progress = progress.update
                 unread = _probe(judged) if models.max_failed < 1 else None
-                if unread and UNREADABLE in models.reuse.retry:
+                if unread and models.ledger and UNREADABLE in models.ledger.retry:
                     given.said.clear()
-                    with models.reuse.renewing():
+                    with models.ledger.renewing():
                         unread = _probe(judged)
                 if unread is None:
                     return _judge(models, judged)
@@ -145,8 +142,9 @@ def _judge(models: Judging, judged: Judged) -> Scored:
     """Score answers with the judges; those whose verdicts could not be read once more, where this is wanted."""
     verdicts: Rows = []
     items, scores = judged.score(verdicts)
-    if UNREADABLE in models.reuse.retry and not judged.given.stopped:
-        with models.reuse.renewing():
+    ledger = models.ledger
+    if ledger and UNREADABLE in ledger.retry and not judged.given.stopped:
+        with ledger.renewing():
             _ask_again(judged, items)
         verdicts.clear()
         items, scores = judged.score(verdicts)

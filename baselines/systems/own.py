@@ -92,7 +92,7 @@ class Served(Reply):
 
 def serve(text: str, reasoning: str | None, found: Found, seconds: float = 0.0) -> Served:
     """Put an answer that was read together with its passages and the seconds that it took."""
-    return Served(text, None, None, reasoning, False, seconds, None, *found)
+    return Served(text, None, None, reasoning, seconds, *found)
 
 
 def read_result(result: Any) -> Served:

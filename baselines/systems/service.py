@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from quadrag.chat.calling import Calling
 from quadrag.chat.client import ChatClient
-from quadrag.chat.faults import Fault, explain_dead_server, explain_faults, worst_fault
-from quadrag.chat.http import Server, Transport, post_json
-from quadrag.chat.keys import KEY_VARIABLES, Keys
-from quadrag.chat.prices import Rate
+from quadrag.chat.faults import Fault
+from quadrag.chat.http import Server, Transport
+from quadrag.chat.keys import KEY_VARIABLES
+from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
-from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url, without_user
+from quadrag.chat.spec import page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import Found, find_unread, name_keys, read_passages
 from quadrag.reading import DEEPEST, Unreadable, is_deeper, name_kind, parse_json
@@ -63,7 +62,7 @@ class RagService(AskedSystem):
     def __init__(
         self,
         spec: str,
-        calling: Calling | None = None,
+        policy: CallPolicy | None = None,
         *,
         name: str | None = None,
         parameters: Mapping[str, Any] | None = None,
@@ -74,11 +73,12 @@ class RagService(AskedSystem):
 
         `name` is what `run.json` and the ledger call it, else the model, else the address; `parameters` are fields that
         sample, of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are
-        fields of `calling` that are to be other.
+        fields of `policy` that are to be other.
         """
-        calling = replace(calling or Calling(), prices=None, **options)
-        if calling.budget is not None:
+        policy = replace(policy or CallPolicy(), **options)
+        if policy.budget is not None:
             raise QuadragError("--budget bounds calls whose cost is known before; a RAG service's is not, leave it out")
+        policy = replace(policy, prices=None)
         if not spec.lower().startswith(("http://", "https://")):
             way = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
             raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {way}")
@@ -86,9 +86,9 @@ class RagService(AskedSystem):
         chat = self.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
         self.contract = "openai" if chat else "json"
         if chat and not self.model:
-            if calling.replay:
+            if policy.replay:
                 raise QuadragError(f"a replay cannot ask {shown_url(address)} for its model; append #MODEL to --rag")
-            with ChatClient(address, calling) as client:
+            with ChatClient(address, policy) as client:
                 self.model = client.find_model()
         sent = {key: value for key, value in (parameters or {}).items() if value is not None}
         if sent and not chat:
@@ -101,7 +101,7 @@ class RagService(AskedSystem):
             self.contract, without_user(page_url(address, "chat/completions") if chat else address)
         )
         parameters = {"contract": self.contract, **sent}
-        super().__init__(ChatClient(f"{address}#rag:{label}", calling, parameters=parameters, transport=transport))
+        super().__init__(ChatClient(f"{address}#rag:{label}", policy, parameters=parameters, transport=transport))
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Refuse what a service decides itself; see `System.take`."""
@@ -138,21 +138,15 @@ class RagTransport(Transport):
 
     def __init__(self, contract: str, address: str = "") -> None:
         """Take the contract, ``json`` or ``openai``, and where requests go, without user and password."""
-        self.contract, self.address = contract, address
-
-    def find_keys(self, spec: Spec) -> Keys:
-        """Return the key to send and what to hide; a service of the JSON contract is sent `QUADRAG_API_KEY` alone."""
-        keys = super().find_keys(spec)
-        if self.contract == "json" and keys.variable != KEY_VARIABLES[0]:
-            # A token for the Hub or a model's provider is none of this service's business.
-            return replace(keys, value=None, variable=None)
-        return keys
+        self.contract, self.address, self.remedy = contract, address, _FORMS[contract]
+        if contract == "json":  # a token for the Hub or a model's provider is none of this service's business
+            self.key_variables = KEY_VARIABLES[:1]
 
     async def attempt(
-        self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+        self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
-        """Make one attempt; the ledger's row is the whole ``reply``, read before it is kept, and ``usage``."""
-        content = await post_json(session, server, self.address, {**messages[0], **body})
+        """Make one attempt; the ledger's row is that of a chat completion, and the whole ``reply``."""
+        content = await server.post(self.address, {**messages[0], **body})
         try:
             reply = json.loads(content)
         except (ValueError, RecursionError):
@@ -163,7 +157,9 @@ class RagTransport(Transport):
             said = said.get("message", said) if isinstance(said, Mapping) else said
             raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
         try:
-            return {"reply": reply, "usage": self.read(reply).usage}
+            read = self.read(reply)
+            row = {name: getattr(read, name) for name in ("text", "reasoning", "finish_reason", "usage")}
+            return {**row, "reply": reply}
         except Unreadable as error:
             # Another attempt would bring the same.
             detail = server.keys.line(f"{UNREADABLE} ({server.shown}): {error}")
@@ -184,29 +180,14 @@ class RagTransport(Transport):
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise Unreadable(f"it is not a chat completion ({error})") from None
         found = _find_cited({**reply, "message": reply["choices"][0]["message"]})
-        return Served(**row, cached=False, latency=0.0, cost=None, passages=found.passages, unread=found.unread)
+        return Served(**row, latency=0.0, passages=found.passages, unread=found.unread)
 
-    def said(self, row: Row) -> str:
-        """Return what a service said; see `Transport.said`."""
-        return json.dumps(row["reply"], ensure_ascii=False)
-
-    async def explain_dead(
-        self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
-    ) -> QuadragError:
-        """Return the error for a service of which nothing came but faults: it says what a service wants."""
-        status = worst_fault(faults).status
-        if status is None or status >= 500:
-            return explain_dead_server(faults, model, [], keys, self.timeout_option)
-        refused = status in (401, 403)
-        return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS[self.contract])
-
-    def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
+    def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
             return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
-        served = replace(self.read(outcome["reply"]), cached=cached, latency=outcome["latency"])
-        cut = read_row(asdict(served), cached, None)
-        return cut if isinstance(cut, Failure) else served
+        cut = read_row(outcome)
+        return cut if isinstance(cut, Failure) else replace(self.read(outcome["reply"]), latency=outcome["latency"])
 
 
 def _find_cited(reply: Mapping[str, Any]) -> Found:

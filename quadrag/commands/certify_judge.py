@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.judges.certificate import certify, count_groups, tell_few
     from quadrag.baselines.judges.known import list_sets, open_labels
     from quadrag.baselines.judges.labels import write_items
-    from quadrag.baselines.judges.tables import describe_labels, tabulate
+    from quadrag.baselines.judges.notes import describe_labels, tabulate
 
     if arguments.list or not arguments.people:
         write(*list_sets())
@@ -137,14 +137,12 @@ def _check_one(arguments: argparse.Namespace) -> None:
 @contextmanager
 def open_judge(arguments: argparse.Namespace, benchmark: str, config: str) -> Iterator[Any]:
     """Open the judge of the arguments as a run of a benchmark asks it."""
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.plan import plan_run
     from quadrag.commands.shared.session import add_judges, call_policy
 
     _check_one(arguments)
     policy = call_policy(arguments)
     judged = add_judges(arguments, {"benchmark": benchmark, "config": config}, benchmark)
-    with open_models(plan_run(judged), policy, open_budget(policy)) as models:
-        if policy.fresh:
-            models.reuse.since = models.reuse.began
+    with open_models(plan_run(judged), policy) as models:
         yield models.judges[0]

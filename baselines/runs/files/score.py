@@ -113,11 +113,9 @@ def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
     """Refuse a folder that is not empty, but one of scores of the same; where no judge was heard, these may get one."""
     made = read_run(out) if (out / NAME).exists() else None
     if made and made.command[1:2] == ["score"]:
-        unheard = made.judge is None or made.judged_in_vain
-        alike = made.llm == _name_system(file) and (unheard or made.spec.judges == spec.judges)
-        if made.state == "stopped" or (
-            alike and all(getattr(made.spec, part) == getattr(spec, part) for part in _SAME)
-        ):
+        parts = _SAME if made.judge is None or made.judged_in_vain else (*_SAME, "judges")
+        alike = all(getattr(made.spec, part) == getattr(spec, part) for part in parts)
+        if made.state == "stopped" or (alike and made.llm == _name_system(file)):
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")

@@ -277,17 +277,6 @@ def test_items_go_out_and_come_back(cli, tmp_path, real_data):
         assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
 
 
-def test_a_row_for_every_annotator(sheets):
-    text = "1,ann,right\n1,bob,right\n2,ann,wrong\n2,bob,right\n3,ann,wrong\n"
-    verdicts = "id,verdict\n1,right\n3,wrong\n"
-    done = sheets(labels="id,annotator,label\n" + text, verdicts=verdicts)
-    assert "labels: 2 labels (right 1, wrong 1)" in done.out, done.err
-    # The two agree on one of the two items that both labelled.
-    assert re.search(r"^people \(ceiling\) +50\.0 +\S+ +\S+ +2$", done.out, flags=re.MULTILINE)
-    twice = sheets(labels="id,annotator,label\n" + text + "3,ann,right\n", verdicts=verdicts)
-    assert twice.code == 2 and "labels.csv:7: annotator 'ann'" in twice.err
-
-
 def test_hallucination_needs_passages_and_no_gold(sheets):
     with ChatServer(models=["j"], text='{"prediction": 1}') as server:
         spec = ("--metric", "omnieval.hal", "--judge", f"{server.url}#j", "--ledger", "ledger")

@@ -2,6 +2,7 @@
 
 import json
 import resource
+from dataclasses import asdict
 
 import pytest
 
@@ -85,7 +86,7 @@ def test_our_own_file_comes_back_as_it_was(read):
         for config, split, ident in (question.key for question in questions)
         for sample in (0, 1)
     ]
-    assert [one.as_row() for one in read(rows, questions)] == rows
+    assert [asdict(one) for one in read(rows, questions)] == rows
 
 
 def test_null_is_a_failed_call_and_may_say_why(read):

@@ -107,7 +107,7 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
 
 
 def test_upstreams_own_files_need_no_leave(copied):
-    folder = copied(change=change(source="/data/RGB (the authors' own files), as prepared", provenance="authors"))
+    folder = copied(change=change(source="/data/RGB (the authors' own files)", provenance="authors"))
     (entry,) = entries(plan(folder, accept_data=False)).values()
     assert entry["notes"].startswith("rgb_accuracy.accuracy, profile official, percent, ")
     assert "; data: the authors' own files; " in entry["notes"]
