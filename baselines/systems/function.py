@@ -25,15 +25,15 @@ from typing import Any
 from quadrag.chat.keys import known_keys
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError
-from quadrag.passages import Found, list_rows
+from quadrag.passages import list_rows
 from quadrag.reading import Unreadable, name_kind
 from quadrag.records import Key, Passage, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.spec import RunSpec
-from .own import Served, collect_served, pose, read_result, serve, take_served
-from .system import Assignment, Generated, Passages, Questions, System, Tell
+from .own import Served, pose, read_result, serve, take_served
+from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
 
 _FIRST = 8  # questions that all failed: the others would
 _OURS = str(Path(__file__).parent)
@@ -107,7 +107,7 @@ class Function(System):
                 f"{failures[0].detail}; correct the function and run again"
             )
         self._call_all(batches, keep)
-        return collect_served(questions, [replies[question.key] for question in questions])
+        return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
 
     def keep(self, path: Path) -> None:
         """Keep answers in this file, and take those that are kept there; see `System.keep`."""
@@ -157,9 +157,9 @@ class Function(System):
         for line in text.split("\n"):
             with suppress(ValueError, KeyError, TypeError, RecursionError):
                 row = json.loads(line)
-                found = None if row["passages"] is None else tuple(Passage(*passage) for passage in row["passages"])
                 config, split, ident = row["key"]
-                kept[config, split, ident] = serve(row["answer"], row["reasoning"], Found(found), row["seconds"])
+                passages = tuple(Passage(*passage) for passage in row["passages"])
+                kept[config, split, ident] = serve(row["answer"], row["reasoning"], passages, row["seconds"])
                 self.spent["oldest"] = min(row["made"], self.spent["oldest"] or row["made"])
         return kept
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,15 @@ from quadrag.chat.prices import Rate
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
 from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
-from quadrag.passages import Found, find_unread, name_keys, read_passages
-from quadrag.reading import DEEPEST, Unreadable, is_deeper, name_kind, parse_json
-from quadrag.records import dumps
+from quadrag.passages import name_keys, read_passages
+from quadrag.reading import Unreadable, name_kind, parse_json
+from quadrag.records import Passage, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import chat_messages
 from ..core.spec import RunSpec
-from .own import OpenQuestion, Served, collect_served, pose, read_result, take_served
-from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell
+from .own import OpenQuestion, Served, pose, read_result, take_served
+from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell, collect
 
 UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
 _FORMS = {
@@ -42,10 +43,6 @@ _FORMS = {
     "endpoint is typed as --rag http://HOST:PORT/v1#MODEL",
     "openai": "expected a chat completion; a service of the JSON form is typed with its whole address, as --rag "
     "http://HOST:PORT/rag",
-}
-_OWN_FIELDS = {
-    "json": ("id", "question", "benchmark", "config", "split", "language", "history", "query_time"),
-    "openai": ("messages", "model", "stream", "n"),
 }
 # Where services put the passages of a chat completion, the first that has any: Azure OpenAI, Perplexity (addresses
 # alone), LangChain, OpenAI's web search and OpenRouter.
@@ -79,29 +76,27 @@ class RagService(AskedSystem):
         calling = replace(calling or Calling(), prices=None, **options)
         if calling.budget is not None:
             raise QuadragError("--budget bounds calls whose cost is known before; a RAG service's is not, leave it out")
-        if not spec.lower().startswith(("http://", "https://")):
-            way = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
-            raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {way}")
-        self.model, address = parse_spec(spec).model, spec.partition("#")[0].strip()
-        chat = self.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
-        self.contract = "openai" if chat else "json"
-        if chat and not self.model:
-            if calling.replay:
-                raise QuadragError(f"a replay cannot ask {shown_url(address)} for its model; append #MODEL to --rag")
-            with ChatClient(address, calling) as client:
-                self.model = client.find_model()
+        parsed, address = parse_spec(spec), spec.partition("#")[0].strip()
+        if parsed.url is None:
+            raise QuadragError(f"--rag {spec!r} is no address; expected http://HOST:PORT/PATH, or one of OpenAI's form")
+        chat = parsed.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
         sent = {key: value for key, value in (parameters or {}).items() if value is not None}
         if sent and not chat:
             raise QuadragError(f"a service of the JSON contract is sent no {', '.join(sent)}; leave that out")
-        self._extra = _read_body(body, (*_OWN_FIELDS[self.contract], *sent)) if body else {}
-        if self._extra:
-            sent |= {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]}
+        self.contract, self.model = "openai" if chat else "json", parsed.model
+        if chat and not self.model:
+            with ChatClient(address, calling) as client:
+                self.model = client.find_model().removeprefix("rag:")  # as a replay's ledger has it
+        self._extra = _read_body(body) if body else {}
+        digest = {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]} if body else {}
         label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
-        transport = RagTransport(
-            self.contract, without_user(page_url(address, "chat/completions") if chat else address)
+        client = ChatClient(
+            f"{address}#rag:{label}",
+            calling,
+            parameters={"contract": self.contract, **sent, **digest},
+            transport=RagTransport(self.contract, page_url(address, "chat/completions") if chat else address),
         )
-        parameters = {"contract": self.contract, **sent}
-        super().__init__(ChatClient(f"{address}#rag:{label}", calling, parameters=parameters, transport=transport))
+        super().__init__(client)
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Refuse what a service decides itself; see `System.take`."""
@@ -110,7 +105,8 @@ class RagService(AskedSystem):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
         self.asked.on_progress = tell
-        return collect_served(questions, self.ask([pose(work, question) for question in questions]))
+        replies = self.ask([pose(work, question) for question in questions])
+        return collect([(question, 0) for question in questions], replies)
 
     def ask(self, questions: Sequence[OpenQuestion]) -> list[Reply | Failure]:
         """Ask questions; a reply that is not of its form is ``unparsable``, is not kept and may be asked for again."""
@@ -120,12 +116,12 @@ class RagService(AskedSystem):
     def _body(self, question: OpenQuestion) -> dict[str, Any]:
         if self.contract == "openai":
             timed = f"{question.query}\n\nQuery Time: {question.query_time}" if question.query_time else question.query
-            return {"model": self.model, "messages": chat_messages(question.history, timed), **self._extra}
+            return {**self._extra, "model": self.model, "messages": chat_messages(question.history, timed)}
         body: dict[str, Any] = {"id": question.id, "question": question.query}
         body |= {name: getattr(question, name) for name in ("benchmark", "config", "split", "language")}
         turns = [{"question": asked, "answer": answered} for asked, answered in question.history]
         more = {"history": turns, "query_time": question.query_time}
-        return {**body, **{name: value for name, value in more.items() if value}, **self._extra}
+        return {**self._extra, **body, **{name: value for name, value in more.items() if value}}
 
 
 class RagTransport(Transport):
@@ -137,8 +133,8 @@ class RagTransport(Transport):
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 
     def __init__(self, contract: str, address: str = "") -> None:
-        """Take the contract, ``json`` or ``openai``, and where requests go, without user and password."""
-        self.contract, self.address = contract, address
+        """Take the contract, ``json`` or ``openai``, and where requests go."""
+        self.contract, self.address = contract, without_user(address)
 
     def find_keys(self, spec: Spec) -> Keys:
         """Return the key to send and what to hide; a service of the JSON contract is sent `QUADRAG_API_KEY` alone."""
@@ -154,11 +150,10 @@ class RagTransport(Transport):
         """Make one attempt; the ledger's row is the whole ``reply``, read before it is kept, and ``usage``."""
         content = await post_json(session, server, self.address, {**messages[0], **body})
         try:
-            reply = json.loads(content)
-        except (ValueError, RecursionError):
-            shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
+            reply = parse_json(content, f"{server.shown}: the reply")
+        except QuadragError as error:
             # With a status: it has answered, and neither to start it nor another address is the remedy.
-            raise Fault(f"{server.shown}: the reply is no JSON ({shown!r})", status=200, billed=True) from None
+            raise Fault(server.keys.line(error), status=200, billed=True) from None
         if said := isinstance(reply, Mapping) and reply.get("error"):
             said = said.get("message", said) if isinstance(said, Mapping) else said
             raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
@@ -171,8 +166,6 @@ class RagTransport(Transport):
 
     def read(self, reply: Any) -> Served:
         """Read a reply; raises Unreadable, or NoText."""
-        if is_deeper(reply, DEEPEST):
-            raise Unreadable(f"it is more than {DEEPEST} deep")
         if not isinstance(reply, Mapping):
             raise Unreadable(f"it is {name_kind(reply)}; expected an object")
         if self.contract == "json":
@@ -183,8 +176,8 @@ class RagTransport(Transport):
             row = read_completion(reply)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise Unreadable(f"it is not a chat completion ({error})") from None
-        found = _find_cited({**reply, "message": reply["choices"][0]["message"]})
-        return Served(**row, cached=False, latency=0.0, cost=None, passages=found.passages, unread=found.unread)
+        passages = _find_cited({**reply, "message": reply["choices"][0]["message"]})
+        return Served(**row, cached=False, latency=0.0, cost=None, passages=passages)
 
     def said(self, row: Row) -> str:
         """Return what a service said; see `Transport.said`."""
@@ -209,8 +202,8 @@ class RagTransport(Transport):
         return cut if isinstance(cut, Failure) else served
 
 
-def _find_cited(reply: Mapping[str, Any]) -> Found:
-    """Find the passages of a chat completion; an empty list, which some services always send, says nothing."""
+def _find_cited(reply: Mapping[str, Any]) -> tuple[Passage, ...]:
+    """Find the passages of a chat completion; what cannot be read is something else."""
     for place in _CITED:
         rows: Any = reply
         for name in place:
@@ -218,20 +211,16 @@ def _find_cited(reply: Mapping[str, Any]) -> Found:
         if isinstance(rows, list) and rows:
             texts = ("text", "id")  # of a text that stands for a passage, an address is its id
             rows = [{texts[row.startswith("http")]: row} if isinstance(row, str) else row for row in rows]
-            try:
-                return Found(read_passages(rows))
-            except Unreadable:
-                return Found(None, (place[-1],))
-    return Found(None, find_unread(reply))
+            with suppress(Unreadable):
+                return read_passages(rows)
+    return ()
 
 
-def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:
-    """Read further fields of every request."""
+def _read_body(path: str | Path) -> dict[str, Any]:
+    """Read further fields of every request, before which those of our own go."""
     try:
         fields: dict[str, Any] = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
         dumps(fields | {})  # neither NaN nor half a surrogate can be sent, nor what is no object
     except (OSError, ValueError, TypeError) as error:
         raise QuadragError(f"cannot read fields of the request from {path} ({error}); expected a JSON object") from None
-    if name := next((name for name in own if name in fields), None):
-        raise QuadragError(f"{path} has the field {name!r}, which quadrag itself sends; leave it out")
     return fields

@@ -50,9 +50,7 @@ class Completer(Protocol):
 class Generated:
     """The answers in order, with what only `run.json` keeps: latencies in seconds and failures, by key and sample.
 
-    `passages` are those that a system found itself, `searched` whether it said of any question what it found, were it
-    nothing, `unread` the keys of its replies that look as if they held some;
-    `not_asked` are the places of answers that a budget left out.
+    `passages` are those that a system found itself; `not_asked` are the places of answers that a budget left out.
     """
 
     answers: list[Answer]
@@ -60,8 +58,6 @@ class Generated:
     failures: dict[str, str] = field(default_factory=dict)
     not_asked: set[int] = field(default_factory=set)
     passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
-    searched: bool = False
-    unread: list[str] = field(default_factory=list)
 
     @property
     def asked(self) -> list[Answer]:
@@ -173,6 +169,7 @@ def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Fail
     """Put replies together as answers; `jobs` are the question and the number of the sample of each."""
     generated = Generated([])
     for (question, sample), reply in zip(jobs, replies, strict=True):
+        generated.passages[question.key] = getattr(reply, "passages", ())
         place = "/".join((*question.key, str(sample)))
         if isinstance(reply, Reply):
             generated.latency[place] = round(reply.latency, 6)

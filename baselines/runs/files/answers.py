@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from quadrag.catalogue import is_called
 from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError, one_line
-from quadrag.passages import Found, find_passages
+from quadrag.passages import find_passages
 from quadrag.reading import Unreadable, parse_json
 from quadrag.records import Answer, Key, Passage, Question, read_jsonl
 
@@ -31,13 +31,11 @@ _STATES = ("ok", "api_error", "raised", "truncated", "unparsable", "null")
 class Answered(NamedTuple):
     """What a file holds: answers in the order of the questions, and the passages that lines have.
 
-    `unread` are the keys of the other lines that look as if they held some, and those of passages that look as if they
-    held their texts. `by_ids`: no line says what was asked, and ids that count may as well be those of other data.
+    `by_ids`: no line says what was asked, and ids that count may as well be those of other data.
     """
 
     answers: list[Answer]
     passages: dict[Key, tuple[Passage, ...]]
-    unread: list[str]
     by_ids: bool
 
 
@@ -60,7 +58,6 @@ def read(
     asked = _Asked(path, questions, defaults, sample)
     answers: dict[Key, dict[int, tuple[str, Answer]]] = {key: {} for key in questions}  # by sample, with its place
     passages: dict[Key, tuple[Passage, ...]] = {}
-    unread: set[str] = set()
     theirs, by_ids = False, True
     for number, row in lines(path):
         where = f"{path}:{number}"
@@ -70,10 +67,8 @@ def read(
         answers[answer.key][answer.sample] = (where, answer)
         by_ids = by_ids and not any(_texts_asked(row)) and _COUNTED.fullmatch(answer.id) is not None
         theirs = "answer" not in row
-        found = Found(None) if theirs else _read_passages(where, row)
-        unread |= {*found.unread}
-        if found.passages is not None:
-            passages[answer.key] = found.passages
+        if not theirs and (found := _read_passages(where, row)):
+            passages[answer.key] = found
     most = max(map(len, answers.values()), default=0) or 1
     missing = [key for key, there in answers.items() if len(there) < most and (there or theirs or not partial)]
     if missing and not theirs:
@@ -87,13 +82,13 @@ def read(
         for at in range(len(answers[key]), most):
             answers[key][at] = ("", make_answer(questions[key], at, None, state="api_error"))
     ordered = [answer for there in answers.values() for _, (_, answer) in sorted(there.items())]
-    return Answered(ordered, passages, sorted(unread), by_ids)
+    return Answered(ordered, passages, by_ids)
 
 
 def has_passages(path: Path) -> bool:
     """Whether a line of a file has passages."""
     rows = ((f"{path}:{number}", row) for number, row in lines(path) if "answer" in row)
-    return any(_read_passages(where, row).passages is not None for where, row in rows)
+    return any(_read_passages(where, row) for where, row in rows)
 
 
 def read_place(path: Path) -> dict[str, str]:
@@ -258,7 +253,7 @@ def _texts_asked(row: Mapping[str, Any]) -> list[str]:
     return [asked for name in _ASKED if isinstance(asked := row.get(name), str) and asked]
 
 
-def _read_passages(where: str, row: Mapping[str, Any]) -> Found:
+def _read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:
     try:
         return find_passages(row)
     except Unreadable as error:

@@ -60,9 +60,9 @@ class AnswersFile(System):
         self._made = _read_maker(path)
         benchmark = load(spec.benchmark)
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
-        self._searched = benchmark.supplied is None and unsaid
+        searched = benchmark.supplied is None and unsaid
         self._spec = spec
-        self.finds_passages = self._searched and has_passages(path)
+        self.finds_passages = searched and has_passages(path)
         self.parameters = {"contract": "file"} if self.finds_passages else {}
         self._read: Answered | None = None
 
@@ -107,12 +107,9 @@ class AnswersFile(System):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Return the answers; see `System.answer`."""
         assert self._read is not None
-        known = load(work.task.benchmark).supplied is not None
         generated = Generated([*self._read.answers], latency=_pick_latencies(self._made, self._read.answers))
-        generated.unread = self._read.unread if self._searched or known else []
         if self.finds_passages:
             generated.passages = {question.key: self._read.passages.get(question.key, ()) for question in questions}
-            generated.searched = True
         return generated
 
 

@@ -38,7 +38,7 @@ def test_the_address_says_the_contract(server, ledger, end, posted):
     ("spec", "options", "words"),
     [
         ("provider:m", {}, "is no address"),
-        ("local:m", {}, "is no address"),
+        ("local:m", {}, "is not a base URL"),
         ("http://", {}, "is not a base URL"),
         ("http://me:secret@h:/rag", {}, "'h:/rag' in the model spec is not a base URL"),
         ("http://ann:secretsecret@h/rag", {"parameters": {"temperature": 0.0}}, "is sent no temperature"),
@@ -46,13 +46,12 @@ def test_the_address_says_the_contract(server, ledger, end, posted):
         ("http://h/rag", {"concurrency": 0}, "concurrency 0"),
         ("http://h/rag", {"body": "absent.json"}, "cannot read fields"),
         ("http://h/rag", {"body": "list.json"}, "cannot read fields"),
-        ("http://h/rag", {"body": "own.json"}, "which quadrag itself sends"),
         ("http://h/rag", {"body": "nan.json"}, "cannot read fields"),
     ],
 )
 def test_what_cannot_be_used_is_one_line(tmp_path, monkeypatch, ledger, spec, options, words):
     monkeypatch.chdir(tmp_path)
-    for name, text in {"list": "[]", "own": '{"question": "x"}', "nan": '{"a": NaN}'}.items():
+    for name, text in {"list": "[]", "nan": '{"a": NaN}'}.items():
         Path(f"{name}.json").write_text(text)
     with pytest.raises(QuadragError, match=words) as caught:
         RagService(spec, ledger=ledger, **options)
