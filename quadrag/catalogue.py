@@ -4,7 +4,6 @@ Leaves are loaded by path, never imported as part of quadrag, exactly as the Hub
 """
 
 import importlib.util
-import re
 import sys
 from collections.abc import Mapping
 from functools import cache
@@ -12,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from quadrag.errors import unknown_name
+from quadrag.errors import pick
 from quadrag.paths import room
 
 
@@ -33,34 +32,14 @@ def metrics() -> Mapping[str, Path]:
     return _leaves(room("metrics"))
 
 
-def benchmark_name(text: str) -> str:
-    """Return the name of the benchmark that is meant: ``CRUD_RAG``, ``crud-rag`` and ``crudrag`` are ``crud_rag``."""
-    return _find_name("benchmark", text, benchmarks())
-
-
-def metric_name(text: str) -> str:
-    """Return the name of the metric that is meant, as `benchmark_name` does."""
-    return _find_name("metric", text, metrics())
+def benchmark_name(name: str) -> str:
+    """Return the name of a benchmark; QuadragError with the nearest names where there is none."""
+    return pick("benchmark", name, benchmarks()).stem
 
 
 def metric_folder(name: str) -> Path:
-    """Return the folder of a metric, which ``evaluate.load`` takes."""
-    return metrics()[metric_name(name)].parent
-
-
-def _find_name(kind: str, text: str, known: Mapping[str, Path]) -> str:
-    if text in known:
-        return text
-    for name in known:
-        if is_called(text, name):
-            return name
-    raise unknown_name(kind, text, known)
-
-
-def is_called(text: str, name: str) -> bool:
-    """Whether a text is a name, however it is spelled: with capitals, hyphens, underscores, blanks or nothing."""
-    mine, other = (re.sub(r"[-_ ]", "", each).casefold() for each in (text, name))
-    return mine == other
+    """Return the folder of a metric, which ``evaluate.load`` takes; errors as of `benchmark_name`."""
+    return pick("metric", name, metrics()).parent
 
 
 def load_script(path: Path) -> ModuleType:
@@ -78,10 +57,9 @@ def load_script(path: Path) -> ModuleType:
 
 def builder_class(benchmark: str) -> Any:
     """Return the ``datasets.GeneratorBasedBuilder`` subclass of a benchmark."""
-    script = benchmarks()[benchmark_name(benchmark)]
+    module = load_script(pick("benchmark", benchmark, benchmarks()))
     import datasets
 
-    module = load_script(script)
     classes = [value for value in vars(module).values() if isinstance(value, type)]
     own = [each for each in classes if each.__module__ == module.__name__]
     return next(each for each in own if issubclass(each, datasets.GeneratorBasedBuilder))
@@ -93,8 +71,5 @@ def configs(benchmark: str) -> dict[str, Any]:
 
 
 def config(benchmark: str, name: str) -> Any:
-    """Return one config of a benchmark."""
-    known = configs(benchmark)
-    if name not in known:
-        raise unknown_name(f"config of {benchmark}", name, known)
-    return known[name]
+    """Return one config of a benchmark; errors as of `benchmark_name`."""
+    return pick(f"config of {benchmark}", name, configs(benchmark))

@@ -6,9 +6,12 @@ It does not cover programming errors: those keep their own types and their trace
 import difflib
 import errno
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from quadrag.gone import instead
+
+_Value = TypeVar("_Value")
 
 # What a terminal obeys or a reader does not see: colours and the like, control characters, turns of direction, joints.
 _UNSEEN = re.compile(
@@ -52,16 +55,7 @@ def tell_extra(name: str) -> str:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
-    """Build the error for a name that is not among the known ones, nearest names first.
-
-    Args:
-        kind: what the name stands for, as a noun: ``"config"``.
-        name: what was given.
-        known: every accepted name.
-
-    Returns:
-        The error, for the caller to raise.
-    """
+    """Return the error for a name that is not among the known ones, nearest first; `kind` is the noun, ``"config"``."""
     if remedy := instead(str(name)):
         return QuadragError(f"{name} is gone; {remedy}")
     names = list(known)
@@ -70,13 +64,15 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> QuadragError:
     return QuadragError(f"unknown {kind} {name!r}; known: {', '.join(names[:12])}{', ...' * (len(names) > 12)}")
 
 
-def one_line(text: object, longest: int | None = None) -> str:
-    """Return a text, or that of an error, as one line that a terminal shows as it stands.
+def pick(kind: str, name: str, known: Mapping[str, _Value]) -> _Value:
+    """Return what has a name; QuadragError, as of `unknown_name`, where nothing has."""
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    return known[name]
 
-    Args:
-        text: whatever is to be shown.
-        longest: most characters of the line; None for any number.
-    """
+
+def one_line(text: object, longest: int | None = None) -> str:
+    """Return a text, or that of an error, as one line, of so many characters at most, that a terminal shows as is."""
     line = " ".join(_UNSEEN.sub("", str(text)).split())
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
 

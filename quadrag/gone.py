@@ -1,6 +1,7 @@
 """What a user could type once and can no longer, and what to do instead; asked by the command line and by Python."""
 
 GONE: dict[str, str] = {
+    "--accept-name": "the runs are taken whatever their model is called; the notes name it",
     "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
     "--format": "--json prints one object for scripts",

@@ -2,26 +2,15 @@
 
 import os
 
-from quadrag.errors import QuadragError
+from quadrag.errors import unknown_name
 
 LANGUAGES = ("en", "zh")
 VARIABLE = "QUADRAG_LABELS"
 
 
-def usual_labels() -> str:
-    """Return the language that the environment names, which may be none of ours; English where it names none."""
-    return os.environ.get(VARIABLE) or LANGUAGES[0]
-
-
 def choose_labels(labels: str | None = None) -> str:
-    """Return a language by its name, or the usual one.
-
-    Raises:
-        QuadragError: it is none of ours.
-    """
-    chosen = labels or usual_labels()
+    """Return a language by its name, or that of the environment, or English; QuadragError where it is none of ours."""
+    chosen = labels or os.environ.get(VARIABLE) or LANGUAGES[0]
     if chosen not in LANGUAGES:
-        raise QuadragError(
-            f"unknown value of {'labels' if labels else VARIABLE} {chosen!r}; known: {', '.join(LANGUAGES)}"
-        )
+        raise unknown_name(f"value of {'labels' if labels else VARIABLE}", chosen, LANGUAGES)
     return chosen

@@ -40,7 +40,6 @@ class KeyRecord(_Record):
     among: str = ""  # the key whose value decides, by the answer, whether an item has this one; "": the question does
     none: str = ""  # why, then, no item has it
     phrase: Mapping[str, str] = {}  # by language, what an answer holds of which it is 1
-    refused: bool = False  # whether an answer with RGB's phrase of refusal has the worst value, whatever else it says
     grows: bool = False  # whether more text in an answer can only raise it
     words: tuple[str, ...] = ()  # of a verdict, the metrics that say by words alone whether the same answer is right
 

@@ -18,20 +18,6 @@ def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "quadrag"
 
 
-def cache_setting(place: Path) -> str:
-    """Return the setting by which the cache that a place is in can be another one, and what it is now; "" elsewhere."""
-    above = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    hub = Path(os.environ.get("HF_HOME") or above / "huggingface")
-    named = [(name, os.environ.get(name)) for name in ("HF_DATASETS_CACHE", "HF_MODULES_CACHE", "HF_EVALUATE_CACHE")]
-    caches = {"QUADRAG_CACHE": cache_dir(), **{name: Path(path) for name, path in named if path}, "HF_HOME": hub}
-    place = place.absolute()
-    for name, cache in caches.items():
-        cache = cache.expanduser().absolute()
-        if place == cache or cache in place.parents or place in cache.parents:
-            return f"{name} (now {cache})"
-    return ""
-
-
 def room(name: str) -> Path:
     """Return the folder of a room of leaves: ``metrics``, ``datasets_scripts``, ``baselines`` or ``hub_cards``.
 

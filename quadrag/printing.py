@@ -3,11 +3,16 @@
 import codecs
 import contextlib
 import os
+import re
 import sys
 from typing import IO, Any, TypeVar, cast
 
+GLANCE = 160  # characters of a long text that a person is shown first
 _Value = TypeVar("_Value")
 _ALIKE = str.maketrans("─–−×…", "---x.")  # where an encoding lacks signs, lines stay lines, and ranges ranges
+_WIDE = "\u2e80-\uffef"  # Chinese and its marks: two columns wide, with no blanks to break at
+# A word or a wide sign, with the marks that may not begin a line, or end it; `p < 0.05` stays together.
+_PIECE = re.compile(rf"[^\S\xa0]*[（“]?(?:\bp (?:< )?[\d.]+|(?:[^\s{_WIDE}]|\xa0)+|[{_WIDE}])[，。；：？！、）”]*")
 
 
 def write(*lines: object, file: IO[str] | None = None, end: str = "\n") -> None:
@@ -26,23 +31,13 @@ def write(*lines: object, file: IO[str] | None = None, end: str = "\n") -> None:
         try:
             stream.write(text)
         except UnicodeEncodeError:
-            stream.write(fit_encoding(text, stream))
+            encoding = getattr(stream, "encoding", None) or "ascii"
+            stream.write(text.translate(_ALIKE).encode(encoding, "replace").decode(encoding))
         getattr(stream, "flush", str)()
     except BrokenPipeError:
         # The reader of a pipe (head, less) has seen enough; what is to be done beside is done.
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def fit_encoding(text: str, stream: Any) -> str:
-    """Return a text as a stream can show it."""
-    try:
-        encoding = codecs.lookup(getattr(stream, "encoding", None) or "ascii").name
-    except (LookupError, TypeError):
-        encoding = "ascii"
-    with contextlib.suppress(UnicodeEncodeError):
-        return text.encode(encoding).decode(encoding)
-    return text.translate(_ALIKE).encode(encoding, "replace").decode(encoding)
 
 
 codecs.lookup("utf-16-le")  # loaded while there are descriptors: that there are none is printed too
@@ -58,5 +53,17 @@ def clean(value: _Value) -> _Value:
     if isinstance(value, str):
         return cast(_Value, value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
     if isinstance(value, list):
-        return cast(_Value, [clean(one) for one in value])
-    return cast(_Value, {name: clean(one) for name, one in value.items()}) if isinstance(value, dict) else value
+        return cast(_Value, [clean(part) for part in value])
+    return cast(_Value, {name: clean(part) for name, part in value.items()}) if isinstance(value, dict) else value
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break a text into lines of so many columns at most; a wider word stays whole."""
+    lines: list[str] = []
+    for piece in _PIECE.findall(text):
+        line = lines[-1] + piece if lines else ""
+        if line and len(line) + len(re.findall(f"[{_WIDE}]", line)) <= width:
+            lines[-1] = line
+        else:
+            lines.append(piece.lstrip())
+    return lines

@@ -1,26 +1,20 @@
 """JSON, YAML and other libraries' values that come from outside, read into plain values, or one clear line.
 
-Parsers raise several kinds of errors at hostile text: `RecursionError` at deep nesting, `ValueError` at a whole number
-of more digits than Python reads. A nesting that they bear may still be too deep for whoever shows or copies the value,
-so a bound far below theirs holds here. Nothing is said here of what a value should be.
+Parsers raise several kinds of errors at hostile text, and a nesting that they bear may still be too deep for whoever
+shows or copies the value, so a bound far below theirs holds here. Nothing is said here of what a value should be.
 """
 
-import codecs
 import json
 import math
 import re
-import shlex
-from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError, one_line
+from quadrag.printing import clean
 
 DEEPEST = 100  # lists and objects in each other; no file of ours or of upstream has ten
-_COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of marks and of frequent characters
-_WESTERN = {*"‘’“”‚„–—…•€£§©®™°«»¿¡½\xa0ŒœŠšŽžŸ", *map(chr, range(0xC0, 0xFF))} - {*"×÷"}
 
 
 class Unreadable(Exception):
@@ -53,10 +47,8 @@ def parse_yaml(text: str | bytes, where: object, expected: str) -> Any:
 
 def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: object, expected: str) -> Any:
     try:
-        text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
-        value = load(text)
-        # An alias of YAML within what it names has no end.
-        deep = (kind == "YAML" or text.count("[") + text.count("{") > DEEPEST) and is_deeper(value, DEEPEST)
+        value = load(text.decode("utf-8-sig") if isinstance(text, bytes) else text)
+        deep = is_deeper(value, DEEPEST)
     except UnicodeDecodeError:
         raise not_utf8(where, expected) from None
     except RecursionError:
@@ -70,9 +62,11 @@ def _parse(kind: str, load: Callable[[str], Any], text: str | bytes, where: obje
 
 
 def is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects stand in each other more than `depth` deep."""
-    level: list[Any] = [[value]]
-    for _ in range(depth + 2):
+    """Whether lists and objects stand in each other more than `depth` deep, as an alias of YAML within itself does."""
+    level = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(depth):
+        if not level:
+            return False
         values = [part for each in level for part in (each.values() if isinstance(each, dict) else each)]
         # Each container once: aliases of YAML may name one many times.
         level = [*{id(part): part for part in values if isinstance(part, (dict, list))}.values()]
@@ -88,32 +82,10 @@ def read_text(path: Path, expected: str = "text") -> str:
 
 
 def not_utf8(where: object, expected: str) -> QuadragError:
-    """Return the error about a text in another encoding, of a file with the command that converts it, if one can."""
-    guess = guess_encoding(where.read_bytes()) if isinstance(where, Path) and where.is_file() else None
-    cure = f": iconv -f {guess} -t UTF-8 {shlex.quote(str(where))} > NEW" if guess else ""
-    return QuadragError(f"{where} is not UTF-8; expected {expected} in UTF-8{cure}")
-
-
-def guess_encoding(content: bytes) -> str | None:
-    """Return the encoding of a text, by the name that Python and `iconv` have for it; None where its bytes tell none.
-
-    Beyond ASCII nearly all signs of GB18030 are common ones, all of CP1252 are Western and stand at most by twos.
-    """
-    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    wide = "UTF-16" if marked else {b"\0": "UTF-16BE"}.get(content[:1]) or {b"\0": "UTF-16LE"}.get(content[1:2])
-    for encoding in [wide] if wide else ("UTF-8", "GB18030", "CP1252"):
-        with suppress(UnicodeDecodeError):
-            text = content.decode(encoding)
-            if encoding in (wide, "UTF-8"):
-                return encoding
-            others = Counter(sign for sign in text if not sign.isascii())
-            common = sum(count for sign, count in others.items() if _COMMON.match(sign.encode("gb2312", "ignore")))
-            if encoding == "GB18030" and common >= 0.9 * others.total():
-                return encoding
-            apart = not re.search(r"[^\x00-\x7f]{3}", text) and content.decode("utf-8", "ignore").isascii()
-            if encoding == "CP1252" and others.keys() <= _WESTERN and apart:
-                return encoding
-    return None
+    """Return the error about a text in another encoding."""
+    return QuadragError(
+        f"{where} is not UTF-8; expected {expected} in UTF-8: convert it, as by `iconv -f GB18030 -t UTF-8`"
+    )
 
 
 def plain(value: Any) -> Any:
@@ -125,9 +97,7 @@ def plain(value: Any) -> Any:
         value = value.item()
     if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, str):
-        return str.__str__(value).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return value
+    return clean(str.__str__(value)) if isinstance(value, str) else value
 
 
 def name_kind(value: Any) -> str:

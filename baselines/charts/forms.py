@@ -1,17 +1,14 @@
-"""Which figures of a table stand in which panel of its chart, by the table's form."""
+"""Charts of tables: which figures of a grid stand in which panel, by the grid's form; drawn by `svg.py`."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ..tables.cells import write_number
 from ..tables.draw import align_cells
 from ..tables.grid import Cell, Figure, Grid, Line
-from .curves import Curve, view_curves
-from .dots import view_dots
-from .layers import View
-from .matrix import Tile, view_matrix
-from .rows import Row, view_rows
+from .svg import Curve, Row, Tile, draw_curves, draw_matrix, draw_rows
 
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
 _LEADING = re.compile(r"\s*(\d+(?:\.\d+)?)(?:, |，)(.+)")  # a comma, in either language
@@ -19,20 +16,20 @@ _COLON = re.compile(": |：")
 NARROW = 350  # pixels, of a panel on a telephone
 _WIDTHS = {1: 700, 2: 560}  # of one panel, of two beside each other; more are of one width everywhere
 _SMALL, _MIDDLE = 164, 390
-_ASIDE, _ASIDE_DIFFERENCE, _ASIDE_NAMES = 54, 150, 70  # pixels of the texts on the right
-Panel = tuple[str, Callable[[int], View]]  # its heading, and what draws it at a width
+_ASIDE, _ASIDE_DIFFERENCE = 54, 150  # pixels of the texts on the right
+Panel = tuple[str, Callable[..., str]]  # its heading, and what draws it at a width, with a label and a class
 Words = Mapping[str, str]
 
 
-class Layout(NamedTuple):
-    """The panels of a chart, each with its heading and a view for each kind of page, and what its signs are."""
+class Chart(NamedTuple):
+    """A chart: its panels by what heads each, and a line that explains its signs."""
 
-    panels: list[tuple[str, dict[str, View]]]
+    panels: Sequence[tuple[str, str]]
     legend: str
 
 
-def lay_out(grid: Grid, words: Words) -> Layout | None:
-    """Lay out a table by its form; None where there is nothing to draw. Arguments as of `draw_grid`."""
+def draw_grid(grid: Grid, words: Words) -> Chart | None:
+    """Draw a table with the `words` of a chart by name; None where it has no form, or too few cells have figures."""
     panels = list(_FORMS[grid.form](grid)) if grid.form else []
     if not panels:
         return None
@@ -40,19 +37,16 @@ def lay_out(grid: Grid, words: Words) -> Layout | None:
         widths = {"broad": _WIDTHS[len(panels)], "narrow": NARROW}
     else:
         widths = {"": _SMALL if grid.form == "sweep" else _MIDDLE}
-    lower = _list_lower(grid)
-    views = [
-        (
-            words["lower"].replace("{0}", title) if title in lower else title,
-            {name: draw(width) for name, width in widths.items()},
-        )
-        for title, draw in panels
-    ]
-    return Layout(views, " · ".join(_explain(grid, words)))
+    lower, drawn = _list_lower(grid), []
+    for title, draw in panels:
+        shown = words["lower"].replace("{0}", title) if title in lower else title
+        label = " · ".join(filter(None, (grid.title, shown))) + words["below"]
+        drawn.append((shown, "".join(draw(width=width, label=label, name=name) for name, width in widths.items())))
+    return Chart(drawn, " · ".join(_explain(grid, words)))
 
 
 def _explain(grid: Grid, words: Words) -> Iterator[str]:
-    if grid.form in ("heat", "change", "scatter", "forest"):
+    if grid.form in ("heat", "change", "forest"):
         yield words[grid.form]
         return
     yield f"● {words['ours']}"
@@ -75,11 +69,7 @@ def _points(grid: Grid) -> Iterator[Panel]:
     for at, title in enumerate(_titles(grid)):
         rows = list(_group(grid.lines, at, [line[at].text for line in texts]))
         if any(row.kind == "ours" and row.value is not None for row in rows) and _count(rows) > 1:
-            yield title, _draw_rows(rows, _unit(line.cells[at] for line in grid.lines))
-
-
-def _draw_rows(rows: Sequence[Row], unit: str) -> Callable[[int], View]:
-    return lambda width: view_rows(rows, width, _ASIDE, unit=unit)
+            yield title, partial(draw_rows, rows, aside=_ASIDE, unit=_unit(line.cells[at] for line in grid.lines))
 
 
 def _unit(cells: Iterable[Cell]) -> str:
@@ -113,7 +103,7 @@ def _runs(grid: Grid) -> Iterator[Panel]:
             if cell.figure
         ]
         if len(rows) > 1:
-            yield line.label.strip(), _draw_rows(rows, _unit(line.cells))
+            yield line.label.strip(), partial(draw_rows, rows, aside=_ASIDE, unit=_unit(line.cells))
 
 
 def _curves(grid: Grid) -> Iterator[Panel]:
@@ -135,23 +125,13 @@ def _curves(grid: Grid) -> Iterator[Panel]:
             curves.sort(key=lambda curve: curve.kind)  # ours first
             unit = _unit(cell for line in grid.lines for cell in line.cells)
             name = columns[0][1] or grid.corner
-            yield group, _draw_curves(curves, [number for *_, number in columns], ends, name, unit)
+            numbers = [number for *_, number in columns]
+            yield group, partial(draw_curves, curves, numbers, ends=ends, title=name, unit=unit)
 
 
 def _curve(line: Line, columns: Sequence[int]) -> Curve:
     figures = [(rank, line.cells[at].figure) for rank, at in enumerate(columns)]
     return Curve(_name(line), line.kind, [(rank, one.value, one.interval) for rank, one in figures if one])
-
-
-def _draw_curves(
-    curves: Sequence[Curve], names: Sequence[str], ends: Sequence[float] = (), title: str = "", unit: str = ""
-) -> Callable[[int], View]:
-    def draw(width: int) -> View:
-        small = width == _SMALL
-        height = 120 if small else max(240, 14 * len(curves) + 40)
-        return view_curves(curves, names, width, height, 0 if small else _ASIDE_NAMES + width // 8, ends, title, unit)
-
-    return draw
 
 
 def _sweep(grid: Grid) -> Iterator[Panel]:
@@ -176,10 +156,8 @@ def _sweep(grid: Grid) -> Iterator[Panel]:
                     points.setdefault((line.kind, name), []).append((names.index(number), one.value, one.interval))
             curves = [Curve(name, kind, sorted(points[kind, name])) for kind, name in sorted(points)]
             if len(names) > 1 and any(curve.kind == "ours" for curve in curves):
-                yield (
-                    f"{group}: {title}".removeprefix(": "),
-                    _draw_curves(curves, names, unit=_unit(line.cells[at] for line, *_ in lines)),
-                )
+                unit = _unit(line.cells[at] for line, *_ in lines)
+                yield f"{group}: {title}".removeprefix(": "), partial(draw_curves, curves, names, unit=unit)
 
 
 def _matrix(grid: Grid) -> Iterator[Panel]:
@@ -196,7 +174,7 @@ def _matrix(grid: Grid) -> Iterator[Panel]:
             rows.append((line.label.strip(), kind))
     columns = [head.split("\n") for head in grid.columns]
     if tiles:
-        yield "", lambda width: view_matrix(tiles, rows, columns, width, grid.form == "change")
+        yield "", partial(draw_matrix, tiles, rows, columns, change=grid.form == "change")
 
 
 def _forest(grid: Grid) -> Iterator[Panel]:
@@ -221,23 +199,13 @@ def _forest(grid: Grid) -> Iterator[Panel]:
             rows.append(heading)
         rows.append(Row(name, "ours", *figure[:2], _write_difference(cell, figure), figure.sure))
     for unit, rows in panels.items():
-        yield " · ".join(filter(None, (shared, unit))), _draw_differences(rows)
-
-
-def _draw_differences(rows: Sequence[Row]) -> Callable[[int], View]:
-    return lambda width: view_rows(rows, width, _ASIDE_DIFFERENCE, width == NARROW, True)
+        title = " · ".join(filter(None, (shared, unit)))
+        yield title, partial(draw_rows, rows, aside=_ASIDE_DIFFERENCE, difference=True)
 
 
 def _write_difference(cell: Cell, figure: Figure) -> str:
     ends = (write_number(end, 1, "+") for end in figure.interval or ())
     return f"{cell.text} [{', '.join(ends)}]" if figure.interval else cell.text
-
-
-def _scatter(grid: Grid) -> Iterator[Panel]:
-    figures = [(line.cells[0].figure, line.cells[1].figure) for line in grid.lines]
-    means = [(across.value, up.value, up.interval) for across, up in figures if across and up]
-    if means and grid.dots:
-        yield "", lambda width: view_dots(grid.dots, means, (grid.columns[0], grid.columns[1]), min(width, 460))
 
 
 _FORMS = {
@@ -248,7 +216,6 @@ _FORMS = {
     "heat": _matrix,
     "change": _matrix,
     "forest": _forest,
-    "scatter": _scatter,
 }
 
 

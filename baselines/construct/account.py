@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from quadrag.hub.card import join_card, size_category
-from quadrag.wrapping import wrap
+from quadrag.printing import wrap
 
 from ..tables.language import ENGLISH, speak
 from .steps import Stage

@@ -63,9 +63,7 @@ class RunRecord:
     failed_verdicts: int = 0  # answers that a judge was asked about in vain
     # A model's replies that are ``empty``, or were ``cut`` by length, by the same place as `failures`.
     short: dict[str, str] = field(default_factory=dict)
-    # How many answers a phrase of refusal makes wrong by RGB's accuracy, and how many of them hold the gold.
-    refused: list[int] = field(default_factory=lambda: [0, 0])
-    verdict: str | None = None  # what a judge said that could not be read, else what it said most often, as one line
+    verdict: str | None = None  # what a judge said that could not be read, as one line
     # What is to be known of its items and its judges: ``code`` and ``params``, as `baselines/results/note.py` says.
     notes: list[dict[str, Any]] = field(default_factory=list)
     # The judge that was asked no further, since none of its first verdicts could be read.

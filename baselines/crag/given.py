@@ -1,6 +1,7 @@
 """Files that a user gives for CRAG: how much traffic each group of questions has, and what people say of answers."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_yaml
 from quadrag.records import Question
-from quadrag.sheet import Place, find_mark, read_marks
+from quadrag.sheet import read_sheet
 
 RATED = ("perfect", "acceptable")  # what only people tell apart
 RATINGS = (*RATED, "missing", "incorrect")
+
+Place = tuple[str, str, int]  # split, "" where a line does not say it, id and sample
 
 
 def read_weights(path: str) -> Mapping[str, Any]:
@@ -35,16 +38,23 @@ def read_weights(path: str) -> Mapping[str, Any]:
 
 
 def read_ratings(path: str) -> dict[Place, str]:
-    """Read what people say of answers, in a column `rating`; "" where they said nothing."""
-    found = {}
-    for place, mark in read_marks(Path(path).expanduser(), "rating").items():
-        rating = mark.value.strip().lower()
-        if rating not in ("", *RATINGS):
+    """Read what people say of answers, in a column `rating`; "" where they said nothing.
+
+    Columns `split` and `sample` (from 0) are there where ids repeat.
+    """
+    ratings: dict[Place, str] = {}
+    for where, row in read_sheet(Path(path).expanduser(), "id", "rating").lines:
+        split, name, sample = row.get("split", "").strip(), row["id"].strip(), row.get("sample", "").strip() or "0"
+        rating = row["rating"].strip().lower()
+        if not name or not re.fullmatch(r"\d{1,9}", sample) or rating not in ("", *RATINGS):
             raise QuadragError(
-                f"{mark.where}: rating is {rating[:60]!r}; expected one of {', '.join(RATINGS)}, or none"
+                f"{where}: id {name!r:.60}, sample {sample!r:.60}, rating {rating!r:.60}; expected an id, a whole "
+                f"number, and one of {', '.join(RATINGS)}, or none"
             )
-        found[place] = rating
-    return found
+        if (split, name, int(sample)) in ratings:
+            raise QuadragError(f"{where} names {name!r} again; expected each answer once")
+        ratings[split, name, int(sample)] = rating
+    return ratings
 
 
 def rate_questions(questions: Sequence[Question], path: str) -> list[str | None]:
@@ -53,7 +63,8 @@ def rate_questions(questions: Sequence[Question], path: str) -> list[str | None]
     samples: Counter[str] = Counter()
     found = []
     for question in questions:
-        found.append(find_mark(ratings, Place(question.split, question.id, samples[question.id])) or None)
+        place = question.id, samples[question.id]
+        found.append(ratings.get((question.split, *place)) or ratings.get(("", *place)) or None)
         samples[question.id] += 1
     if not any(found):
         raise QuadragError(f"{path} rates none of {len(questions)} answers; expected their ids in the column id")

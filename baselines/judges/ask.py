@@ -22,10 +22,9 @@ from ..core.benchmark import known, load
 from ..core.parts import Conditions
 from ..core.result import PROFILES
 from ..scoring.drive import Judge, load_scorer
-from ..scoring.judging import explain_unread
-from ..scoring.rules import RULE, RULES, judge_by_rule
 from ..systems.system import Completer
 from .labels import PAIRS, Graded, Item, LabelSet, check_shown
+from .rules import RULE, RULES, judge_by_rule
 
 PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
@@ -200,6 +199,12 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
 def _explain_unread(graded: Graded, said: Sequence[str]) -> str:
     first = next((text for text in said if read_replies(graded, [text]) == [None]), "")
     return explain_unread(known_keys().line(first, _SHOWN), metric_record(graded.metric).verdict) if first else ""
+
+
+def explain_unread(said: str, form: str) -> str:
+    """Say what a judge said in place of a verdict, how one looks, and what to do."""
+    cure = "try --judge-format json, or another judge" if form.startswith("{") else "name another judge"
+    return f"; it said {said!r}, where a verdict is like {form!r}: {cure}; --fresh asks this one anew"
 
 
 def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:

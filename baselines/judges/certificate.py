@@ -29,10 +29,10 @@ from ..core.result import Result
 from ..results.adapter import discredit
 from ..results.note import NoteCode, keys_of
 from ..results.score import Cause
-from ..scoring.rules import RULE
 from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, known_verdicts, list_judged, list_judges, read_signature
 from .labels import Item, LabelSet
+from .rules import RULE
 
 CHANCE = 0.05  # p of a paired test
 _FORM = "quadrag certificate 1"

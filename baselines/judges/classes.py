@@ -23,11 +23,12 @@ from quadrag.paths import room
 from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
-from ..scoring.judging import FIRST, explain_unread
+from ..results.judges import FIRST
 from ..systems.system import Completer
 from ..tables.cells import NOTHING, interval_cell
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.notes import INTERVALS
+from .ask import explain_unread
 from .corrected import Judged
 from .labels import Graded
 

@@ -66,7 +66,7 @@ def _spellings(grade: str) -> list[str]:
 def find_graded(name: str) -> Graded:
     """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for; QuadragError where nobody grades it."""
     module, _, key = name.partition(".")
-    module = catalogue.metric_name(module)
+    module = catalogue.metric_folder(module).name
     keys = _graded_keys(module)
     if not keys:
         known = [_name(each, one) for each in catalogue.metrics() for one in _graded_keys(each)]

@@ -5,9 +5,8 @@ from typing import Any
 
 from quadrag.stats import NOT_APPLICABLE
 
-from ..core.benchmark import MetricUse
 from ..results.adapter import say_constant
-from ..results.judges import Said, note_constant
+from ..results.judges import find_alike, note_constant
 from ..tables.cells import ALIKE, FEW, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Figure, Grid, Line
 from ..tables.names import keep_name
@@ -90,14 +89,12 @@ def _between(interval: Sequence[float] | None, scale: int = 1) -> str:
     return NOTHING if low == high else f"{_write(low, scale)} to {_write(high, scale)}"
 
 
-def _find_alike(judge: Certificate) -> Said | None:
+def _find_alike(judge: Certificate) -> list[dict[str, list[float | str]]]:
     """Return what a judge said where that is one and the same of all items, as a run's verdicts are looked at."""
     counts = [sum(column) for column in zip(*judge.figures["confusion"], strict=True)]
     value = judge.figures["values"][counts.index(max(counts))]
-    use = MetricUse(judge.metric, (judge.key,))
-    verdicts: list[float | str | None] = [NOT_APPLICABLE if value is None else value] * max(counts)
-    said = Said(keep_name(judge.judge), use, f"{judge.metric}.{judge.key}", verdicts)
-    return said if max(counts) == sum(counts) and said.is_alike else None
+    verdicts = [NOT_APPLICABLE if value is None else value] * max(counts)
+    return find_alike([{f"{judge.metric}.{judge.key}": verdicts}]) if max(counts) == sum(counts) else []
 
 
 def _agreement(judges: Sequence[Certificate]) -> Grid:
@@ -130,7 +127,7 @@ def _tell_intervals(judge: Certificate) -> str:
 def _tell_judge(judge: Certificate) -> Iterator[str]:
     name, figures, usage = keep_name(judge.judge), judge.figures, judge.figures["usage"]
     if "confusion" in figures and (alike := _find_alike(judge)):
-        yield Alarm(f"{say_constant(note_constant([alike], ()))}; {ALIKE} marks what rests on them.")
+        yield Alarm(f"{say_constant(note_constant(name, alike, ()))}; {ALIKE} marks what rests on them.")
     if unreadable := figures["unreadable"]:
         counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
         yield f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out."

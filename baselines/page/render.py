@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from ..charts.bar import draw_bars, find_ends, find_least
-from ..charts.draw import can_draw, draw_grid
+from ..charts.forms import draw_grid
 from ..tables.chinese.signs import meet
 from ..tables.draw import align_cells, join_counts
 from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Loud, Verdict
@@ -73,7 +73,7 @@ def render_page(
     heads = [speak(name, labels) for name in called]
     words = {name: _name_in(entry[labels], heads) for name, entry in _words().items()}
     drawn = [_drop_published(grid) for grid in given["grids"]] if made_up else given["grids"]
-    given["charts"] = [draw_grid(grid, words) if can_draw() else None for grid in drawn]
+    given["charts"] = [draw_grid(grid, words) for grid in drawn]
     return (
         make_environment()
         .get_template("page.html")

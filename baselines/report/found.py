@@ -1,12 +1,11 @@
 """Retrieval against generation: how good answers are where their passages were found, in part, or not at all."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
 from quadrag.metric_record import metric_record, show_key
-from quadrag.stats import Item, summarise
+from quadrag.stats import summarise
 
 from ..core.result import PROFILES, Result
 from ..results.items import items_of
@@ -74,12 +73,4 @@ def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said:
         return []
     columns = [show_key(*recall.split(".", 1)), show_key(said["metric"], said["key"]), "n"]
     note = f"Means over the questions of a line, percent, {profile} profile."
-    return [Grid(title, "relevant passages", columns, rows, [note, INTERVALS], "scatter", _place(items, found))]
-
-
-def _place(items: Sequence[Item], found: Mapping[Any, float]) -> list[tuple[float, float, int]]:
-    """Place questions by what was found and by their answers, in percent; near ones share a place."""
-    places = Counter(
-        (round(found[one.question] * 20) * 5.0, round(one.value * 20) * 5.0) for one in items if one.value is not None
-    )
-    return [(across, up, count) for (across, up), count in sorted(places.items())]
+    return [Grid(title, "relevant passages", columns, rows, [note, INTERVALS], "points")]

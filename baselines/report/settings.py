@@ -8,8 +8,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
-from quadrag.printing import is_terminal, write
-from quadrag.wrapping import wrap
+from quadrag.printing import is_terminal, wrap, write
 
 from ..core.benchmark import load
 from ..core.spec import NONE

@@ -7,23 +7,21 @@ row here, its status says.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
+from quadrag.metric_record import find_verdict, metric_record, show_key
 
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
 from .check import check_run
 from .items import CUT, EMPTY, FAILED
-from .judges import Doubt
+from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
-from .score import ALL, UNJUDGED, Cause, Place, Score, Status, place_of, status_of
+from .score import ALL, UNJUDGED, Cause, Place, Score, Status, place_of, record_of, status_of
 from .status import find_failures, set_status
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
-FIRST = 12  # verdicts, of which one must be readable for a judge to be asked further
 _SHOWN, _FEW = 4, 3  # keys in a line; those that are named, be they shown elsewhere or not
 _ALLOW = "or allow a share of them with --max-failed"
 _CURE = "name another judge, or ask this one again with --retry unreadable"
-_KEPT = "these are kept verdicts: --retry unreadable asks this judge again, or name another"
 _CAUSES = {
     Cause.API_ERROR: "calls failed",
     Cause.RAISED: f'correct the function and run again with retry="failed", {_ALLOW}',
@@ -53,10 +51,8 @@ _REASONS = {  # of an item's verdict, of a score
     Cause.JUDGE_BY_CHANCE: "the judge agrees with people no better than chance",
 }
 _DOUBTS = {
-    Doubt.REFUSED: "gives {score} {verdict} to {n} of {of} answers that hold {held}",
-    Doubt.AGAINST: "calls {n} of {of} answers right that hold an accepted answer word for word, and {m} of {of_others} "
-    "others",
-    Doubt.FAR: "gives {score} {verdict} to {n} of {of} answers",
+    REFUSED: "gives {score} {verdict} to {n} of {of} answers that hold {held}",
+    FAR: "calls {n} of {of} answers {grade}; {right} of {known} are right by words alone ({words})",
 }
 _FEW_ALIKE = "too few to tell whether it says so of any answer"
 _ALL_ALIKE = "all answers may be so, or it says so of any"
@@ -70,7 +66,7 @@ def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, 
     """
     scores = [Score.from_row(row) for row in rows]
     failures = find_failures(scores, run, lines)
-    derived = (NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED)
+    derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
     kept = [row for row in run.notes if row["code"] not in derived]
     run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
     told = {
@@ -130,8 +126,6 @@ def say(note: Note, run: RunRecord) -> str:
         if "failed" not in params:
             return cause
         return f"{_say_failed(params)}, more than --max-failed {params['limit']:g}: {keys}" + f"; {cause}" * bool(cause)
-    if params["every"] and len(params["keys"]) > _SHOWN:
-        keys = "all metrics"
     return f"{_say_failed(params)}, {_say_counted(params['counted'], params['profile'])}: {keys}"
 
 
@@ -145,7 +139,7 @@ def _say_cause(params: Mapping[str, Any], keys: str) -> str:
     if said and cause in (Cause.API_ERROR, Cause.UNPARSABLE) and not form:
         return str(said)
     template = _VERDICT if said and cause is Cause.UNPARSABLE else _CAUSES[cause]
-    slots = {"form": form, "cure": _KEPT if params["kept"] else f"{json}{_CURE}", "keys": keys, "options": options}
+    slots = {"form": form, "cure": f"{json}{_CURE}", "keys": keys, "options": options}
     return template.format_map({**params, **slots}) + f"; {said}" * (cause is Cause.RAISED and bool(said))
 
 
@@ -187,22 +181,12 @@ def say_constant(note: Note) -> str:
 
 
 def _say_doubtful(params: Mapping[str, Any]) -> str:
-    record = _record(params["score"])
+    record, verdict = record_of(params["score"]), params["verdict"]
     words = params.get("words", record.words[0])
-    phrase, verdict = bool(_record(words).phrase), params.get("verdict", "")
     slots = {**params, "score": _show(params["score"]), "words": _show(words), "verdict": _write(verdict)}
-    slots["held"] = "the phrase asked for" if phrase else "an accepted answer word for word"
-    said = _DOUBTS[Doubt(params["doubt"])]
-    if params["doubt"] == Doubt.FAR:
-        grade = next((grade for grade, value in record.grades.items() if value == verdict), "")
-        said = f"calls {{n}} of {{of}} answers {grade}" if "right" in record.grades else said
-        by_words = (
-            "{right} of {known} hold the phrase asked for" if phrase else "{right} of {known} are right by words alone"
-        )
-        if params["graded"] and not phrase:
-            by_words = f"words alone find them {params['share']:.0%} right on average"
-        said = f"{said}; {by_words} ({{words}})"
-    return f"The judge {params['judge']} {said.format_map(slots)}: {_SEE}"
+    slots["held"] = "the phrase asked for" if record_of(words).phrase else "an accepted answer word for word"
+    slots["grade"] = next((grade for grade, value in record.grades.items() if value == verdict), _write(verdict))
+    return f"The judge {params['judge']} {_DOUBTS[params['doubt']].format_map(slots)}: {_SEE}"
 
 
 def say_reason(row: Row, run: RunRecord) -> str:
@@ -241,11 +225,6 @@ def shorten_list(names: Sequence[str], few: int = _SHOWN) -> str:
     shown = names[: min(few, _SHOWN)]
     left = len(names) - len(shown)
     return ", ".join(names if left == 1 else shown) + f" and {left} more" * (left > 1)
-
-
-def _record(name: str) -> KeyRecord:
-    metric, _, key = name.partition(".")
-    return metric_record(metric).key(key)
 
 
 def _show(name: str) -> str:

@@ -1,63 +1,31 @@
 """What is odd of a judge's verdicts, so that the values that rest on them say less than they seem to.
 
-Verdicts that are one and the same, however they are worded, may be right each time, or may be said of any answer. Those
-that are so nearly always, or far from what words say on average, and those of answers that words alone find right, are
-held against what words say. Nobody is asked here.
+Verdicts that are one and the same, however they are worded, may be right each time, or may be said of any answer.
+Others are held against what words say of the same answers. Nobody is asked here.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, TypeAlias
 
-from quadrag.metric_record import KeyRecord, metric_record
 from quadrag.stats import NOT_APPLICABLE
 
-from ..core.benchmark import MetricUse
 from ..core.result import PROFILES
 from .items import Lines
 from .note import Note, NoteCode
+from .score import record_of
 
-_LEAST, _FEW, _MANY = 2, 5, 20  # verdicts: that can be the same; below, that may be chance; that can be nearly so
-_SOME = 10  # verdicts, of which half or more are hardly as wrong by chance as words alone are at most
-_MOSTLY = 0.95  # of the verdicts
-_FAR = 0.3  # between the mean of verdicts and of what words alone say
-APART = 0.5  # the same: beyond it nobody can believe both; where people labelled answers it is up to 0.23
-TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
-_ALL = 2  # the same, where words find no more of them right
-_AGAINST = 0.2  # by how much less often right is said of these than of the others: good judges on 10 answers, 1 in 1000
+FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
+_LEAST, _FEW = 2, 5  # verdicts that can be the same; below, that may be chance
+_TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
+_SOME, _FAR = 10, 0.5  # verdicts, and how far their mean is from what words say: nobody can believe both
+# In what verdicts are not what words say: many are against answers that words find right, as an inverted judge's are,
+# or their mean is far from what words say on average.
+REFUSED, FAR = "refused", "far"
 
 Verdicts: TypeAlias = Sequence[float | str | None]  # of answers; None where nothing was said
-
-
-class Doubt(StrEnum):
-    """In what verdicts are not what words say."""
-
-    REFUSED = "refused"  # many are against answers that words find right, as an inverted judge's are
-    AGAINST = "against"  # fewer find an answer right where words do than where these do not
-    FAR = "far"  # their mean is far from what words say on average
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a judge said by one key of a metric, of a run's answers or of labelled ones."""
-
-    judge: str
-    use: MetricUse
-    name: str  # ``truthfulness.accuracy``
-    verdicts: Verdicts = field(repr=False)
-
-    @property
-    def counts(self) -> Counter[float | str]:
-        """How often it said what."""
-        return Counter(verdict for verdict in self.verdicts if verdict is not None)
-
-    @property
-    def is_alike(self) -> bool:
-        """Whether it said one and the same more than once, and nothing else."""
-        return len(self.counts) == 1 and self.counts.total() >= _LEAST
+Said: TypeAlias = Mapping[str, Verdicts]  # by one metric, by score: ``truthfulness.accuracy``
 
 
 def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
@@ -73,86 +41,62 @@ def read_verdicts(lines: Lines, name: str) -> list[float | str | None]:
 
 def read_verdict(name: str, reading: float | str | None) -> float | str | None:
     """Return what a judge said: a value or, where it may say that a key does not apply, that; else None."""
-    may = None in _record(name).grades.values()
+    may = None in record_of(name).grades.values()
     return None if isinstance(reading, str) and not (may and reading == NOT_APPLICABLE) else reading
 
 
-def check_judges(said: Sequence[Said], lines: Lines) -> list[Note]:
-    """Note what is odd of the verdicts on answers whose items are given."""
+def check_judge(judge: str, said: Sequence[Said], lines: Lines) -> list[Note]:
+    """Note what is odd of a judge's verdicts, metric by metric, on answers whose items are given."""
     notes = []
-    for judge in dict.fromkeys(each.judge for each in said):
-        if alike := [each for each in said if each.judge == judge and each.is_alike]:
-            # Where others on its panel tell answers apart, so does the mean.
-            keys = [each.name for each in alike if len({*read_verdicts(lines, each.name)} - {None}) == 1]
-            notes.append(note_constant(alike, keys))
+    if alike := find_alike(said):
+        # Where others on its panel tell answers apart, so does the mean.
+        marked = [name for each in alike for name in each if len({*read_verdicts(lines, name)} - {None}) == 1]
+        notes.append(note_constant(judge, alike, marked))
     for each in said:
-        doubt = _find_against(each, lines) or _find_far(each, lines)
-        if doubt:
-            apart = doubt["doubt"] != Doubt.FAR or doubt["apart"]
-            keys = [f"{each.use.module}.{key}" for key in each.use.judged if apart]
-            notes.append(
-                Note(NoteCode.JUDGE_DOUBTFUL, {"judge": each.judge, "score": each.name, **doubt, "keys": keys})
-            )
+        for name, verdicts in each.items():
+            if doubt := _find_doubt(name, verdicts, lines):
+                params = {"judge": judge, "score": name, **doubt, "keys": [*each]}
+                notes.append(Note(NoteCode.JUDGE_DOUBTFUL, params))
     return notes
 
 
-def note_constant(alike: Sequence[Said], keys: Sequence[str]) -> Note:
+def find_alike(said: Sequence[Said]) -> list[dict[str, list[float | str]]]:
+    """Return by metric and score the verdicts that are several times the same, and never another."""
+    found = []
+    for each in said:
+        heard = {name: [verdict for verdict in verdicts if verdict is not None] for name, verdicts in each.items()}
+        found.append({name: own for name, own in heard.items() if len({*own}) == 1 and len(own) >= _LEAST})
+    return [alike for alike in found if alike]
+
+
+def note_constant(judge: str, alike: Sequence[Said], keys: Sequence[str]) -> Note:
     """Note that all verdicts of a judge are one and the same by each of some keys."""
-    asked: dict[MetricUse, int] = {}  # one verdict may have several keys
-    for each in alike:
-        asked[each.use] = max(asked.get(each.use, 0), each.counts.total())
-    verdicts = {each.name: next(iter(each.counts)) for each in alike}
-    params = {"judge": alike[0].judge, "count": sum(asked.values()), "few": max(asked.values()) < _FEW}
-    return Note(NoteCode.JUDGE_CONSTANT, {**params, "verdicts": verdicts, "keys": list(keys)})
+    counts = [max(map(len, each.values())) for each in alike]  # one verdict may have several keys
+    verdicts = {name: own[0] for each in alike for name, own in each.items()}
+    params = {"judge": judge, "count": sum(counts), "few": max(counts) < _FEW, "verdicts": verdicts}
+    return Note(NoteCode.JUDGE_CONSTANT, {**params, "keys": list(keys)})
 
 
-def _find_against(said: Said, lines: Lines) -> dict[str, Any] | None:
-    """Find verdicts against answers that words find right: many, or more than against other answers."""
-    record = _record(said.name)
-    held, others = _part(said.verdicts, record, lines)
-    wrong, right = record.range[0] or 0.0, record.grades.get("right", 0.0) or 1.0
+def _find_doubt(name: str, verdicts: Verdicts, lines: Lines) -> dict[str, Any] | None:
+    """Find verdicts against answers that words find right, or whose mean is far from what words say on average."""
+    record = record_of(name)
+    heard = [(verdict, line) for verdict, line in zip(verdicts, lines, strict=True) if verdict is not None]
+    by_words = {words: [line.get(words, {}).get(PROFILES[0]) for _, line in heard] for words in record.words}
+    wrong = record.range[0] or 0.0
+    held = [verdict for (verdict, _), *own in zip(heard, *by_words.values(), strict=True) if 1 in own]
     refused = held.count(wrong)
-    if refused >= max(_ALL if refused == len(held) else TO_CHECK, _OFTEN * len(held)):
-        return {"doubt": Doubt.REFUSED.value, "verdict": wrong, "n": refused, "of": len(held)}
-    n, m = held.count(right), others.count(right)
-    if "right" not in record.grades or min(len(held), len(others)) < TO_CHECK:
+    if refused >= max(_LEAST if refused == len(held) else _TO_CHECK, _OFTEN * len(held)):
+        return {"doubt": REFUSED, "verdict": wrong, "n": refused, "of": len(held)}
+
+    numbers = [verdict for verdict, _ in heard if not isinstance(verdict, str)]
+    known = {words: values for words, own in by_words.items() if (values := [v for v in own if v is not None])}
+    if len(numbers) < _SOME or len({*numbers}) == 1 or not known:
         return None
-    counts = {"n": n, "of": len(held), "m": m, "of_others": len(others)}
-    return {"doubt": Doubt.AGAINST.value, **counts} if m / len(others) - n / len(held) >= _AGAINST else None
-
-
-def _part(verdicts: Verdicts, record: KeyRecord, lines: Lines) -> tuple[list[float | str], list[float | str]]:
-    """Part verdicts into those of answers that words alone find right, and of others."""
-    parts: tuple[list[float | str], list[float | str]] = ([], [])
-    for line, verdict in zip(lines, verdicts, strict=True):
-        if verdict is not None:
-            held = any(line.get(name, {}).get(PROFILES[0]) == 1 for name in record.words)
-            parts[not held].append(verdict)
-    return parts
-
-
-def _find_far(said: Said, lines: Lines) -> dict[str, Any] | None:
-    """Find verdicts that are far from what words alone say on average; less far, nearly always the same too."""
-    total = said.counts.total()
-    ((verdict, n),) = said.counts.most_common(1) or [("", 0)]
-    read = [(line, value) for line, value in zip(lines, said.verdicts, strict=True) if isinstance(value, int | float)]
-    by_words: dict[str, list[float]] = {}
-    for name in _record(said.name).words:
-        values = [value for line, _ in read if (value := line.get(name, {}).get(PROFILES[0])) is not None]
-        by_words |= {name: values} if values else {}
-    if not (_SOME <= total > n and by_words):
+    gaps = {words: abs(fmean(numbers) - fmean(values)) for words, values in known.items()}
+    words = min(gaps, key=gaps.__getitem__)
+    # Other words than those that are sought may mean the same, and a grade says more: a judge sees it.
+    if gaps[words] < _FAR or record_of(words).phrase or not {*known[words]} <= {0, 1}:
         return None
-    mean = fmean(value for _, value in read)
-    name, values = min(by_words.items(), key=lambda pair: abs(mean - fmean(pair[1])))
-    gap, graded = abs(mean - fmean(values)), not {*values} <= {0, 1}
-    # Other words than those that are sought may mean the same: a judge sees it.
-    apart = gap >= APART and not _record(name).phrase and not graded
-    if not (apart or (gap >= _FAR and total >= _MANY and n >= _MOSTLY * total)):
-        return None
-    words = {"words": name, "right": values.count(1), "known": len(values), "share": fmean(values), "graded": graded}
-    return {"doubt": Doubt.FAR.value, "verdict": verdict, "n": n, "of": total, **words, "apart": apart}
-
-
-def _record(name: str) -> KeyRecord:
-    metric, _, key = name.partition(".")
-    return metric_record(metric).key(key)
+    ((verdict, n),) = Counter(numbers).most_common(1)
+    counts = {"n": n, "of": len(numbers), "right": known[words].count(1), "known": len(known[words])}
+    return {"doubt": FAR, "verdict": verdict, "words": words, **counts}

@@ -12,22 +12,14 @@ from typing import Any
 from ..core.run_record import RunRecord
 
 
-class Level(StrEnum):
-    """How much a note matters."""
-
-    WARNING = "warning"  # nobody may overlook it
-    INFO = "info"
-    DETAIL = "detail"
-
-
 class NoteCode(StrEnum):
     """What may be to be known of a run; each with its parameters."""
 
     INVALID = "invalid"
-    """Scores have no value: config, split, keys, judge (None: nobody was asked), kept (whether it spoke earlier), cause
-    (`score.Cause`), said (a reply, or why a call failed). But of a judge that is unread or dead: profile ("": under
-    both), failed of total, at_most (of some fewer failed), limit (of the share), reasons (how many failed, by reason),
-    counted (the same by how they count: `Failures`), every (these are all that ran), options (which to raise)."""
+    """Scores have no value: config, split, keys, judge (None: nobody was asked), cause (`score.Cause`), said (a reply,
+    or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, at_most (of
+    some fewer failed), limit (of the share), reasons (how many failed, by reason), counted (the same by how they count:
+    `Failures`), options (which to raise)."""
     UNRELIABLE = "unreliable"
     """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted"
@@ -35,10 +27,9 @@ class NoteCode(StrEnum):
     JUDGE_CONSTANT = "judge_constant"
     """All verdicts of a judge are the same: judge, count, few, verdicts (by score), keys (which rest on them)."""
     JUDGE_DOUBTFUL = "judge_doubtful"
-    """Verdicts are not what words say: judge, score, doubt (`judges.Doubt`) with its counts, keys (which rest on them).
-
-    REFUSED, FAR: n of answers have the verdict; FAR too: words (the score that says so), right of known of the answers
-    are right by it, and share on average. AGAINST: n of answers are right that hold an accepted one, m of others."""
+    """Verdicts are not what words say: judge, score, doubt (``refused``, ``far``), keys (which rest on them); n of the
+    answers have the verdict, with ``refused`` of those that words find right; with ``far`` right of known are so by
+    words (the score that says it)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +38,6 @@ class Note:
 
     code: NoteCode
     params: Mapping[str, Any]
-    runs: tuple[str, ...] = ()
-    level: Level = Level.WARNING
 
     def as_row(self) -> dict[str, Any]:
         """Return what `run.json` keeps of it."""

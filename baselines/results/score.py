@@ -35,7 +35,7 @@ class ScoreKey(NamedTuple):
     @property
     def record(self) -> KeyRecord:
         """What its values mean."""
-        return metric_record(self.metric).key(self.key)
+        return record_of(self.name)
 
     @property
     def verdict(self) -> str:
@@ -130,6 +130,12 @@ class Score:
         always = ("n_total", *_SCORED) if self.counts.n_scored is not None else ("n_total",)
         row |= {name: n for name, n in counts.items() if name in always or (name not in _SCORED and n)}
         return {**row, "signature": self.signature}
+
+
+def record_of(name: str) -> KeyRecord:
+    """Return what the values of a score mean, by its name in items: ``truthfulness.accuracy``."""
+    metric, _, key = name.partition(".")
+    return metric_record(metric).key(key)
 
 
 def status_of(row: Mapping[str, Any]) -> Status:

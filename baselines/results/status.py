@@ -33,34 +33,23 @@ class Failures:
     Attributes:
         tried: the items that its metric applies to.
         total: those of them that could fail, since no rule decided them; of replies alone, all.
-        reasons: how many failed, by reason.
+        failed: how many did.
+        reasons: the same by reason.
         counted: the same by how they count: by official they are left_out, valued, wrong or not_applicable, and by
             corrected wrong; or a model's reply that is empty or cut is scored as_is.
+        status: INVALID where these are more than may fail, UNRELIABLE where they are many.
         read_by: the profile whose reasons say so.
         profile: under which they failed; "" under both alike.
     """
 
     tried: int
     total: int
+    failed: int
     reasons: Mapping[str, int]
     counted: Mapping[str, int]
+    status: Status
     read_by: str = field(compare=False)
     profile: str = ""
-
-    @property
-    def failed(self) -> int:
-        """How many failed."""
-        return min(sum(self.reasons.values()), self.total)
-
-    @property
-    def share(self) -> float:
-        """The share that failed."""
-        return self.failed / self.total if self.total else 0.0
-
-    @property
-    def lost(self) -> int:
-        """How many failed but for those that are scored as they are."""
-        return self.failed - self.counted.get("as_is", 0)
 
     @property
     def cause(self) -> Cause:
@@ -80,7 +69,8 @@ def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Foun
     for key in dict.fromkeys(score.key for score in scores if run.short or {*FAILED} & {*score.counts.unscored}):
         here = by_split.get((key.config, key.split), ())
         official, corrected = (_count(key, here, profile, run) for profile in PROFILES)
-        if corrected.lost > official.lost:
+        lost, lost_by_corrected = (each.failed - each.counted.get("as_is", 0) for each in (official, corrected))
+        if lost_by_corrected > lost:
             official = corrected
         for profile, failures in zip(PROFILES, (official, corrected), strict=True):
             if failures.failed:
@@ -108,7 +98,11 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
         else:
             ruled += is_ruled(entry, profile)
     total = tried if {*reasons} <= {*SHORT} else tried - ruled
-    return Failures(tried, total, dict(reasons), dict(counted), profile)
+    failed = min(reasons.total(), total)
+    share = failed / total if total else 0.0
+    status = Status.UNRELIABLE if share > MOST_FAILED else Status.OK
+    status = Status.INVALID if share > run.max_failed else status
+    return Failures(tried, total, failed, dict(reasons), dict(counted), status, profile)
 
 
 def _count_as(entry: Mapping[str, Any], has_failed: bool) -> str:
@@ -127,23 +121,21 @@ def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list
     doubts = {key: Cause(note.code.value) for note in notes_of(run, *codes) for key in note.params["keys"]}
 
     def settle(score: Score) -> Score:
-        found = failures.get((score.key, score.profile))
-        if found and found.share > run.max_failed:
-            own = read.get((score.key, score.slice, found.read_by), score.counts)
-            n = min(own.n_scored or 0, found.tried - found.failed)
+        lost = failures.get((score.key, score.profile))
+        if lost and lost.status is Status.INVALID:
+            own = read.get((score.key, score.slice, lost.read_by), score.counts)
+            n = min(own.n_scored or 0, lost.tried - lost.failed)
             others = {why: count for why, count in own.unscored.items() if why not in FAILED}
-            unscored = others | {**found.reasons} if score.slice == ALL else own.unscored
+            unscored = {**others, **lost.reasons} if score.slice == ALL else own.unscored
             counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=min(own.n_ruled, n), unscored=unscored)
-            return _invalidate(score, found.cause, counts)
+            return replace(score, value=None, interval=None, counts=counts, status=lost.status, reason=lost.cause)
         if is_unjudged(score, run):
-            n = score.counts.n_total
+            cause, n = Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD, score.counts.n_total
             counts = Counts(n, n_scored=0, unscored={UNJUDGED: n})
-            return _invalidate(score, Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD, counts)
+            return replace(score, value=None, interval=None, counts=counts, status=Status.INVALID, reason=cause)
         if score.key.verdict in doubts and not score.counts.by_rule and score.status is Status.OK:
             return replace(score, status=Status.UNTRUSTED_JUDGE, reason=doubts[score.key.verdict])
-        if found and found.share > MOST_FAILED:
-            return replace(score, status=Status.UNRELIABLE, reason=found.cause)
-        return score
+        return replace(score, status=lost.status, reason=lost.cause) if lost and lost.status is not Status.OK else score
 
     return [settle(score) for score in scores]
 
@@ -165,7 +157,3 @@ def _settle_ruled(score: Score) -> Score:
         return score
     kept = {why: count for why, count in counts.unscored.items() if why not in VERDICTS}
     return replace(score, counts=replace(counts, unscored=kept, n_scored=(counts.n_scored or 0) + lost, n_filled=0))
-
-
-def _invalidate(score: Score, reason: Cause, counts: Counts) -> Score:
-    return replace(score, value=None, interval=None, counts=counts, status=Status.INVALID, reason=reason)

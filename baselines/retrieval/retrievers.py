@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.progress import Progress, announce
+from quadrag.progress import Progress
 
 from ..core.parts import Retrieval
 from .bm25 import Bm25Index
@@ -52,7 +52,7 @@ class Bm25(Retriever):
         terms = self.settings.tokenizer
 
         def build(folder: Path) -> None:
-            with announce(f"indexing {len(indexes.passages):,} passages for BM25 over {terms} terms"):
+            with Progress(f"indexing for BM25 over {terms} terms", len(indexes.passages)):
                 Bm25Index.build(indexes.passages, folder, terms=terms)
 
         key = {"kind": "bm25", "passages": indexes.key, **Bm25Index.describe(terms)}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.errors import unknown_name
-from quadrag.progress import announce
 from quadrag.records import Passage
 
 from ..core.parts import Retrieval
@@ -42,8 +41,7 @@ class Search:
         way.check()
 
         def build(folder: Path) -> None:
-            with announce("cutting the corpus into passages"):
-                PassageStore.build(corpus.documents(), folder, chunking)
+            PassageStore.build(corpus.documents(), folder, chunking)
 
         folder = store.get(key, build)
         self.passages = PassageStore(folder)

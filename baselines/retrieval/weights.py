@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from quadrag import parallel
 from quadrag.errors import NotReady, QuadragError, tell_extra, unknown_name
 from quadrag.printing import is_terminal
 from quadrag.trust import Pins, Trust, refuse_code
@@ -176,7 +175,7 @@ def _sha256(file: Any) -> bytes:
     return digest.digest()
 
 
-class LazyModel(parallel.Travels):
+class LazyModel:
     """A model of sentence-transformers, loaded when it is first asked for and kept until it is closed.
 
     `kind` is what it is to the user, `loader` the class that loads it, `expected` what the class wants.
@@ -193,6 +192,10 @@ class LazyModel(parallel.Travels):
         self.weights = locate(self.kind, name, presets, trust or Trust())
         self._device, self._options = device, options
         self._model: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the weights behind: a worker of `quadrag.parallel` loads its own."""
+        return {**vars(self), "_model": None}
 
     def check(self) -> None:
         """Find out, without loading it, whether the model can be loaded; see `Weights.check`."""

@@ -15,7 +15,7 @@ from ..core.benchmark import Benchmark, load
 from ..core.result import Result
 from ..core.spec import RAG, CallPolicy, RunSpec
 from ..core.task import script_options
-from ..scoring.judging import refuse_idle_models
+from ..scoring.judging import check_models
 from .finished import run_folders
 from .folder import find_fresh
 from .models import Models, check_served, open_models
@@ -194,7 +194,7 @@ def _check_all(models: Models, specs: Sequence[RunSpec]) -> tuple[list[RunSpec],
         QuadragError: an option or a judge is of no use to any run, or of no use at all.
     """
     benchmark = load(specs[0].benchmark)
-    refuse_idle_models(models, [(benchmark, spec) for spec in specs])
+    check_models(models, [(benchmark, spec) for spec in specs])
     ready: list[RunSpec] = []
     without: dict[str, list[str]] = {}
     for spec in specs:

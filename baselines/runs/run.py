@@ -33,7 +33,7 @@ from ..core.task import Corpus, cut_splits, load_questions, open_corpus
 from ..results.adapter import mark_rows
 from ..results.items import find_short
 from ..scoring.drive import DeadJudge, score_text
-from ..scoring.judging import Scored, check_judges, count_verdicts, refuse_idle_models, score_answers
+from ..scoring.judging import Scored, check_models, count_verdicts, score_answers
 from ..scoring.served import score_service
 from ..systems.system import Assignment, Completer, Generated
 from . import questions as kept_questions
@@ -88,9 +88,8 @@ def run(
     """
     system = models.system
     work = system.take(load(spec.benchmark), spec)
-    check_judges(work.benchmark, work.task, models.judges)
     if alone:
-        refuse_idle_models(models, [(work.benchmark, work.task)])
+        check_models(models, [(work.benchmark, work.task)])
     with ExitStack() as stack:
         finder = None if system.has_answers else work.benchmark.finder(work.task)
         if finder is not None:
@@ -367,7 +366,7 @@ def summarise(
         stopped = f"{stopped}{kept}: do it again with a judge that does"
     elif stopped:
         stopped = f"{len(answers)} of {len(generated.answers)} answers; {stopped}"
-    texts = {VERDICTS: jsonl_text(one.as_row() for one in scored.verdicts)} if models.judges else {}
+    texts = {VERDICTS: jsonl_text(scored.verdicts)} if models.judges else {}
     texts |= {ITEMS: jsonl_text(scored.items), SCORES: score_text(scored.scores)}
     if stopped and not folder.whole:
         folder.write_partial(texts)

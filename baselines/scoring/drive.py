@@ -1,24 +1,22 @@
 """The score stage: scorers driven over answers, their requests asked of the judges, items and rows of what they say.
 
-Each metric's scorer yields what it wants asked (`metrics/_shared/scoring.py`). Those of one config and split go round
-by round together; a judge is asked each distinct chat once, so both profiles, and all metrics, read one and the same
-verdict. A metric that needs a judge or an embedding and has none is reported as not run.
+Each metric's scorer yields what it wants asked (`metrics/_shared/scoring.py`). A judge is asked each distinct chat
+once, so both profiles, and all metrics, read one and the same verdict. A metric that needs a judge or an embedding and
+has none is reported as not run.
 """
 
 import importlib
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from quadrag import parallel
 from quadrag.chat.faults import DeadServer
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.records import Answer, Key, Passage, Question, document_id, dumps
 from quadrag.stats import NOT_APPLICABLE
 
-from ..core.benchmark import Benchmark, MetricUse, load
+from ..core.benchmark import Benchmark, MetricUse
 from ..core.parts import Conditions
 from ..core.result import PROFILES
 from .rows import Measured, rows_of
@@ -26,36 +24,60 @@ from .rows import Measured, rows_of
 Messages = list[dict[str, str]]
 Judge = Callable[[list[Messages]], list[Any]]
 Embed = Callable[[list[str]], Any]  # n texts to an n x d array
+Request = Mapping[str, Any]  # as a scorer yields it, with the places of its answer (`item`) and of its `judge`
 Rows = list[dict[str, Any]]
 Questions = Mapping[Key, Question]
 Passages = Mapping[Key, Sequence[Passage]]
-Means = tuple[str, dict[str, Any]]  # a signature, and values by key
 
 
-@dataclass(frozen=True, slots=True)
+class DeadJudge(QuadragError):
+    """A judge of which nothing came but faults."""
+
+
+@dataclass(slots=True)
 class ScoringInputs:
-    """What metrics may need beside answers and references; each may be lacking."""
+    """What metrics may need beside answers and references; each may be lacking. What judges said is kept by chat."""
 
     judges: Sequence[Judge] = ()
     embed: Embed | None = None
     passages: Passages | None = None
+    said: dict[tuple[int, str], Any] = field(default_factory=dict, init=False)  # by judge and chat
+    stopped: str | None = field(default=None, init=False)  # why a budget ended among the verdicts
+
+    @property
+    def models(self) -> list[str | None]:
+        """The names of the judges, None of a function without one."""
+        return [getattr(judge, "model", None) for judge in self.judges]
 
     def find_lacking(self, metric: MetricUse, key: str) -> str | None:
         """Say what a key of a metric needs and is not here; None where it can be computed."""
         return metric.find_lacking(key, bool(self.judges), bool(self.embed))
 
+    def limit(self, conditions: Conditions) -> Conditions:
+        """Return conditions as metrics are to see them: a file of answers has no passages, wherever it is from."""
+        return conditions if self.passages is not None else replace(conditions, top_k=0)
 
-class Asked(NamedTuple):
-    """What a metric wants asked: which of several works, about which answer, of which judge, and what."""
+    def ask(self, requests: Sequence[Request]) -> list[Any]:
+        """Return the replies to requests; each judge is asked all that is new to it in one call."""
+        keys = [(request["judge"], dumps(request["messages"])) for request in requests]
+        for place in range(len(self.judges)):
+            new = {
+                key: request["messages"]
+                for key, request in zip(keys, requests, strict=True)
+                if key[0] == place and key not in self.said
+            }
+            if new:
+                self.said |= zip(new, self._call(place, [*new.values()]), strict=True)
+        return [self.said[key] for key in keys]
 
-    work: int
-    place: int
-    judge: int
-    messages: Messages
-    about: str | None = None
-
-
-# One metric over answers.
+    def _call(self, place: int, chats: list[Messages]) -> list[Any]:
+        try:
+            return list(self.judges[place](chats))
+        except BudgetReached as stop:
+            self.stopped = self.stopped or str(stop)
+            return list(stop.results)
+        except DeadServer as dead:
+            raise DeadJudge(f"the judge {self.models[place]} does not answer: {dead}") from dead
 
 
 def load_scorer(name: str) -> Any:
@@ -91,66 +113,47 @@ class Work:
         """
         self.metric, self.profiles, self._n = metric, profiles, len(answers)
         self.idle = all(given.find_lacking(metric, key) for key in metric.keys)
-        self.judges: list[int] = []
         if self.idle:
             return
-        if metric.judged and given.judges:
-            every = range(len(given.judges))
-            self.judges = [*every] if metric.panel else [min(metric.judge, every[-1])]
-            self.judges = self.judges if judge is None else [judge]
-        kind = load_scorer(metric.module)
+        places = range(len(given.judges))
+        self.judges = [place for place in places if metric.asks(place, len(places)) and judge in (None, place)]
+        self._models = [given.models[place] for place in self.judges]
         asked = [questions[answer.key] for answer in answers]
         predictions, references, options = _columns(benchmark, metric, asked, answers, conditions, given)
         # A scorer that knows no item without a reference is not shown any.
         self._there = [at for at, reference in enumerate(references) if reference is not None or metric.nothing]
-        columns = {
-            name: [options[name][at] for at in self._there] for name in ("states", *kind.COLUMNS) if name in options
-        }
-        options = {name: value for name, value in options.items() if name not in columns}
+        kind = load_scorer(metric.module)
+        own = {name: options.pop(name) for name in ("states", *kind.COLUMNS) if name in options}
+        columns = {name: [values[at] for at in self._there] for name, values in own.items()}
         shown = kind.columns([predictions[at] for at in self._there], [references[at] for at in self._there])
         self.scorer = kind(profiles=profiles, judges=len(self.judges), config=metric.config, **options)
         self.items = self.scorer.items(**shown, **columns)
 
-    def rounds(self, number: int) -> Generator[list[Asked], list[Any], Rows]:
-        """Yield what is to be asked, as that of the work of a number, and return a row an answer."""
-        nothing: dict[str, Any] = {"reasons": {}}
+    def rounds(self) -> Generator[list[Request], list[Any], Rows]:
+        """Yield what is to be asked, round by round, and return a row an answer."""
         if self.idle:
-            return [dict.fromkeys(self.profiles, nothing)] * self._n
-        rounds = self.scorer.score(self.items)
-        replies: Any = None
+            return [{profile: {"reasons": {}} for profile in self.profiles}] * self._n
+        rounds, replies = self.scorer.score(self.items), None
         while True:
             try:
                 requests = rounds.send(replies)
             except StopIteration as done:
-                found: Rows = done.value
+                self._rows: Rows = done.value
                 break
             replies = yield [
-                Asked(
-                    number,
-                    self._there[request["item"]],
-                    self.judges[request.get("judge", 0)],
-                    request["messages"],
-                    request.get("about"),
-                )
-                for request in requests
+                {**each, "item": self._there[each["item"]], "judge": self.judges[each.get("judge", 0)]}
+                for each in requests
             ]
-        self._found = found
         none = dict.fromkeys(self.metric.keys) | {"reasons": dict.fromkeys(self.metric.keys, NOT_APPLICABLE)}
-        rows = [dict.fromkeys(self.profiles, none)] * self._n
-        for at, row in zip(self._there, found, strict=True):
-            rows[at] = row
-        return rows
+        by_place = dict(zip(self._there, self._rows, strict=True))
+        return [by_place.get(at) or dict.fromkeys(self.profiles, none) for at in range(self._n)]
 
-    def summarise(self, models: Sequence[Any] = ()) -> list[Means]:
-        """Return by profile the signature and the values over all answers, once `rounds` is through.
-
-        `models` are the names of all judges.
-        """
+    def summarise(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return by profile the signature and the values over all answers by key, once `rounds` is through."""
         if self.idle:
             return [(f"{self.metric.module}|profile:{profile}", {}) for profile in self.profiles]
-        own = [models[place] for place in self.judges]
-        found = [self.scorer.summarise(self.items, self._found, profile, own) for profile in self.profiles]
-        return [(one["signature"], {key: one[key] for key in self.metric.keys if key in one}) for one in found]
+        whole = [self.scorer.summarise(self.items, self._rows, profile, self._models) for profile in self.profiles]
+        return [(each["signature"], {key: each[key] for key in self.metric.keys if key in each}) for each in whole]
 
 
 def _columns(
@@ -162,141 +165,33 @@ def _columns(
     given: ScoringInputs,
 ) -> tuple[list[Any], list[Any], dict[str, Any]]:
     """Return predictions, references, and a metric's other columns and options by their names."""
-    options = benchmark.keywords(metric, asked, conditions)
+    options = dict(benchmark.keywords(metric, asked, conditions))
+    passages = [() if given.passages is None else given.passages.get(answer.key) for answer in answers]
     if metric.ranks:
-        ranked = [() if given.passages is None else given.passages.get(answer.key) for answer in answers]
-        predictions: list[Any] = [
-            None if passages is None else [document_id(passage) for passage in passages] for passages in ranked
-        ]
+        ranked = [None if found is None else [document_id(passage) for passage in found] for found in passages]
         options["states"] = [
-            answer.state if passages is None else None for answer, passages in zip(answers, ranked, strict=True)
+            answer.state if found is None else None for answer, found in zip(answers, passages, strict=True)
         ]
-        return predictions, [list(question.relevant) for question in asked], options
+        return ranked, [list(question.relevant) for question in asked], options
     options["states"] = [None if answer.answer is not None else answer.state for answer in answers]
     if metric.embedded and given.embed:
         options["embed"] = given.embed
     if metric.contexts and given.passages is not None:
-        options["contexts"] = [[passage.text for passage in given.passages.get(answer.key, ())] for answer in answers]
-    predictions = [None if one.answer is None else benchmark.parse(one.config, one.answer) for one in answers]
+        options["contexts"] = [[passage.text for passage in found or ()] for found in passages]
+    predictions = [None if each.answer is None else benchmark.parse(each.config, each.answer) for each in answers]
     return predictions, [metric.shape(question.references) for question in asked], options
 
 
-def together(works: Sequence[Work]) -> Generator[list[Asked], list[Any], list[Rows]]:
-    """Take several works round by round, each round of all in one list; return the rows of each."""
-    running = [(number, work.rounds(number)) for number, work in enumerate(works)]
-    found: list[Rows] = [[] for _ in works]
-    replies: list[list[Any] | None] = [None] * len(works)
-    while running:
-        batch: list[Asked] = []
-        left, ends = [], []
-        for (number, rounds), said in zip(running, replies, strict=True):
-            try:
-                batch += rounds.send(said)  # type: ignore[arg-type]  # None begins it
-            except StopIteration as done:
-                found[number] = done.value
-                continue
-            left.append((number, rounds))
-            ends.append(len(batch))
-        told = (yield batch) if batch else []
-        replies = [told[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
-        running = left
-    return found
-
-
-def follow(works: Sequence[Work], ask: Callable[[list[Asked]], list[Any]]) -> list[Rows]:
-    """Drive works with what asks a round of theirs."""
-    rounds = together(works)
-    replies: Any = None
+def follow(work: Work, ask: Callable[[list[Request]], list[Any]]) -> Rows:
+    """Drive a work with what asks a round of it, and return a row an answer."""
+    rounds, replies = work.rounds(), None
     while True:
         try:
-            replies = ask(rounds.send(replies))
+            requests = rounds.send(replies)  # type: ignore[arg-type]  # None begins it
         except StopIteration as done:
-            rows: list[Rows] = done.value
+            rows: Rows = done.value
             return rows
-
-
-# Judges.
-
-
-class DeadJudge(QuadragError):
-    """A judge of which nothing came but faults."""
-
-
-class Bench:
-    """The judges of a run: what each said, by chat; a chat that it was asked is not asked again."""
-
-    def __init__(self, judges: Sequence[Judge]) -> None:
-        """Take judges; `stopped` says why a budget ended among their verdicts."""
-        self.judges = judges
-        self.models = [getattr(judge, "model", None) for judge in judges]
-        self.said: list[dict[str, Any]] = [{} for _ in judges]
-        self.stopped: str | None = None
-
-    def ask(self, batch: Sequence[Asked]) -> list[Any]:
-        """Return the replies to a round; each judge is asked all that is new to it in one call."""
-        keys = [dumps(one.messages) for one in batch]
-        for place, said in enumerate(self.said):
-            new = {
-                key: one.messages
-                for key, one in zip(keys, batch, strict=True)
-                if one.judge == place and key not in said
-            }
-            if new:
-                said |= zip(new, self._call(place, [*new.values()]), strict=True)
-        return [self.said[one.judge][key] for key, one in zip(keys, batch, strict=True)]
-
-    def _call(self, place: int, chats: list[Messages]) -> list[Any]:
-        try:
-            return list(self.judges[place](chats))
-        except BudgetReached as stop:
-            self.stopped = self.stopped or str(stop)
-            return list(stop.results)
-        except DeadServer as dead:
-            raise DeadJudge(f"the judge {self.models[place]} does not answer: {dead}") from dead
-
-    def take(self, other: "Bench") -> None:
-        """Take over what was said elsewhere, in place of what was said here."""
-        for said, anew in zip(self.said, other.said, strict=True):
-            said |= anew
-        self.stopped = self.stopped or other.stopped
-
-
-# Answers to items and rows.
-
-
-class Verdict(NamedTuple):
-    """What a judge said when it was asked by a metric about an answer."""
-
-    answer: Answer
-    metric: str
-    asked: Asked
-    reply: Any
-    judge: str | None = None  # where there are several
-
-    def as_row(self) -> dict[str, Any]:
-        """Return a line of ``verdicts.jsonl``."""
-        row = {**_key_of(self.answer), "metric": self.metric}
-        row |= {} if self.judge is None else {"judge": self.judge}
-        row |= {} if self.asked.about is None else {"about": self.asked.about}
-        row["request"] = self.asked.messages
-        if isinstance(self.reply, str):
-            return row | {"reply": self.reply}
-        return row | {"reply": None, "reason": self.reply.reason, "detail": getattr(self.reply, "detail", "")}
-
-
-def _key_of(answer: Answer) -> dict[str, Any]:
-    return {
-        "benchmark": answer.benchmark,
-        "config": answer.config,
-        "split": answer.split,
-        "id": answer.id,
-        "sample": answer.sample,
-    }
-
-
-def known_conditions(conditions: Conditions, given: ScoringInputs) -> Conditions:
-    """Return the conditions as metrics are to see them: a file of answers has no passages, wherever it is from."""
-    return conditions if given.passages is not None else replace(conditions, top_k=0)
+        replies = ask(requests)
 
 
 def score(
@@ -305,8 +200,7 @@ def score(
     answers: Sequence[Answer],
     conditions: Conditions,
     given: ScoringInputs | None = None,
-    bench: Bench | None = None,
-    verdicts: list[Verdict] | None = None,
+    verdicts: Rows | None = None,
 ) -> tuple[Rows, Rows]:
     """Score answers.
 
@@ -316,103 +210,65 @@ def score(
         answers: in input order; each key is among the questions.
         conditions: as they were when the answers were made; without documents, say, fewer metrics apply.
         given: without passages ranks are not measured; an answer whose key has none is unscored there.
-        bench: where the judges stand that are given.
-        verdicts: takes what is asked and said, in input order.
+        verdicts: takes the lines of ``verdicts.jsonl``, in input order.
 
     Returns:
         The lines of ``items.jsonl``, in the order of the answers, and the rows of ``scores.json``: per config, split,
         metric, profile, slice and key.
     """
     given = given or ScoringInputs()
-    bench = bench or Bench(given.judges)
-    conditions = known_conditions(conditions, given)
+    conditions = given.limit(conditions)
     lines = [_key_of(answer) for answer in answers]
     scores: Rows = []
-    heard: dict[int, list[Verdict]] = {}
-    by_place: dict[tuple[str, str], list[int]] = {}
+    heard: list[Rows] = [[] for _ in answers]
+    by_split: dict[tuple[str, str], list[int]] = {}
     for at, answer in enumerate(answers):
-        by_place.setdefault((answer.config, answer.split), []).append(at)
-    for (config, split), places in by_place.items():
+        by_split.setdefault((answer.config, answer.split), []).append(at)
+
+    for (config, split), places in by_split.items():
         here = [answers[at] for at in places]
-        asked = {answer.key: questions[answer.key] for answer in here}
-        metrics = list_metrics(benchmark, config, conditions, given)
-        made = _compute_alone(benchmark, config, metrics, asked, here, conditions, given)
-        rest = [number for number in range(len(metrics)) if number not in made]
-        opened = [Work(benchmark, metrics[number], asked, here, conditions, given) for number in rest]
-
-        def ask(batch: list[Asked], opened: Sequence[Work] = opened, places: Sequence[int] = places) -> list[Any]:
-            replies = bench.ask(batch)
-            for one, reply in zip(batch, replies, strict=True):
-                at, work = places[one.place], opened[one.work]
-                judge = str(bench.models[one.judge]) if len(bench.judges) > 1 else None
-                heard.setdefault(at, []).append(Verdict(answers[at], work.metric.name, one, reply, judge))
-            return replies
-
-        for number, work, rows in zip(rest, opened, follow(opened, ask), strict=True):
-            made[number] = rows, work.summarise(bench.models)
         measured = []
-        for number, metric in enumerate(metrics):
-            rows, means = made[number]
+        for metric in benchmark.metrics(config, conditions):
+            if metric.ranks and given.passages is None:
+                continue
+            work = Work(benchmark, metric, questions, here, conditions, given)
+
+            def ask(requests: list[Request], name: str = metric.name, places: Sequence[int] = places) -> list[Any]:
+                replies = given.ask(requests)
+                for request, reply in zip(requests, replies, strict=True):
+                    at = places[request["item"]]
+                    judge = given.models[request["judge"]] if len(given.judges) > 1 else None
+                    heard[at].append(_verdict_of(answers[at], name, judge, request, reply))
+                return replies
+
+            rows = follow(work, ask)
             lacking = {key: given.find_lacking(metric, key) for key in metric.keys}
-            for profile, (signature, values) in zip(PROFILES, means, strict=True):
-                there = {key: value for key, value in values.items() if not lacking[key]}
-                measured.append(Measured(metric, profile, signature, lacking, there))
+            for profile, (signature, values) in zip(PROFILES, work.summarise(), strict=True):
+                values = {key: value for key, value in values.items() if not lacking[key]}
+                measured.append(Measured(metric, profile, signature, lacking, values))
                 for at, row in zip(places, rows, strict=True):
                     _enter(lines[at], measured[-1], row[profile])
-        ordered = [asked[answer.key] for answer in here]
-        strata = benchmark.strata(ordered, conditions)
-        scores += rows_of(benchmark, config, split, [lines[at] for at in places], ordered, measured, strata)
+        asked = [questions[answer.key] for answer in here]
+        strata = benchmark.strata(asked, conditions)
+        scores += rows_of(benchmark, config, split, [lines[at] for at in places], asked, measured, strata)
     if verdicts is not None:
-        names = [*dict.fromkeys(one.metric for own in heard.values() for one in own)]
-        verdicts += (one for at in sorted(heard) for one in sorted(heard[at], key=lambda one: names.index(one.metric)))
+        verdicts += (verdict for own in heard for verdict in own)
     return lines, scores
 
 
-def score_text(scores: Rows) -> str:
-    """Return the text of ``scores.json``: a JSON list, a row a line."""
-    return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"
+def _key_of(answer: Answer) -> dict[str, Any]:
+    return {name: getattr(answer, name) for name in ("benchmark", "config", "split", "id", "sample")}
 
 
-def list_metrics(benchmark: Benchmark, config: str, conditions: Conditions, given: ScoringInputs) -> list[MetricUse]:
-    """List the metrics of a config that can be told of."""
-    return [one for one in benchmark.metrics(config, conditions) if given.passages is not None or not one.ranks]
-
-
-Made = tuple[Rows, list[Means]]
-
-
-def _compute_alone(
-    benchmark: Benchmark,
-    config: str,
-    metrics: Sequence[MetricUse],
-    questions: Questions,
-    answers: Sequence[Answer],
-    conditions: Conditions,
-    given: ScoringInputs,
-) -> dict[int, Made]:
-    """Compute the metrics that ask nobody wherever work is done; return what is made of each, by its number."""
-    if benchmark is not load(benchmark.name):  # one that a system made its own does not travel by its name
-        return {}
-    alone = [number for number, metric in enumerate(metrics) if not (metric.judged or metric.embedded)]
-    passages = given.passages if given.passages is None else {key: given.passages[key] for key in questions}
-    task = partial(_compute_one, benchmark.name, config, questions, answers, conditions, passages)
-    return dict(zip(alone, parallel.each(task, alone), strict=True))
-
-
-def _compute_one(
-    name: str,
-    config: str,
-    questions: Questions,
-    answers: Sequence[Answer],
-    conditions: Conditions,
-    passages: Passages | None,
-    number: int,
-) -> Made:
-    benchmark, given = load(name), ScoringInputs(passages=passages)
-    metric = list_metrics(benchmark, config, conditions, given)[number]
-    work = Work(benchmark, metric, questions, answers, conditions, given)
-    (rows,) = follow([work], lambda batch: [])
-    return rows, work.summarise()
+def _verdict_of(answer: Answer, metric: str, judge: str | None, request: Request, reply: Any) -> dict[str, Any]:
+    """Return a line of ``verdicts.jsonl``: what was asked about an answer, of which judge of several, and the reply."""
+    row = {**_key_of(answer), "metric": metric}
+    row |= {} if judge is None else {"judge": judge}
+    row |= {"about": request["about"]} if "about" in request else {}
+    row["request"] = request["messages"]
+    if isinstance(reply, str):
+        return row | {"reply": reply}
+    return row | {"reply": None, "reason": reply.reason, "detail": getattr(reply, "detail", "")}
 
 
 def _enter(line: dict[str, Any], measured: Measured, row: Mapping[str, Any]) -> None:
@@ -426,3 +282,8 @@ def _enter(line: dict[str, Any], measured: Measured, row: Mapping[str, Any]) -> 
             entry.setdefault("reason", {})[measured.profile] = row["reasons"][key]
         if row.get("ruled") and row["reasons"].get(key, NOT_APPLICABLE) == NOT_APPLICABLE:
             entry.setdefault("ruled", []).append(measured.profile)
+
+
+def score_text(scores: Rows) -> str:
+    """Return the text of ``scores.json``: a JSON list, a row a line."""
+    return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"

@@ -5,15 +5,15 @@ slice, and every interval, comes from `quadrag.stats`, by questions that belong 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from quadrag.records import Key, Question
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse, Stratum
-from ..results.items import is_ruled, items_of
+from ..results.items import Lines, is_ruled, items_of
 from ..results.score import ALL, Counts, Score, ScoreKey, Status
 
 
@@ -34,12 +34,20 @@ class Measured(NamedTuple):
     lacking: Mapping[str, str | None]
     values: Mapping[str, Any]
 
+    def scale(self, key: str) -> dict[str, Any]:
+        """Return how means of a key are taken: under which profile, of values in which range."""
+        record = self.metric.record(key)
+        return {"profile": self.profile, "worst": record.worst, "ends": record.range}
+
+
+Found = dict[tuple[str, str], tuple[Mean | Summary, Counts]]  # by slice, or grouping, and key
+
 
 def rows_of(
     benchmark: Benchmark,
     config: str,
     split: str,
-    lines: Sequence[Mapping[str, Any]],
+    lines: Lines,
     questions: Sequence[Question],
     measured: Sequence[Measured],
     strata: Mapping[Key, Stratum] | None = None,
@@ -56,15 +64,81 @@ def rows_of(
         strata: of the questions, for the intervals of weighted means.
     """
     slices, units = slices_of(questions), find_units(questions)
+    groupings = {
+        f"macro:{name}": groups
+        for name in benchmark.macro
+        if (groups := [members for part, members in slices.items() if part.startswith(f"{name}=")])
+    }
     scores: list[Score] = []
     for given in measured:
-        rows = _Rows((benchmark.name, config, split), given, units, strata or {})
-        for name, members in slices.items():
-            scores += rows.score_slice(name, [lines[at] for at in members])
-        for grouping in benchmark.macro:
-            groups = [members for name, members in slices.items() if name.startswith(f"{grouping}=")]
-            scores += rows.score_groups(f"macro:{grouping}", lines, groups) if groups else []
+        found = _measure(given, lines, units, slices, groupings)
+        for key in given.values.keys() - {key for _, key in found}:
+            # A mean that is weighted by groups has no value an item, and is there for all items alone.
+            plain = key.removesuffix("_weighted")
+            counts_of_plain = found[ALL, plain][1] if (ALL, plain) in found else Counts(len(lines))
+            found[ALL, key] = _weigh(given, plain, lines, units, strata or {}), counts_of_plain
+        for part in (*slices, *groupings):
+            for key in given.metric.keys:
+                place = (ScoreKey(benchmark.name, config, split, given.metric.module, key), given.profile, part)
+                if (part, key) in found:
+                    mean, n = found[part, key]
+                    value = given.values.get(key, mean.value) if part == ALL else mean.value
+                    method, over_scored = mean.method if mean.interval else None, getattr(mean, "over_scored", None)
+                    scores.append(Score(*place, value, mean.interval, n, given.signature, method, over_scored))
+                elif part in slices and key not in given.values:
+                    why, n = given.lacking[key] or "no references", Counts(len(slices[part]))
+                    score = Score(*place, None, None, n, given.signature)
+                    scores.append(replace(score, status=Status.NOT_RUN, reason=why))
     return [score.as_row() for score in scores]
+
+
+def _measure(
+    given: Measured,
+    lines: Lines,
+    units: Mapping[Key, str],
+    slices: Mapping[str, Sequence[int]],
+    groupings: Mapping[str, Sequence[Sequence[int]]],
+) -> Found:
+    """Find the means of the keys that every item has, over slices, and over groups of items that count alike."""
+    found: Found = {}
+    by_scale: dict[Any, dict[str, list[Item]]] = {}  # keys of one range, whose unscored items count alike, draw as one
+    for key in given.metric.keys:
+        items = items_of(lines, f"{given.metric.module}.{key}", given.profile, units)
+        if len(items) == len(lines):
+            by_scale.setdefault(tuple(given.scale(key).items()), {})[key] = items
+    for scale, columns in by_scale.items():
+        for part, members in slices.items():
+            picked = [[items[at] for at in members] for items in columns.values()]
+            for key, own, summary in zip(columns, picked, summarise_all(picked, **dict(scale)), strict=True):
+                entries = [lines[at][f"{given.metric.module}.{key}"] for at in members]
+                n_ruled = sum(is_ruled(entry, given.profile) for entry in entries)
+                found[part, key] = summary, replace(_count(own), n_ruled=n_ruled)
+        for part, groups in groupings.items():
+            grouped = [[[own[at] for at in group] for own in columns.values()] for group in groups]
+            for (key, items), mean in zip(columns.items(), macro(grouped, **dict(scale)), strict=True):
+                n_groups = sum(any(counts(items[at], given.profile) for at in group) for group in groups)
+                whole = _count([items[at] for group in groups for at in group])
+                found[part, key] = mean, replace(whole, n_filled=0, n_groups=n_groups)
+    return found
+
+
+def _weigh(given: Measured, key: str, lines: Lines, units: Mapping[Key, str], strata: Mapping[Key, Stratum]) -> Mean:
+    """Find the interval of a weighted mean; none where the strata are not known."""
+    items = items_of(lines, f"{given.metric.module}.{key}", given.profile, units)
+    if not items or not strata:
+        return Mean(None, None, None)
+    groups, weights = stratify(items, strata, given.profile)
+    means = macro([[group] for group in groups], weights=weights, **given.scale(key))
+    return means[0] if means else Mean(None, None, None)
+
+
+def _count(items: Sequence[Item]) -> Counts:
+    """Count items by what became of them; one that has both value and reason was filled in by its metric."""
+    reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
+    filled = sum(item.value is not None and item.reason is not None for item in items)
+    without = reasons.pop(NOT_APPLICABLE, 0)
+    scored = len(items) - without - reasons.total()
+    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
 def slices_of(questions: Sequence[Question]) -> dict[str, list[int]]:
@@ -76,108 +150,6 @@ def slices_of(questions: Sequence[Question]) -> dict[str, list[int]]:
     order = {name: rank for rank, name in enumerate(questions[0].slices)} if questions else {}
     names = sorted(found, key=lambda name: (order.get(name.partition("=")[0], len(order)), name))
     return {ALL: list(range(len(questions)))} | {name: found[name] for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """What makes the scores of one metric and profile."""
-
-    place: tuple[str, str, str]  # benchmark, config, split
-    of: Measured
-    units: Mapping[Key, str]
-    strata: Mapping[Key, Stratum]
-
-    def score_slice(self, name: str, lines: Sequence[Mapping[str, Any]]) -> list[Score]:
-        """Score the items of a slice.
-
-        The value of all items is the module's; that of a slice, and every interval, is of the mean over its items. A
-        mean that is weighted by groups has no value an item, and is there for all items alone; its interval is by its
-        strata.
-        """
-        metric, values = self.of.metric, self.of.values
-        columns = self._read(lines)
-        whole = {key: items for key, items in columns.items() if len(items) == len(lines)}
-        found: dict[str, Score] = {}
-        for keys in self._by_scale(whole):
-            record = metric.record(keys[0])
-            summaries = summarise_all(
-                [whole[key] for key in keys], profile=self.of.profile, worst=record.worst, ends=record.range
-            )
-            for key, summary in zip(keys, summaries, strict=True):
-                counts = replace(_count(whole[key]), n_ruled=self._count_ruled(key, lines))
-                found[key] = replace(self._score(name, key, summary, counts), over_scored=summary.over_scored)
-        scores = []
-        for key in metric.keys:
-            if key in found:
-                scores.append(replace(found[key], value=values[key]) if name == ALL and key in values else found[key])
-            elif key not in values:
-                lacking = self._score(name, key, Mean(None, None, None), Counts(len(lines)))
-                reason = self.of.lacking[key] or "no references"
-                scores.append(replace(lacking, status=Status.NOT_RUN, reason=reason))
-            elif name == ALL:
-                weighed = key.removesuffix("_weighted")
-                counts = found[weighed].counts if weighed in found else Counts(len(lines))
-                mean = self._weigh(weighed, columns.get(weighed, ()))
-                scores.append(replace(self._score(name, key, mean, counts), value=values[key]))
-        return scores
-
-    def score_groups(
-        self, name: str, lines: Sequence[Mapping[str, Any]], groups: Sequence[Sequence[int]]
-    ) -> list[Score]:
-        """Score the mean over groups of items, given by their places, which count alike whatever their size."""
-        columns = {
-            key: [[items[at] for at in group] for group in groups]
-            for key, items in self._read(lines).items()
-            if len(items) == len(lines)  # a key that some lines alone have has no groups to speak of
-        }
-        scores = []
-        for keys in self._by_scale(columns):
-            stacked, record = list(zip(*(columns[key] for key in keys), strict=True)), self.of.metric.record(keys[0])
-            means = macro(stacked, profile=self.of.profile, worst=record.worst, ends=record.range)
-            for key, mean in zip(keys, means, strict=True):
-                n_groups = sum(any(counts(item, self.of.profile) for item in group) for group in columns[key])
-                of_all = _count([item for group in columns[key] for item in group])
-                scores.append(self._score(name, key, mean, replace(of_all, n_filled=0, n_groups=n_groups)))
-        return sorted(scores, key=lambda score: [*columns].index(score.key.key))
-
-    def _read(self, lines: Sequence[Mapping[str, Any]]) -> dict[str, list[Item]]:
-        module, keys = self.of.metric.module, self.of.metric.keys
-        return {key: items_of(lines, f"{module}.{key}", self.of.profile, self.units) for key in keys}
-
-    def _by_scale(self, keys: Iterable[str]) -> list[list[str]]:
-        """Put keys together that have one range, and whose unscored items count alike."""
-        found: dict[Any, list[str]] = {}
-        for key in keys:
-            record = self.of.metric.record(key)
-            found.setdefault((record.worst, record.range), []).append(key)
-        return list(found.values())
-
-    def _score(self, name: str, key: str, mean: Mean | Summary, counts: Counts) -> Score:
-        where = ScoreKey(*self.place, self.of.metric.module, key)
-        method = mean.method if mean.interval else None
-        return Score(where, self.of.profile, name, mean.value, mean.interval, counts, self.of.signature, method)
-
-    def _count_ruled(self, key: str, lines: Sequence[Mapping[str, Any]]) -> int:
-        """Count the items that are scored by a rule, where a judge was there to be asked about the others."""
-        return sum(is_ruled(line[f"{self.of.metric.module}.{key}"], self.of.profile) for line in lines)
-
-    def _weigh(self, key: str, items: Sequence[Item]) -> Mean:
-        """Find the interval of a weighted mean; None where the strata are not known."""
-        if not items or not self.strata:
-            return Mean(None, None, None)
-        groups, weights = stratify(items, self.strata, self.of.profile)
-        record, stacked = self.of.metric.record(key), [[group] for group in groups]
-        found = macro(stacked, weights=weights, profile=self.of.profile, worst=record.worst, ends=record.range)
-        return found[0] if found else Mean(None, None, None)
-
-
-def _count(items: Sequence[Item]) -> Counts:
-    """Count items by what became of them; one that has both value and reason was filled in by its metric."""
-    reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
-    filled = sum(item.value is not None and item.reason is not None for item in items)
-    without = reasons.pop(NOT_APPLICABLE, 0)
-    scored = len(items) - without - reasons.total()
-    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
 def find_units(questions: Sequence[Question]) -> dict[Key, str]:

@@ -28,10 +28,8 @@ Chat = list[dict[str, str]]
 Call = tuple[bytes, list[int]]  # its key and its tokens
 
 
-class LocalModel(parallel.Travels):
+class LocalModel:
     """A model of transformers; `model` is its name or folder, as requested."""
-
-    stays = ("ledger", "replay")
 
     def __init__(
         self,
@@ -62,6 +60,10 @@ class LocalModel(parallel.Travels):
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
         self._loaded: tuple[Any, Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the weights and the ledger behind: a worker of `quadrag.parallel` loads its own."""
+        return {**vars(self), "_loaded": None, "shelf": None, "on_progress": None, "spent": {}}
 
     def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""

@@ -23,11 +23,11 @@ _FAILURES = "; if these are failures, put null in the file, or let the function 
 
 
 def note_answers(results: Sequence[Result]) -> list[str]:
-    """Say what of runs' answers is odd: empty or one text, right but refused, or their passages not measured."""
+    """Say what of runs' answers is odd: empty or one text, or their passages not measured."""
     told = group_notes(
         (name, note)
         for name, one in zip(name_apart(results), results, strict=True)
-        for note in (*_note_texts(one), *_note_refused(one), *map(Alarm, _tell_passages(one)))
+        for note in (*_note_texts(one), *map(Alarm, _tell_passages(one)))
     )
     return [type(note)(f"{shorten_list(of)}: {note}" if any(of) else note) for note, of in told]
 
@@ -57,14 +57,6 @@ def _note_texts(result: Result) -> Iterator[str]:
 
 def _count(some: int, total: int) -> str:
     return f"All {some}" if some == total else f"{some} of {total}"
-
-
-def _note_refused(result: Result) -> Iterator[str]:
-    """Say how many answers with the gold a phrase of refusal makes wrong."""
-    refused, right = result.run.refused
-    if right:
-        why = f"the authors' code counts them wrong; {right} of them hold the gold"
-        yield Alarm(f"{refused} answers hold the refusal phrase: {why}.")
 
 
 def _tell_passages(result: Result) -> Iterator[str]:

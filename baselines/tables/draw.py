@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
-from quadrag.printing import is_terminal, write
-from quadrag.wrapping import wrap
+from quadrag.printing import is_terminal, wrap, write
 
 from .broken import break_label, break_names, measure_lines
 from .grid import COUNT, NOTHING, Alarm, Cell, Detail, Grid, Line, Verdict

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest", "scatter"]
+Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest"]
 NOTHING = "–"  # in the place of a value
 COUNT = "  n"  # the label of a line of how many items the values above it are over
 
@@ -70,10 +70,9 @@ class Grid:
     - ``curves``: along the numbers in the columns' heads, a curve a line;
     - ``sweep``: along the numbers that the lines' labels begin with, behind which a comma and the curve's name stand;
     - ``heat``: a matrix, ``change`` one of differences;
-    - ``forest``: differences with their intervals;
-    - ``scatter``: `dots`, over which the lines are means.
+    - ``forest``: differences with their intervals.
 
-    `dots` are places of questions, across and up, and how many are there. `names` are longer heads, for charts.
+    `names` are longer heads, for charts.
     """
 
     title: str
@@ -82,5 +81,4 @@ class Grid:
     lines: list[Line]
     notes: list[str] = field(default_factory=list)
     form: Form = ""
-    dots: Sequence[tuple[float, float, int]] = ()
     names: Sequence[str] = ()

@@ -7,7 +7,6 @@ file to `quadrag report RUN --without FILE`.
 """
 
 import argparse
-import sys
 from collections import Counter
 
 from quadrag.printing import write
@@ -35,7 +34,6 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.audit.audited import audit
     from quadrag.baselines.audit.finding import CHECKS
     from quadrag.records import jsonl_text
-    from quadrag.wrapping import hang
 
     found, audited = audit(arguments.benchmark, arguments.config, arguments.data_dir)
     write(jsonl_text(finding.as_row() for finding in found), end="")
@@ -45,4 +43,4 @@ def run(arguments: argparse.Namespace) -> None:
     said = ", ".join(f"{count} {check}" for check, count in sorted(counts.items())) or "none"
     remark(f"findings: {said}")
     for check in sorted(counts):
-        write(hang(f"  {check}  {CHECKS[check]}", 80), file=sys.stderr)
+        remark(f"  {check}  {CHECKS[check]}")

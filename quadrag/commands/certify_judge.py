@@ -21,7 +21,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
-from quadrag.printing import write
+from quadrag.printing import wrap, write
 
 EXAMPLES = (
     "quadrag certify-judge openqa-eval",
@@ -174,7 +174,6 @@ def _most_failed(arguments: argparse.Namespace) -> float:
 
 def _tell_wrapped(arguments: argparse.Namespace, sentence: str) -> None:
     from quadrag.baselines.tables.language import speak
-    from quadrag.wrapping import wrap
 
     write(*wrap(speak(sentence, arguments.labels), max(_NARROW, shutil.get_terminal_size().columns)))
 

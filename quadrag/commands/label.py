@@ -24,7 +24,7 @@ from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
 from quadrag.errors import QuadragError
-from quadrag.printing import write
+from quadrag.printing import clean, wrap, write
 from quadrag.records import write_jsonl
 
 EXAMPLES = (
@@ -162,12 +162,10 @@ def _offer(
     """Write a sheet of n items, or label one on a page; `grades` are named by their values."""
     from quadrag.baselines.judges.corrected import UNREAD, draw_sheet
     from quadrag.baselines.tables.language import speak
-    from quadrag.sheet import refuse_filled, write_sheet
-    from quadrag.wrapping import wrap
+    from quadrag.sheet import write_sheet
 
     sheet = Path(arguments.out or arguments.page)
     if not (arguments.page and sheet.exists()):
-        refuse_filled(sheet)
         rows, given = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
         write_sheet(sheet, rows)
         said = "; ".join(
@@ -205,7 +203,6 @@ def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
     from quadrag.baselines.judges.corrected import Judged
     from quadrag.baselines.report.items.spelled import write_gold
     from quadrag.chat.keys import known_keys
-    from quadrag.printing import clean
 
     hide = known_keys().hide
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.printing import write
-from quadrag.wrapping import wrap
+from quadrag.printing import wrap, write
 
 EXAMPLES = (
     "quadrag list",

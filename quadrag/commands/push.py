@@ -21,7 +21,7 @@ EXAMPLES = (
     "quadrag push ORG --metric ragquesteval --yes",
     "quadrag push ORG --results OWNER/MODEL --run runs/rgb-all",
 )
-_RESULTS = ("run", "accept_name", "accept_data", "source")
+_RESULTS = ("run", "accept_data", "source")
 _REPOSITORIES = ("benchmark", "metric", "data_dir", "accept_licence", "private")
 
 
@@ -50,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     results.add_argument(
         "--run", metavar="DIR", action="append", default=[], help="a finished run, or a folder of them; may be repeated"
     )
-    results.add_argument("--accept-name", action="store_true", help="the runs asked this model under another name")
     results.add_argument(
         "--accept-data",
         action="store_true",
@@ -86,13 +85,11 @@ def _repositories(arguments: argparse.Namespace) -> None:
 
 
 def _results(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.results.hub import plan_results, push_results
+    from quadrag.baselines.report.hub import plan_results, push_results
 
     if arguments.results and not arguments.run:
         raise QuadragError("--results needs the runs; give --run DIR")
-    plan = plan_results(
-        arguments.org, arguments.results, arguments.run, arguments.accept_name, arguments.accept_data, arguments.source
-    )
+    plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
     for line in plan.left_out:
         write(f"left out: {line}", file=sys.stderr)
     if arguments.yes:

@@ -194,7 +194,7 @@ def _score_files(
     from quadrag.baselines.results.adapter import shorten_list
     from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
     from quadrag.baselines.runs.models import open_budget, open_models
-    from quadrag.baselines.scoring.judging import asks_judge
+    from quadrag.baselines.scoring.judging import list_metrics
 
     folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
@@ -202,7 +202,11 @@ def _score_files(
     policy, scored, dead = call_policy(arguments, estimate), [], None
     policy = replace(policy, profile=profile or policy.profile)
     tasks = {spec.config: spec for spec in specs}
-    idle = [config for config, spec in tasks.items() if not asks_judge([(load(spec.benchmark), spec)])]
+    idle = [
+        config
+        for config, spec in tasks.items()
+        if not any(use.judged for use in list_metrics([(load(spec.benchmark), spec)]))
+    ]
     unasked = idle if arguments.judge and len(idle) < len(tasks) else []
     if unasked:
         tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")

@@ -16,8 +16,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import shell_path
 from quadrag.errors import QuadragError
-from quadrag.printing import is_terminal, write
-from quadrag.wrapping import GLANCE, fit
+from quadrag.printing import GLANCE, is_terminal, write
 
 EXAMPLES = (
     "quadrag show runs/a --wrong",
@@ -113,7 +112,7 @@ def run(arguments: argparse.Namespace) -> None:
             place = f"{results[0].run.config} " * (len(shown) > 1)
             write(end="".join(f"{place}{line}\n" for line in lines))
         else:
-            write(fit("\n".join(lines)), end="\n\n" if results is not shown[-1] else "\n")
+            write(*lines, end="\n\n" if results is not shown[-1] else "\n")
 
 
 def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequence[tuple[Any, ...]]:

@@ -11,7 +11,9 @@ import inspect
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from quadrag import catalogue
@@ -20,7 +22,6 @@ from quadrag.data.files import point_to
 from quadrag.data.prepare import find_prepared, splits_of
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.provenance import Source
-from quadrag.scratch import process_folder
 
 __all__ = ["SAMPLE", "point_to"]
 
@@ -74,13 +75,18 @@ def open_builder(
     )
 
 
+@cache
+def _own_folder() -> TemporaryDirectory[str]:
+    return TemporaryDirectory(prefix="quadrag-")
+
+
 def make_builder(benchmark: str, config: str, **options: Any) -> Any:
     """Make a builder of a config, whose `built` is the folder of a prepared config that it is to read, or None.
 
     `datasets` locks the place of what a builder may build; the caches may be such that can only be read.
     """
     cls = catalogue.builder_class(benchmark)
-    builder = cls(config_name=config, dataset_name=benchmark, cache_dir=str(process_folder()), **options)
+    builder = cls(config_name=config, dataset_name=benchmark, cache_dir=_own_folder().name, **options)
     builder.built = None
     return builder
 

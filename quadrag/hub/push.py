@@ -49,7 +49,7 @@ def plan_push(
     """Say what would be pushed, all benchmarks and metrics where neither is named; nothing is asked of the Hub."""
     check_org(org)
     names = list(dict.fromkeys(map(catalogue.benchmark_name, benchmarks)))
-    others = list(dict.fromkeys(map(catalogue.metric_name, metrics)))
+    others = [catalogue.metric_folder(name).name for name in dict.fromkeys(metrics)]
     if not names and not others:
         names, others = list(catalogue.benchmarks()), list(catalogue.metrics())
     check_licences(names, data_dir, accept_licence)

@@ -16,7 +16,6 @@ from quadrag.errors import QuadragError
 from quadrag.kg import sources
 from quadrag.kg.graph import PARTS
 from quadrag.kg.store import APPLICATION, VERSION, dump
-from quadrag.paths import cache_setting
 from quadrag.scratch import scratch
 
 DOMAINS = ("finance", "movie", "music", "open", "sports")
@@ -66,9 +65,8 @@ def build(src: str | Path, target: str | Path, progress: Callable[[Step], None] 
             aside.replace(target)
     except (OSError, sqlite3.Error) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else error
-        other = cache_setting(target) or "another file"
         raise QuadragError(
-            f"cannot write {target} ({why}); free some space in {target.absolute().parent}, or name {other}"
+            f"cannot write {target} ({why}); make room there, or name another file, or cache by QUADRAG_CACHE"
         ) from None
     return Built(target, rows, [name for name in names if name not in sizes])
 

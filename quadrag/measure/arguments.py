@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import wraps
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from quadrag.baselines.tables.grid import Grid
@@ -13,7 +12,6 @@ from quadrag.baselines.tables.language import MARKS, speak_grid
 from quadrag.chat.reply import RETRIED
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
 from quadrag.measure.calls import CALLS
-from quadrag.paths import cache_setting
 from quadrag.printing import clean
 
 _P = ParamSpec("_P")
@@ -74,8 +72,8 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
         except OSError as error:
             if error.filename is None:
                 raise
-            place = cache_setting(Path(error.filename)) or "another place"
-            raise QuadragError(in_python(f"cannot use {error.filename} ({error.strerror}); name {place}")) from error
+            place = f"cannot use {error.filename} ({error.strerror}); make room, or name another place"
+            raise QuadragError(in_python(place)) from error
 
     return call
 

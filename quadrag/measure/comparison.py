@@ -42,9 +42,8 @@ from quadrag.measure.evaluation import Evaluation, result, tell_answers, tell_re
 from quadrag.measure.frame import Metric, check_rows, find_heads, pair_frame, score_frame, spell_place
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Difference, Score, find_name, match_names
-from quadrag.printing import clean, write
+from quadrag.printing import GLANCE, clean, write
 from quadrag.stats import Pair
-from quadrag.wrapping import GLANCE, fit
 
 
 class Sides(ABC):
@@ -216,7 +215,7 @@ class Comparison(Sides, Mapping[str, Difference]):
                 return in_python(speak(text, self.labels))
 
             manner = Manner(limit, None if verbose else GLANCE, verbose, spell=say)
-            write(fit("\n".join(write_changes(runs, which, manner))))
+            write(*write_changes(runs, which, manner))
             return
         grid = lift_place(compare_two(self._runs, self.profile, verbose, counted=not verbose))
         print_grids([self._mark(grid)], verbose=verbose)

@@ -37,8 +37,7 @@ from quadrag.measure.arguments import check_count, entrance, in_python, speak_py
 from quadrag.measure.frame import check_rows, item_frame, score_frame, spell_place
 from quadrag.measure.notebook import table_html
 from quadrag.measure.score import Score, find_name
-from quadrag.printing import clean, write
-from quadrag.wrapping import GLANCE, fit
+from quadrag.printing import GLANCE, clean, write
 
 PAGE = "report.html"  # of a run, in its folder
 
@@ -199,7 +198,7 @@ class Evaluation(Mapping[str, Score]):
             check_count("limit", limit)
             which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             manner = Manner(limit, None if verbose else GLANCE, verbose, spell=self._say)
-            write(fit("\n".join(write_items(self._reader, which, manner))))
+            write(*write_items(self._reader, which, manner))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]

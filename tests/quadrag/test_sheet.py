@@ -1,4 +1,4 @@
-"""Sheets that people fill in: what is written comes back, and whatever bytes are read are marks or one clear error."""
+"""Sheets that people fill in: what is written comes back, and whatever bytes are read are rows or one clear error."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quadrag.errors import QuadragError
-from quadrag.sheet import Mark, Place, find_mark, read_marks, read_sheet, write_sheet
+from quadrag.sheet import read_sheet, write_sheet
 
 pytestmark = pytest.mark.pure
 CELLS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
@@ -35,27 +35,11 @@ def test_what_is_written_comes_back(cells: list[str]) -> None:
         ),
     )
 )
-def test_any_bytes_are_marks_or_one_clear_error(content: bytes) -> None:
+def test_any_bytes_are_rows_or_one_clear_error(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "sheet.csv"
         path.write_bytes(content)
         try:
-            assert all(isinstance(mark, Mark) and place.id for place, mark in read_marks(path, "say").items())
+            assert all({"id", "say"} <= {*line.row} for line in read_sheet(path, "id", "say").lines)
         except QuadragError as error:
             assert str(path) in str(error)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "gb18030"])
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_a_sheet_is_read_as_spreadsheets_save_it(tmp_path: Path, encoding: str, delimiter: str, end: str) -> None:
-    lines = [["Split", "编号", "say"], ["a", "1", '"x, y; z"'], ["", "2", "好"], ["", "", ""]]
-    path = tmp_path / "sheet.csv"
-    path.write_bytes(end.join(delimiter.join(line) for line in lines).encode(encoding))
-    marks = read_marks(path, "say")
-    assert {place: mark.value for place, mark in marks.items()} == {
-        Place("a", "1", 0): "x, y; z",
-        Place("", "2", 0): "好",
-    }
-    assert find_mark(marks, Place("b", "2", 0)) == Mark("好", f"{path}:3")
-    assert find_mark(marks, Place("b", "1", 0)) is None

@@ -58,7 +58,6 @@ def _merge_records(runs: Sequence[RunRecord], splits: list[str]) -> RunRecord:
         provenance=join(run.whose for run in runs).value,
         coverage=" of ".join(str(sum(map(int, counts))) for counts in zip(*parts, strict=True)) or None,
         short={place: kind for run in runs for place, kind in run.short.items()},
-        refused=[sum(counts) for counts in zip(*(run.refused for run in runs), strict=True)],
         notes=[note for run in runs for note in run.notes],
         dead_judge=any(run.dead_judge for run in runs),
     )

@@ -7,13 +7,12 @@ from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.errors import one_line
-from quadrag.metric_record import metric_record, name_together
+from quadrag.metric_record import name_together
 from quadrag.records import document_id
 
 from ...core.result import PROFILES
 from ...results.adapter import shorten_list
 from ...results.items import FAILED
-from ...scoring.rules import find_refused
 from ...tables.cells import NOTHING
 from ...tables.failed import note_failed, note_invalid
 from .gold import place_gold, tell_gold
@@ -21,7 +20,6 @@ from .reader import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
 from .verdicts import look_up_verdicts
 
-REFUSED = "the answer holds the refusal phrase and counts as wrong, though it holds the gold"
 BY_RULE = "decided by rule, without the judge"
 _HEAD = 9  # columns of the words before a question, its answers and its gold
 
@@ -198,8 +196,6 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
         yield f"{manner.spell(shorten_list(names))}{manner.spell(': ')}{said}"
     if ruled:
         yield f"{manner.spell(BY_RULE)}{manner.spell(': ')}{manner.spell(shorten_list(ruled))}"
-    if is_refused(item):
-        yield manner.spell(REFUSED)
     for name, replies in item.verdicts.items():
         for reply in replies:
             yield f"{manner.line(name)}, {manner.spell('the judge')}{manner.spell(': ')}{manner.line(reply)}"
@@ -218,14 +214,6 @@ def _put_aside(said: str, manner: Manner) -> str:
     """Return what is said in brackets, with a blank before them where they are not Chinese; "" of nothing."""
     spoken = manner.spell(f"({said})") if said else ""
     return spoken if spoken.startswith("（") else f" {spoken}" if spoken else ""
-
-
-def is_refused(item: ShownItem) -> bool:
-    """Whether a phrase of refusal makes an answer with the gold wrong by a metric of the item."""
-    records = (metric_record(name.partition(".")[0]).key(name.partition(".")[2]) for name in item.values)
-    if item.answer is None or not any(record.refused for record in records):
-        return False
-    return find_refused(item.answer.answer, item.question.references, item.question.language) is True
 
 
 def is_ruled(entry: Mapping[str, Any]) -> bool:

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quadrag.catalogue import is_called
 from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import find_passages
@@ -181,7 +180,7 @@ class _Asked:
         place = {**self._defaults, **{name: named[name] for name in self._known if named.get(name) is not None}}
         for name, known in self._known.items():
             value = place.get(name)
-            meant = [each for each in known if each == value or (name == "benchmark" and is_called(str(value), each))]
+            meant = [each for each in known if each == value]
             if value is not None and not meant:
                 shown = one_line(repr(value), 60)
                 raise QuadragError(

@@ -16,7 +16,7 @@ from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import tell_bad
 from quadrag.errors import QuadragError
-from quadrag.printing import write
+from quadrag.printing import wrap, write
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
@@ -64,7 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.recipe import load
     from quadrag.baselines.construct.steps import Maker
     from quadrag.chat.prices import Prices
-    from quadrag.wrapping import wrap
 
     recipe = load(arguments.recipe)
     if bool(recipe.by_rule) == (arguments.llm is not None):

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from quadrag.labels import LANGUAGES, VARIABLE, usual_labels
+from quadrag.labels import LANGUAGES, VARIABLE, choose_labels
 
 _PROFILES = ("official", "corrected")
 MODELS = "extractive | http://HOST:PORT/v1#MODEL | provider:MODEL | local:MODEL"
@@ -172,7 +172,7 @@ def output(parser: argparse.ArgumentParser, what: str) -> None:
 def labels(parser: argparse.ArgumentParser, what: str = "tables, their notes and the page") -> None:
     """Say in which language results are shown."""
     default = f"default: {VARIABLE}, or {LANGUAGES[0]}"
-    parser.add_argument("--labels", choices=LANGUAGES, default=usual_labels(), help=f"language of {what} ({default})")
+    parser.add_argument("--labels", choices=LANGUAGES, default=choose_labels(), help=f"language of {what} ({default})")
 
 
 def verbose(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,7 @@ from typing import Any, NoReturn
 
 from quadrag import commands
 from quadrag.gone import instead
-from quadrag.printing import write
-from quadrag.wrapping import wrap
+from quadrag.printing import wrap, write
 
 _EXAMPLES = (
     "quadrag demo",

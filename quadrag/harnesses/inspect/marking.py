@@ -11,7 +11,7 @@ from typing import Any
 
 from quadrag.baselines.core.benchmark import MetricUse
 from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.scoring.drive import Asked, ScoringInputs, Work, together
+from quadrag.baselines.scoring.drive import Request, ScoringInputs, Work
 from quadrag.baselines.systems.system import make_answer
 from quadrag.harnesses.examination import Examination
 from quadrag.harnesses.inspect.metrics import NOT_RUN
@@ -49,7 +49,7 @@ class Marking:
 
     def mark(
         self, module: str, ident: str, text: str | None, state: str, graders: int
-    ) -> Generator[list[Asked], list[Any], Marks]:
+    ) -> Generator[list[Request], list[Any], Marks]:
         """Mark a reply, None where there is none, by a module: yield what graders are to be asked, round by round."""
         question = self.examination.questions[self._place[ident]]
         answer = make_answer(question, 0, text, state=state)
@@ -57,10 +57,10 @@ class Marking:
         inputs = ScoringInputs([_silent] * graders, passages=self._passages)
         single: Any = SimpleNamespace(parse=examined.benchmark.parse, keywords=partial(self._keywords_of, question))
         asked, profiles = {question.key: question}, [examined.profile]
-        works = [Work(single, one, asked, [answer], self._conditions, inputs, profiles) for one in metrics]
-        found = yield from together(works)
         marks = Marks()
-        for metric, (row,) in zip(metrics, found, strict=True):
+        for metric in metrics:
+            work = Work(single, metric, asked, [answer], self._conditions, inputs, profiles)
+            (row,) = yield from work.rounds()
             self._enter(metric, row[examined.profile], bool(graders), marks)
         return marks
 

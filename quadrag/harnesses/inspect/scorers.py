@@ -27,7 +27,7 @@ from inspect_ai.util import LimitExceededError, collect  # type: ignore[import-n
 
 from quadrag import catalogue
 from quadrag.baselines.runs.files.logs import inspect_answer
-from quadrag.baselines.scoring.drive import Asked
+from quadrag.baselines.scoring.drive import Request
 from quadrag.baselines.scoring.judging import check_judges
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
@@ -60,10 +60,10 @@ async def ask_marks(marking: Marking, module: str, ident: str, text: str | None,
         batch = await to_thread.run_sync(_advance, rounds, replies)
         if isinstance(batch, Marks):
             return batch
-        replies = await collect(*(_reply(graders[one.judge], one.messages) for one in batch))
+        replies = await collect(*(_reply(graders[request["judge"]], request["messages"]) for request in batch))
 
 
-def _advance(rounds: Generator[list[Asked], list[Any], Marks], replies: Any) -> list[Asked] | Marks:
+def _advance(rounds: Generator[list[Request], list[Any], Marks], replies: Any) -> list[Request] | Marks:
     with _TURN:
         try:
             return rounds.send(replies)
@@ -77,10 +77,9 @@ def _graders(marking: Marking) -> list[Model]:
     named = model_roles().get(GRADER, [])
     models = named if isinstance(named, list) else [named]
     try:
-        check_judges(marking.examination.benchmark, marking.examination.task, models)
-    except QuadragError as error:  # in the words of a command that has --judge
-        said = str(error).partition(";")[0]
-        raise QuadragError(f"{said}; name fewer models in the role {GRADER}") from None
+        check_judges([(marking.examination.benchmark, marking.examination.task)], len(models))
+    except QuadragError as error:
+        raise QuadragError(f"{str(error).partition(';')[0]}; name fewer models in the role {GRADER}") from None
     return models
 
 

@@ -249,9 +249,8 @@ def test_replies_are_read_as_the_metric_reads_them_of_a_live_judge_and_of_a_file
 @pytest.mark.parametrize(
     ("right", "wrong"), [("对", "错"), ("是", "否"), ("1", "0"), ("TRUE", "False"), ("yes", "no"), ("正确", "错误")]
 )
-def test_labels_and_columns_as_people_write_them(sheets, right, wrong):
-    text = LABELS.partition("\n")[2].replace(",right", f",{right}").replace(",wrong", f",{wrong}")
-    done = sheets(labels=f"编号,问题,回答,标准答案,标签\n{text}")
+def test_labels_as_people_write_them(sheets, right, wrong):
+    done = sheets(labels=LABELS.replace(",right", f",{right}").replace(",wrong", f",{wrong}"))
     assert done.code == 0 and done.out == sheets().out, done.err
     assert find_graded("rejection_rate").read("是") == "yes"
     assert find_graded("rejection_rate").read("对") is None, "right, or a refusal"

@@ -10,7 +10,6 @@ from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 
 
 def test_a_chart_is_as_wide_as_the_page_lets_it_and_its_table_is_a_click_away(browser, tmp_path):
-    pytest.importorskip("vl_convert")
     lines = [Line(f"model {n}", [Cell(f"{n}.0", "", Figure(float(n), (n - 1.0, n + 1.0), 9))]) for n in (3, 4)]
     grid = Grid("A table", "", ["accuracy"], lines, [], "points")
     file = tmp_path / "page.html"

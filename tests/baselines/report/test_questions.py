@@ -352,14 +352,3 @@ def test_a_passage_is_cut_around_the_gold():
     for text in (f"On May 6. {near}", near):
         assert manner.line(text, find) == text[:79] + "…"
     assert Manner().line(f"{far}May 6", find) == f"{far}May 6"
-
-
-def test_right_answers_that_hold_the_phrase_of_refusal_are_told_of(cli):
-    def answer(question: Any) -> str:
-        found = "".join(passage.text for passage in question.passages)
-        return {"0": f"部分文档信息不足，但综合可知：{found}", "1": "文档信息不足。"}.get(question.id, found)
-
-    found = quadrag.evaluate("rgb", "noise_robustness_zh", answer, data_dir="sample", split="noise_0", out="run")
-    assert found["accuracy"].value == 9 / 12, "official finds no Chinese gold with a space"
-    assert [note for note in found.notes if "refusal phrase" in note and "1 of them" in note]
-    assert cli("show", "run", "--limit", "12").out.count("holds the refusal phrase") == 1

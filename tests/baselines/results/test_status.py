@@ -48,7 +48,7 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {},
             (OK, OK),
             "failed_counted",
-            {"cause": "null", "failed": 2, "counted": {"left_out": 2}, "profile": "", "every": True},
+            {"cause": "null", "failed": 2, "counted": {"left_out": 2}, "profile": ""},
         ),
         (
             [lost("raised")] * 5 + [RIGHT] * 5,

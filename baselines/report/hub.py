@@ -5,16 +5,13 @@ the paper's unit. The notes say all else about it; of places on the user's machi
 passages were found in another way than usual, the file says so in its name.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import options_of
@@ -27,9 +24,10 @@ from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 
 from ..core.run_record import RunRecord, read_run, read_scores
+from ..results.score import ALL
+from ..runs.finished import run_folders
 
 FOLDER = ".eval_results"
-_NO_MODEL = "extractive"
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
 _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A-Za-z]:\\(?:[^\\|]+\\)*")
 _OTHER_DATA = {
@@ -39,8 +37,7 @@ _OTHER_DATA = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsPlan:
+class ResultsPlan(NamedTuple):
     """What is to stand in a model's repository, texts by path; and what the runs hold besides, a line each."""
 
     model: str
@@ -49,12 +46,7 @@ class ResultsPlan:
 
 
 def plan_results(
-    org: str,
-    model: str,
-    runs: Sequence[str | Path],
-    accept_name: bool = False,
-    accept_data: bool = False,
-    source: str | None = None,
+    org: str, model: str, runs: Sequence[str | Path], accept_data: bool = False, source: str | None = None
 ) -> ResultsPlan:
     """Read finished runs and say what would stand in a model's repository. Nothing is asked of the Hub.
 
@@ -62,7 +54,6 @@ def plan_results(
         org: whose dataset repositories bear the tasks: ``ORG/rgb``.
         model: the model's repository, ``OWNER/NAME``.
         runs: run folders, or folders of them as ``--all`` and recipes make.
-        accept_name: whether a run may have asked a model of another name, as a server names it.
         accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
             the notes then say so first. The bundled sample is never accepted.
         source: a web address where more about the results is, as the runs themselves; None for none.
@@ -70,30 +61,26 @@ def plan_results(
     check_org(org)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
         raise QuadragError(f"{model!r} is no model on the Hub; expected OWNER/NAME")
-    files: dict[str, str] = {}
+    plan = ResultsPlan(model, {}, [])
     whose: dict[str, Path] = {}
-    left_out: list[str] = []
-    for folder in _find_runs(runs):
+    for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
-        _check_finished(folder, run)
-        if not accept_name and not same_model(run.llm, model):
-            raise QuadragError(
-                f"{folder} asked {run.llm!r}, not {model}; name its repository, or give --accept-name if it is the same"
-            )
+        _check(folder, run)
         unlike = _find_differences(run)
         if unlike and not accept_data:
             raise QuadragError(
-                f"{folder}: {'; '.join(unlike)}; these are not the benchmark's own questions, all of them: run on"
+                f"{folder} is not of all the benchmark's own questions ({'; '.join(unlike)}); run on"
                 " those, or give --accept-data, and the notes say so"
             )
-        made = dict(_make_files(folder, run, unlike, org, source, left_out))
-        if twice := next((path for path in made if path in files), None):
+        files, left_out = _make_files(run, read_scores(folder, run), unlike, org, source)
+        if twice := next((path for path in files if path in whose), None):
             raise QuadragError(f"{whose[twice]} and {folder} are both runs of {twice}; name one of them")
-        files |= made
-        whose |= dict.fromkeys(made, folder)
-    if not files:
-        raise QuadragError(f"there is no value of a task: {'; '.join(left_out)}")
-    return ResultsPlan(model, files, left_out)
+        plan.files.update(files)
+        plan.left_out.extend(f"{folder}: {why}" for why in left_out)
+        whose |= dict.fromkeys(files, folder)
+    if not plan.files:
+        raise QuadragError(f"there is no value of a task: {'; '.join(plan.left_out)}")
+    return plan
 
 
 def push_results(plan: ResultsPlan) -> str | None:
@@ -105,8 +92,7 @@ def push_results(plan: ResultsPlan) -> str | None:
     title = f"Evaluation results by quadrag ({digest})"
     api = open_client()
     with hub_errors(f"opening a pull request on {plan.model}"), tempfile.TemporaryDirectory() as place:
-        user = api.whoami()["name"]
-        asked = {"author": user, "discussion_type": "pull_request", "discussion_status": "open"}
+        asked = {"author": api.whoami()["name"], "discussion_type": "pull_request", "discussion_status": "open"}
         for request in api.get_repo_discussions(plan.model, **asked):
             if request.title == title:
                 return str(request.url)
@@ -117,115 +103,87 @@ def push_results(plan: ResultsPlan) -> str | None:
     return made.pr_url and str(made.pr_url)
 
 
-def same_model(asked: str, model: str) -> bool:
-    """Whether a name is the repository's, or that with a provider or a revision behind it."""
-    name, rest = asked[: len(model)], asked[len(model) :]
-    return name.casefold() == model.casefold() and rest[:1] in ("", ":", "@")
-
-
 def hide_places(text: str) -> str:
     """Return a text as one line in which places on the user's machine are their last names."""
     return one_line(_PLACE.sub("", text))
 
 
-def _find_runs(runs: Sequence[str | Path]) -> list[Path]:
-    """List the folder of every run once; those of ``--all`` hold several, a sweep's such folders."""
-    found: dict[Path, Path] = {}
-    for root in map(Path, runs):
-        inside = [path.parent for path in sorted({*root.glob("*/run.json"), *root.glob("*/*/run.json")})]
-        folders = [root] if (root / "run.json").exists() else inside
-        if not folders:
-            raise QuadragError(f"{root} holds no run.json; expected the folder of a run")
-        for folder in folders:
-            found.setdefault(folder.resolve(), folder)
-    return list(found.values())
-
-
-def _check_finished(folder: Path, run: RunRecord) -> None:
-    """Raise where a run is not that of a model on real data, finished and valid, with what the model gave."""
-    if run.state != "finished":
-        why = f"is not finished ({run.stopped or run.state}); run the same command again"
-    elif lost := [note["params"] for note in run.notes if note["code"] == "invalid"]:
-        why = f"is INVALID: too many items failed of {', '.join(lost[0]['keys'])} ({lost[0]['split']})"
-    elif run.whose is Provenance.SAMPLE:
-        why = "is a run on the bundled sample, whose questions are made up; run on real data"
-    elif run.llm == _NO_MODEL:
-        why = "was answered by the extractive baseline, which is no model; run with --llm"
-    else:
-        return
-    raise QuadragError(f"{folder} {why}")
+def _check(folder: Path, run: RunRecord) -> None:
+    """Raise where a run is not that of a model on real data, finished and valid."""
+    faults = {
+        f"not finished ({run.stopped or run.state})": run.state != "finished",
+        "INVALID: too many of its items failed": run.has_note("invalid"),
+        "on the bundled sample, whose questions are made up": run.whose is Provenance.SAMPLE,
+        "of the extractive baseline, which is no model": run.llm == "extractive",
+    }
+    for fault, there in faults.items():
+        if there:
+            raise QuadragError(f"{folder} is {fault}; expected a finished run of a model on real data")
 
 
 def _find_differences(run: RunRecord) -> list[str]:
     """Say in what the questions of a run are not the benchmark's own, all of them."""
-    inputs = run
-    found = [f"--limit {inputs.limit}"] if inputs.limit is not None else []
-    found += [f"answers to {run.coverage} questions"] if run.coverage and not inputs.limit else []
-    own = options_of(catalogue.config(inputs.benchmark, inputs.config))
+    found = [f"--limit {run.limit}"] if run.limit is not None else []
+    found += [f"answers to {run.coverage} questions"] if run.coverage and not run.limit else []
+    own = options_of(catalogue.config(run.benchmark, run.config))
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
-    options = {name: value for name, value in inputs.options.items() if name in own}
+    options = {name: value for name, value in run.options.items() if name in own}
     found += [f"option {name}={value}" for name, value in options.items() if not name.endswith(("_file", "_dir"))]
     return found + [said for whose, said in _OTHER_DATA.items() if run.whose is whose]
 
 
 def _make_files(
-    folder: Path, run: RunRecord, unlike: Sequence[str], org: str, source: str | None, left_out: list[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield path and text of each result of a run; note what is none."""
+    run: RunRecord, scores: Sequence[Mapping[str, Any]], unlike: Sequence[str], org: str, source: str | None
+) -> tuple[dict[str, str], list[str]]:
+    """Make the texts of a run's results, by path; and say what is none."""
     import yaml
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-    benchmark, config, retriever = run.benchmark, run.config, run.retriever
-    usual = hub_record(benchmark)
-    if retriever != usual.retriever and not usual.other_retrievers:
-        left_out.append(f"{folder}: retriever {retriever}, and {benchmark} asks about the documents of its questions")
-        return
-    setting = "" if retriever == usual.retriever else "-" + re.sub(r"[^\w-]", "_", retriever)
-    tasks = {task.split: task for task in list_hub_tasks(benchmark) if task.config == config}
-    rows = [row for row in read_scores(folder, run) if row["slice"] == "all"]
-    for split in dict.fromkeys(row["split"] for row in rows):
-        task = tasks.get(split)
-        if task is None:
-            left_out.append(f"{folder}: {config} {split} is no task of {org}/{benchmark}")
+    usual = hub_record(run.benchmark)
+    if run.retriever != usual.retriever and not usual.other_retrievers:
+        return {}, [f"retriever {run.retriever}, and {run.benchmark} asks about the documents of its questions"]
+    setting = "" if run.retriever == usual.retriever else "-" + re.sub(r"[^\w-]", "_", run.retriever)
+    tasks = {task.split: task for task in list_hub_tasks(run.benchmark) if task.config == run.config}
+    files, left_out = {}, []
+    for split in run.splits:
+        if split not in tasks:
+            left_out.append(f"{run.config} {split} is no task of {org}/{run.benchmark}")
             continue
-        of_split = {(row["metric"], row["key"], row["profile"]): row for row in rows if row["split"] == split}
-        official = of_split.get((task.headline.metric, task.headline.key, "official"), {})
-        if official.get("value") is None:
-            why = official.get("not_run") or "nothing scored"
-            left_out.append(f"{folder}: {config} {split} has no {task.headline.metric}.{task.headline.key} ({why})")
+        task = tasks[split]
+        place = {"split": split, "slice": ALL, "metric": task.headline.metric, "key": task.headline.key}
+        rows = {row["profile"]: row for row in scores if place.items() <= row.items()}
+        if rows.get("official", {}).get("value") is None:
+            why = rows.get("official", {}).get("not_run") or "nothing scored"
+            left_out.append(f"{run.config} {split} has no {task.headline.metric}.{task.headline.key} ({why})")
             continue
         entry = EvalResultEntry(
-            dataset_id=f"{org}/{benchmark}",
+            dataset_id=f"{org}/{run.benchmark}",
             task_id=task.id,
-            value=_in_unit(official["value"], task),
+            value=_in_unit(rows["official"]["value"], task),
             date=run.started,
             source_url=source,
-            notes=_write_notes(run, task, unlike, of_split),
+            notes=_write_notes(run, task, unlike, rows),
         )
         text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=110)
-        yield f"{FOLDER}/quadrag-{benchmark}-{task.id}{setting}.yaml", text
+        files[f"{FOLDER}/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
+    return files, left_out
 
 
-def _write_notes(
-    run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[tuple[str, str, str], Mapping[str, Any]]
-) -> str:
+def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
-    inputs, (metric, key, percent) = run, task.headline[2:]
-    official, corrected = (rows.get((metric, key, profile), {}) for profile in ("official", "corrected"))
+    metric, key, percent = task.headline[2:]
+    official, corrected = rows["official"], rows.get("corrected", {})
     counts = {name: official[name] for name in ("n_total", "n_scored", "n_not_applicable") if name in official}
     parts = [f"NOT COMPARABLE: {', '.join(unlike)}"] if unlike else []
     parts.append(f"{metric}.{key}, profile official{', percent' if percent else ''}, {_interval(official, task)}")
     parts.append(f"{_list(counts)}, unscored {json.dumps(official.get('unscored') or {})}")
     if corrected.get("value") is not None:
         parts.append(f"profile corrected {_in_unit(corrected['value'], task)}, {_interval(corrected, task)}")
-    parts.append(f"retriever {inputs.retriever}: {_list(inputs.retrieval or {}) or 'no settings'}")
-    parts.append(f"judge {inputs.judge or 'none'}")
-    parts.append(f"asked {_last(inputs.llm)} with {_list(run.sent or {}) or 'no settings'}, samples {inputs.samples}")
-    parts += [f"options {_list(inputs.options)}"] if inputs.options else []
-    parts += [f"prompts sha256 {inputs.prompts}"] if inputs.prompts else []
+    settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
+    parts.append(_list({**settings, **run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}))
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
-    parts += [f"quadrag {inputs.digests.get('quadrag')}", f"signature {official['signature']}"]
+    parts += [f"quadrag {run.digests.get('quadrag')}", f"signature {official['signature']}"]
     return hide_places("; ".join(parts))
 
 
@@ -240,7 +198,7 @@ def _interval(row: Mapping[str, Any], task: HubTask) -> str:
 
 
 def _list(settings: Mapping[str, Any]) -> str:
-    """List settings; the digest of a corpus says nothing here."""
+    """List what is known; the digest of a corpus says nothing here."""
     known = {name: value for name, value in settings.items() if value is not None and name != "corpus"}
     return ", ".join(f"{name} {_last(value) if isinstance(value, str) else value}" for name, value in known.items())
 
