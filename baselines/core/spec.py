@@ -125,13 +125,11 @@ class Service(Part):
     Attributes:
         rag: ``http://HOST:PORT/PATH`` of the JSON form, ``http://HOST:PORT/v1#MODEL`` of OpenAI's.
         name: what it is called, wherever it is served.
-        body: a file of JSON with further fields of every request.
         sampling: of OpenAI's form alone.
     """
 
     rag: Text
     name: Text | None = None
-    body: Text | None = None
     sampling: Sampling = Sampling()
 
 

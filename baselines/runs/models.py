@@ -20,7 +20,7 @@ from ..core.run_record import name_judge
 from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
 from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
-from ..systems.models import Embedding, open_completer, open_system
+from ..systems.models import open_completer, open_system
 from ..systems.service import RagService
 from ..systems.system import Completer, System
 
@@ -89,7 +89,12 @@ def open_models(
     kept = ["fresh"] * policy.fresh + ["retry"] * bool(policy.retry)
     if kept and not asks and not (own and set(policy.retry) <= {FAILED}):
         raise QuadragError(f"--{kept[0]} is for models that are asked, and there is none; leave it out")
-    embed = Embedding(spec.embed, policy.trust) if spec.embed else None
+    embed: Any = None
+    if spec.embed:
+        from ..retrieval.encoder import Encoder
+
+        embed = Encoder(spec.embed, trust=policy.trust)
+        embed.check()
     reuse = Reuse(frozenset(policy.retry), began=policy.began)
     if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
         system = Extractive()
@@ -150,7 +155,6 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
             spec.system.rag,
             calling,
             name=spec.system.name,
-            body=spec.system.body,
             timeout=policy.service_timeout,
             parameters=spec.system.sampling.sent(),  # a service has a temperature of its own
         )

@@ -1,4 +1,4 @@
-"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file, an embedding."""
+"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,6 @@ from quadrag.chat.http import Transport
 from quadrag.chat.ledger import Shelf
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
-from quadrag.trust import Trust
 
 from ..core.spec import CHALLENGE
 from .estimated import estimate_model, expect_answers
@@ -50,26 +49,6 @@ class EstimatedModel(ChatModel):
             return super().answer(work, questions, passages, tell)
         finally:
             self.asked.expect = before
-
-
-class Embedding:
-    """A sentence-transformers model as a metric takes it: n texts to an n x d array; loaded at the first call."""
-
-    def __init__(self, name: str, trust: Trust) -> None:
-        """Name the model, which may run code of its own where that is trusted; `model` enters the signature."""
-        from ..retrieval.encoder import Encoder
-
-        self.model = name
-        self._encoder = Encoder(name, trust=trust)
-        self._encoder.check()
-
-    def describe(self) -> dict[str, Any]:
-        """Return what decides the vectors, the weights by their content or commit."""
-        return self._encoder.describe()
-
-    def __call__(self, texts: list[str]) -> Any:
-        """Return a row for each text."""
-        return self._encoder.documents(texts)
 
 
 def open_completer(

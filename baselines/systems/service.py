@@ -9,12 +9,10 @@ Replies are kept whole in the ledger, by the service's address and name.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,7 +27,7 @@ from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url, without_use
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import name_keys, read_passages
 from quadrag.reading import Unreadable, name_kind, parse_json
-from quadrag.records import Passage, dumps
+from quadrag.records import Passage
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import chat_messages
@@ -64,14 +62,12 @@ class RagService(AskedSystem):
         *,
         name: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-        body: str | Path | None = None,
         **options: Any,
     ) -> None:
         """Describe the service by its address; without ``#MODEL`` one of OpenAI's form is asked for its only model.
 
         `name` is what `run.json` and the ledger call it, else the model, else the address; `parameters` are fields that
-        sample, of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are
-        fields of `calling` that are to be other.
+        sample, of a chat completion alone; `options` are fields of `calling` that are to be other.
         """
         calling = replace(calling or Calling(), prices=None, **options)
         if calling.budget is not None:
@@ -87,13 +83,11 @@ class RagService(AskedSystem):
         if chat and not self.model:
             with ChatClient(address, calling) as client:
                 self.model = client.find_model().removeprefix("rag:")  # as a replay's ledger has it
-        self._extra = _read_body(body) if body else {}
-        digest = {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]} if body else {}
         label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
         client = ChatClient(
             f"{address}#rag:{label}",
             calling,
-            parameters={"contract": self.contract, **sent, **digest},
+            parameters={"contract": self.contract, **sent},
             transport=RagTransport(self.contract, page_url(address, "chat/completions") if chat else address),
         )
         super().__init__(client)
@@ -116,12 +110,12 @@ class RagService(AskedSystem):
     def _body(self, question: OpenQuestion) -> dict[str, Any]:
         if self.contract == "openai":
             timed = f"{question.query}\n\nQuery Time: {question.query_time}" if question.query_time else question.query
-            return {**self._extra, "model": self.model, "messages": chat_messages(question.history, timed)}
+            return {"model": self.model, "messages": chat_messages(question.history, timed)}
         body: dict[str, Any] = {"id": question.id, "question": question.query}
         body |= {name: getattr(question, name) for name in ("benchmark", "config", "split", "language")}
         turns = [{"question": asked, "answer": answered} for asked, answered in question.history]
         more = {"history": turns, "query_time": question.query_time}
-        return {**self._extra, **body, **{name: value for name, value in more.items() if value}}
+        return {**body, **{name: value for name, value in more.items() if value}}
 
 
 class RagTransport(Transport):
@@ -129,7 +123,7 @@ class RagTransport(Transport):
 
     timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
-    unsent = ("contract", "body")
+    unsent = ("contract",)
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
 
     def __init__(self, contract: str, address: str = "") -> None:
@@ -214,13 +208,3 @@ def _find_cited(reply: Mapping[str, Any]) -> tuple[Passage, ...]:
             with suppress(Unreadable):
                 return read_passages(rows)
     return ()
-
-
-def _read_body(path: str | Path) -> dict[str, Any]:
-    """Read further fields of every request, before which those of our own go."""
-    try:
-        fields: dict[str, Any] = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
-        dumps(fields | {})  # neither NaN nor half a surrogate can be sent, nor what is no object
-    except (OSError, ValueError, TypeError) as error:
-        raise QuadragError(f"cannot read fields of the request from {path} ({error}); expected a JSON object") from None
-    return fields

@@ -78,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(OpenAI's form); takes --option rag_prompt=bare|protocol",
     )
     how.add_argument("--rag-name", metavar="NAME", help="what to call the service (default: its model, or its address)")
-    how.add_argument("--rag-body", metavar="FILE", help="JSON object of further fields of every request")
     how.add_argument(
         "--rag-timeout",
         metavar="S",
@@ -259,7 +258,7 @@ def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
 def _check_rag(arguments: argparse.Namespace) -> None:
     """Refuse to tell a RAG service how to do its work, or to have something else do it."""
     if arguments.rag is None:
-        if named := [name for name in ("rag_name", "rag_body", "rag_timeout") if getattr(arguments, name) is not None]:
+        if named := [name for name in ("rag_name", "rag_timeout") if getattr(arguments, name) is not None]:
             raise QuadragError(f"--{named[0].replace('_', '-')} is of a RAG service; name it with --rag URL")
         return
     if not arguments.rag.strip():

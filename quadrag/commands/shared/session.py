@@ -30,7 +30,7 @@ def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
 
     sampling = {name.removeprefix("sampling_"): value for name, value in those_given(_SAMPLING).items()}
     if "rag" in given:
-        names = {"rag": "rag", "rag_name": "name", "rag_body": "body"}
+        names = {"rag": "rag", "rag_name": "name"}
     else:
         names = {"llm": "llm", "llm_name": "name", "api": "api", "template": "template"}
     system = {field: given[name] for name, field in names.items() if name in given}
