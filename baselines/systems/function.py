@@ -13,13 +13,13 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from quadrag.chat.keys import known_keys
@@ -116,10 +116,10 @@ class Function(System):
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
         return ((question.key, pose(work, question, passages.get(question.key, ()))) for question in questions)
 
-    def _call_all(self, batches: Iterable[Batch], keep: Callable[[Batch, Results], None]) -> None:
+    def _call_all(self, batches: Iterator[Batch], keep: Callable[[Batch, Results], None]) -> None:
         """Call the function for lists of questions, and keep what comes of each as it comes."""
         if self._waits:
-            _call_beside(self._call, list(batches), self.concurrency, keep)
+            _call_beside(self._call, batches, self.concurrency, keep)
         for batch in batches:
             try:
                 self._call(batch).send(None)  # it awaits nothing, so this ends it
@@ -195,33 +195,33 @@ def _read_failure(error: BaseException) -> Failure:
 
 
 def _call_beside(
-    call: Callable[[Batch], Any], batches: Sequence[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
+    call: Callable[[Batch], Any], batches: Iterator[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
 ) -> None:
     """Call a coroutine function for all batches in the loop, and keep what comes of each in the order they end."""
-    ended: SimpleQueue[tuple[Batch, Any]] = SimpleQueue()
 
-    async def call_all() -> None:
-        gate = asyncio.Semaphore(concurrency)
-
-        async def call_one(batch: Batch) -> None:
-            async with gate:
-                try:
-                    ended.put((batch, await call(batch)))
-                except BaseException as error:  # also what would end the loop
-                    ended.put((batch, error))
-
-        await asyncio.gather(*map(call_one, batches))
+    async def hold(batch: Batch) -> Any:
+        try:
+            return await call(batch)
+        except BaseException as error:  # which might end the loop
+            return error
 
     with _opening:
-        work = asyncio.run_coroutine_threadsafe(call_all(), _find_loop(os.getpid()))
+        loop = _find_loop(os.getpid())
+    waiting: dict[Future[Any], Batch] = {}
     try:
-        for _ in batches:
-            batch, results = ended.get()
-            if isinstance(results, BaseException):
-                raise results
-            keep(batch, results)
+        while True:
+            for batch in islice(batches, concurrency - len(waiting)):
+                waiting[asyncio.run_coroutine_threadsafe(hold(batch), loop)] = batch
+            if not waiting:
+                return
+            for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                batch, results = waiting.pop(done), done.result()
+                if isinstance(results, BaseException):
+                    raise results
+                keep(batch, results)
     finally:
-        work.cancel()
+        for future in waiting:
+            future.cancel()
 
 
 @cache

@@ -23,6 +23,7 @@ from ..core.spec import NONE, RAG, RunSpec
 from .system import Assignment
 
 NOT_GIVEN = "the system gave no passages"  # why nothing is ranked
+UNSHOWN = "the passages shown are not known"  # why nothing is measured by them
 _ASKED = "rag_prompt"
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
 _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
@@ -119,14 +120,20 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
         why: why passages are not ranked; None where they are.
     """
 
+    def known(conditions: Conditions) -> Conditions:
+        if inner.corpus is None:
+            return replace(conditions, retriever=NONE, top_k=0)
+        # Whether the gold documents lie in the system's corpus is for the user to know.
+        gold = {"gold": RAG} if "gold" in inner.corpus.options else {}
+        return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k)
+
     def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
-        answers = inner.metrics(config, _served_conditions(inner, conditions, texts))
-        ranks = inner.metrics(config, _served_conditions(inner, conditions, True))
-        measured = [metric for metric in answers if not metric.ranks]
-        return measured + [metric._replace(unmeasured=why) for metric in ranks if metric.ranks]
+        uses = inner.metrics(config, known(conditions))
+        unmeasured = [why if use.ranks else UNSHOWN if use.contexts and not texts else None for use in uses]
+        return [use._replace(unmeasured=reason) for use, reason in zip(uses, unmeasured, strict=True)]
 
     def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-        return inner.keywords(metric, questions, _served_conditions(inner, conditions, True))
+        return inner.keywords(metric, questions, known(conditions))
 
     return replace(
         inner,
@@ -137,15 +144,6 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
         metrics=metrics,
         keywords=keywords,
     )
-
-
-def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) -> Conditions:
-    """Return the conditions as the benchmark knows them: with passages of a corpus, or without documents."""
-    if inner.corpus is None:
-        return replace(conditions, retriever=NONE, top_k=0)
-    # Whether the gold documents lie in the system's corpus is for the user to know.
-    gold = {"gold": RAG} if "gold" in inner.corpus.options else {}
-    return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k if shown else 0)
 
 
 def take_served(benchmark: Benchmark, task: RunSpec) -> Assignment:
