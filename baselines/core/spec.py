@@ -63,7 +63,7 @@ class Chat(Part):
             its server calls it; by its model and address when None.
         sampling: how it draws.
         api: how a server is asked.
-        template: what makes a prompt of a chat for completions: one of ours, a Jinja file, a tokenizer.
+        template: what makes a prompt of a chat for completions: ``plain``, ``vicuna`` and the like.
         batch_size: of `local:`, how many chats are answered at once.
     """
 

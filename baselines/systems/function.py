@@ -16,7 +16,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -32,7 +32,7 @@ from quadrag.records import Key, Passage, dumps
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.spec import RunSpec
-from .own import Served, pose, read_result, serve, take_served
+from .own import Served, pose, read_result, take_served
 from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
 
 _FIRST = 8  # questions that all failed: the others would
@@ -57,13 +57,10 @@ class Function(System):
         batch_size: int | None = None,
         concurrency: int = 16,
     ) -> None:
-        """Take the function; it is not called yet.
+        """Take a function, or a coroutine function, from an `OpenQuestion` to what `read_result` reads.
 
-        Args:
-            function: takes an `OpenQuestion`, and returns what `read_result` reads. It may be a coroutine function.
-            name: what `run.json` calls it; its own name when None.
-            batch_size: hand it lists of this many questions, for a list of as many results.
-            concurrency: calls in flight of a coroutine function.
+        With `batch_size` it is handed lists of so many, for lists of as many results; `concurrency` bounds the calls in
+        flight of a coroutine function.
         """
         self.function, self.batch_size, self.concurrency = function, batch_size, concurrency
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
@@ -139,15 +136,13 @@ class Function(System):
         except (Exception, asyncio.CancelledError) as error:
             return [_read_failure(error)] * len(batch)
         seconds = (time.perf_counter() - started) / len(batch)
-        rows = [result]
-        if self.batch_size:
-            many = f" of {len(result)} results" if hasattr(result, "__len__") else ""
-            rows = (list_rows(result) if many else None) or []
-            if len(rows) != len(batch):
-                raise QuadragError(
-                    f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for "
-                    "each question; earlier answers are kept; correct the function and run again"
-                )
+        rows = list_rows(result) if self.batch_size else [result]
+        if rows is None or len(rows) != len(batch):
+            many = "" if rows is None else f" of {len(rows)} results"
+            raise QuadragError(
+                f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for each "
+                "question; earlier answers are kept; correct the function and run again"
+            )
         return [_read(row, seconds) for row in rows]
 
     def _read_kept(self) -> dict[Key, Reply | Failure]:
@@ -157,25 +152,21 @@ class Function(System):
         for line in text.split("\n"):
             with suppress(ValueError, KeyError, TypeError, RecursionError):
                 row = json.loads(line)
-                config, split, ident = row["key"]
-                passages = tuple(Passage(*passage) for passage in row["passages"])
-                kept[config, split, ident] = serve(row["answer"], row["reasoning"], passages, row["seconds"])
-                self.spent["oldest"] = min(row["made"], self.spent["oldest"] or row["made"])
+                (config, split, ident), made = row.pop("key"), row.pop("made")
+                row["passages"] = tuple(Passage(*passage) for passage in row["passages"])
+                kept[config, split, ident] = Served(**row)
+                self.spent["oldest"] = min(made, self.spent["oldest"] or made)
         return kept
 
     def _keep(self, replies: Mapping[Key, Reply | Failure]) -> None:
         """Write answers behind those that are kept; failures are not, so that they are asked again."""
         if self._kept_in is None:
             return
-        rows = [
-            {"key": key, "answer": reply.text, "reasoning": reply.reasoning, "passages": reply.passages}
-            | {"seconds": reply.latency, "made": round(time.time(), 3)}
-            for key, reply in replies.items()
-            if isinstance(reply, Served)
-        ]
         with self._kept_in.open("a", encoding="utf-8") as file:
-            # A line break first: a kill may have cut the last line off.
-            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
+            for key, reply in replies.items():
+                if isinstance(reply, Served):
+                    # A line break first: a kill may have cut the last line off.
+                    file.write(f"\n{dumps({'key': key, 'made': round(time.time(), 3), **asdict(reply)})}\n")
 
 
 def _read(result: Any, seconds: float) -> Reply | Failure:

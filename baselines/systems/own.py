@@ -87,11 +87,6 @@ class Served(Reply):
     passages: tuple[Passage, ...] = ()
 
 
-def serve(text: str, reasoning: str | None, passages: tuple[Passage, ...], seconds: float = 0.0) -> Served:
-    """Put an answer that was read together with its passages and the seconds that it took."""
-    return Served(text, None, None, reasoning, False, seconds, None, passages)
-
-
 def read_result(result: Any) -> Served:
     """Read what a system gave for a question: a text; a pair of it and passages; or an object that holds both.
 
@@ -104,7 +99,7 @@ def read_result(result: Any) -> Served:
     answer = next((parts[name] for name in _ANSWERS if name in parts), result)
     passages = find_passages(parts)
     if isinstance(text := plain(answer), str):
-        return serve(text, find_reasoning(parts), passages)
+        return Served(text, None, None, find_reasoning(parts), False, 0.0, None, passages)
     whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
         whose = f" with the keys {name_keys(result)}"

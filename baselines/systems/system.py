@@ -24,7 +24,7 @@ Tell = Callable[[int, int], None] | None  # is told how many answers are done, o
 
 
 class Completer(Protocol):
-    """A chat model: `quadrag.chat.ChatClient` and `systems.local.LocalModel` are such."""
+    """A chat model, as `quadrag.chat.client.ChatClient` and `systems.local.LocalModel` are."""
 
     parameters: dict[str, Any]
     spent: dict[str, Any]
@@ -97,7 +97,7 @@ class System(ABC):
         """Return the questions that it answers, and among how many; None where all."""
         return None
 
-    def note(self, record: Any) -> None:  # noqa: B027  # most have nothing to tell
+    def note(self, record: Any) -> None:  # noqa: B027
         """Enter into a run's record what else is known of the answers."""
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:

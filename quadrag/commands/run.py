@@ -92,7 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--template",
         metavar="T",
-        help="of --api completions: a tokenizer with its own, a Jinja file, plain, vicuna, belle, chatglm, chatglm2",
+        help="of --api completions: plain, vicuna, belle, chatglm, chatglm2",
     )
     how.add_argument(
         "--prompts",
