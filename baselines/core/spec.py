@@ -125,12 +125,10 @@ class Service(Part):
     Attributes:
         rag: ``http://HOST:PORT/PATH`` of the JSON form, ``http://HOST:PORT/v1#MODEL`` of OpenAI's.
         name: what it is called, wherever it is served.
-        sampling: of OpenAI's form alone.
     """
 
     rag: Text
     name: Text | None = None
-    sampling: Sampling = Sampling()
 
 
 class Function(Part):

@@ -156,7 +156,6 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
             calling,
             name=spec.system.name,
             timeout=policy.service_timeout,
-            parameters=spec.system.sampling.sent(),  # a service has a temperature of its own
         )
     assert isinstance(spec.system, Chat)
     own = replace(calling, alias=Alias(spec.system.name))

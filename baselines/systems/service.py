@@ -61,13 +61,12 @@ class RagService(AskedSystem):
         calling: Calling | None = None,
         *,
         name: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         """Describe the service by its address; without ``#MODEL`` one of OpenAI's form is asked for its only model.
 
-        `name` is what `run.json` and the ledger call it, else the model, else the address; `parameters` are fields that
-        sample, of a chat completion alone; `options` are fields of `calling` that are to be other.
+        `name` is what `run.json` and the ledger call it, else the model, else the address; `options` are fields of
+        `calling` that are to be other.
         """
         calling = replace(calling or Calling(), prices=None, **options)
         if calling.budget is not None:
@@ -76,9 +75,6 @@ class RagService(AskedSystem):
         if parsed.url is None:
             raise QuadragError(f"--rag {spec!r} is no address; expected http://HOST:PORT/PATH, or one of OpenAI's form")
         chat = parsed.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
-        sent = {key: value for key, value in (parameters or {}).items() if value is not None}
-        if sent and not chat:
-            raise QuadragError(f"a service of the JSON contract is sent no {', '.join(sent)}; leave that out")
         self.contract, self.model = "openai" if chat else "json", parsed.model
         if chat and not self.model:
             with ChatClient(address, calling) as client:
@@ -87,7 +83,7 @@ class RagService(AskedSystem):
         client = ChatClient(
             f"{address}#rag:{label}",
             calling,
-            parameters={"contract": self.contract, **sent},
+            parameters={"contract": self.contract},
             transport=RagTransport(self.contract, page_url(address, "chat/completions") if chat else address),
         )
         super().__init__(client)

@@ -15,6 +15,7 @@ from typing import IO, Any
 from quadrag.commands.shared import options, retrieval
 from quadrag.commands.shared.closing import print_next, report_failures
 from quadrag.commands.shared.session import (
+    SAMPLING,
     add_judges,
     call_policy,
     partial_spec,
@@ -263,6 +264,6 @@ def _check_rag(arguments: argparse.Namespace) -> None:
         return
     if not arguments.rag.strip():
         raise QuadragError("--rag is empty; expected http://HOST:PORT/PATH")
-    for name in ("llm", "llm_name", "retriever", "all", "recipe", "original"):
-        if getattr(arguments, name):
+    for name in ("llm", "llm_name", "retriever", "all", "recipe", "original", *SAMPLING):
+        if (value := getattr(arguments, name)) is not None and value is not False:
             raise QuadragError(f"--rag asks one service about one config; leave out --{name.replace('_', '-')}")

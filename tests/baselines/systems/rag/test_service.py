@@ -40,8 +40,7 @@ def test_the_address_says_the_contract(server, ledger, end, posted):
         ("local:m", {}, "is not a base URL"),
         ("http://", {}, "is not a base URL"),
         ("http://me:secret@h:/rag", {}, "'h:/rag' in the model spec is not a base URL"),
-        ("http://ann:secretsecret@h/rag", {"parameters": {"temperature": 0.0}}, "is sent no temperature"),
-        ("http://h/rag", {"budget": 1.0}, "leave it out"),
+        ("http://ann:secretsecret@h/rag", {"budget": 1.0}, "leave it out"),
         ("http://h/rag", {"concurrency": 0}, "concurrency 0"),
     ],
 )
@@ -170,13 +169,3 @@ def test_a_replay_asks_nothing_and_says_what_it_lacks(server, ledger):
     assert replies[2].detail.startswith("not asked") and server.requests == requests
     with pytest.raises(QuadragError, match="lacks 1 of 1 replies of 'rag:other'"):
         ask(server_url, asked(1), ledger, replay=True, name="other")
-
-
-def test_parameters_reach_a_chat_service(server, ledger):
-    service = RagService(
-        server.chat + "#small", ledger=ledger, parameters={"temperature": 0.0, "top_p": None, "seed": 3}
-    )
-    service.ask([posed(question(1))])
-    service.close()
-    assert server.bodies[0].items() >= {"temperature": 0.0, "seed": 3}.items()
-    assert "top_p" not in server.bodies[0] and "contract" not in server.bodies[0]
