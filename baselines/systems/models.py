@@ -12,18 +12,28 @@ from quadrag.errors import QuadragError
 from ..core.spec import CHALLENGE
 from .estimated import estimate_model, expect_answers
 from .local import BATCH_SIZE, LocalModel
-from .system import AskedSystem, Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
+from .system import Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
 
 _LOCAL = "local:"
 
 
-class ChatModel(AskedSystem):
+class ChatModel(System):
     """A chat model as what answers, which may also be asked about a question before it is answered."""
 
-    def __init__(self, completer: Completer) -> None:
+    def __init__(self, asked: Any) -> None:
         """Take an open client or model."""
-        super().__init__(completer)
-        self.completer = completer
+        self.asked = self.completer = asked
+        self.parameters, self.spent = dict(asked.parameters), asked.spent
+        self.service = getattr(asked, "service", None)
+
+    @property
+    def name(self) -> str:
+        """The name as requested, for which its server may be asked."""
+        return str(self.asked.model)
+
+    def close(self) -> None:
+        """Close what is asked."""
+        self.asked.close()
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Ask each question `samples` times; see `System.answer`."""
@@ -58,14 +68,10 @@ def open_completer(
     template: str | None = None,
     batch_size: int | None = None,
 ) -> Completer:
-    """Return the chat model that a spec names.
+    """Return the chat model that a spec names: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
 
-    Args:
-        spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
-        calling: how it is called.
-        parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop.
-        template: of a model without a chat interface, which is asked for completions; see `CompletionsTransport`.
-        batch_size: the most chats at once of a model that is loaded here.
+    `parameters` are temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop; `template` is of a model
+    that is asked for completions, `batch_size` the most chats at once of one that is loaded here.
     """
     transport: Transport | None = None
     if spec.startswith(_LOCAL):

@@ -32,16 +32,15 @@ from quadrag.records import Passage
 from ..core.benchmark import Benchmark
 from ..core.prompts import chat_messages
 from ..core.spec import RunSpec
+from .models import ChatModel
 from .own import OpenQuestion, Served, pose, read_result, take_served
-from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell, collect
+from .system import Assignment, Generated, Passages, Questions, Tell, collect
 
 UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
-_FORMS = {
-    "json": 'expected {"answer": "...", "passages": [...]} to a question of the form in docs/own-system.md; a chat '
-    "endpoint is typed as --rag http://HOST:PORT/v1#MODEL",
-    "openai": "expected a chat completion; a service of the JSON form is typed with its whole address, as --rag "
-    "http://HOST:PORT/rag",
-}
+_FORMS = (
+    'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
+    "http://HOST:PORT/v1#MODEL; see docs/own-system.md"
+)
 # Where services put the passages of a chat completion, the first that has any: Azure OpenAI, Perplexity (addresses
 # alone), LangChain, OpenAI's web search and OpenRouter.
 _CITED = (
@@ -50,19 +49,12 @@ _CITED = (
 )
 
 
-class RagService(AskedSystem):
+class RagService(ChatModel):
     """A service; calls are made, kept and counted as those of a `ChatClient`."""
 
     finds_passages = True
 
-    def __init__(
-        self,
-        spec: str,
-        calling: Calling | None = None,
-        *,
-        name: str | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, spec: str, calling: Calling | None = None, *, name: str | None = None, **options: Any) -> None:
         """Describe the service by its address; without ``#MODEL`` one of OpenAI's form is asked for its only model.
 
         `name` is what `run.json` and the ledger call it, else the model, else the address; `options` are fields of
@@ -181,7 +173,7 @@ class RagTransport(Transport):
         if status is None or status >= 500:
             return explain_dead_server(faults, model, [], keys, self.timeout_option)
         refused = status in (401, 403)
-        return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS[self.contract])
+        return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS)
 
     def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""

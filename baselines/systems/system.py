@@ -112,13 +112,10 @@ class System(ABC):
 
     @abstractmethod
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
-        """Answer questions in their order, each as often as the task has samples.
+        """Answer n questions in their order, each as often as the task has samples.
 
-        Args:
-            work: what was taken on.
-            questions: n of them.
-            passages: of each question by its key; of a system that finds its own, none.
-            tell: is told how many answers are done, of how many.
+        `passages` are of each question by its key, none of a system that finds its own; `tell` is told how many answers
+        are done, of how many.
 
         Raises:
             QuadragError: what answers is dead, or a replay finds no reply at all.
@@ -130,25 +127,6 @@ class System(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Let connections or weights go."""
-
-
-class AskedSystem(System):
-    """A system that is asked through an object of its own, which knows its name and counts its calls."""
-
-    def __init__(self, asked: Any) -> None:
-        """Take what is asked, with `model`, `parameters`, `spent`, `on_progress` and `close`."""
-        self.asked = asked
-        self.parameters, self.spent = dict(asked.parameters), asked.spent
-        self.service = getattr(asked, "service", None)
-
-    @property
-    def name(self) -> str:
-        """The name as requested, for which its server may be asked."""
-        return str(self.asked.model)
-
-    def close(self) -> None:
-        """Close what is asked."""
-        self.asked.close()
 
 
 def make_answer(
