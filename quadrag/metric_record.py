@@ -55,6 +55,7 @@ class MetricRecord(_Record):
     ruled: str = ""  # what rules decide in place of its judge, and how that is asked, in sentences
     verdict_schema: bool = False  # whether it publishes the `response_format` that holds replies to its verdicts
     replies: Mapping[str, str] = {}  # by what stands in a prompt, a usual reply
+    form: Mapping[str, tuple[str, ...]] = {}  # what the page of its Space asks for, with an example, a line an item
 
     def key(self, name: str) -> KeyRecord:
         """Return the record of a key of a result, as ``recall@5``."""
@@ -71,7 +72,7 @@ def metric_record(name: str) -> MetricRecord:
 
     fields = yaml.safe_load((metric_folder(name) / FILE).read_text(encoding="utf-8"))
     keys = {key: {"name": key, **record} for key, record in fields["keys"].items()}
-    return MetricRecord.model_validate({**fields, "name": name, "keys": keys})
+    return MetricRecord.model_validate({**fields, "keys": keys})
 
 
 def show_key(metric: str, key: str) -> str:

@@ -67,7 +67,6 @@ OPTIONS = {
     "trim": OptionSpec(check=_tokenizer),
     "weights": OptionSpec(check=_weighing),
     "ratings": OptionSpec(check=_rating),
-    "judge_failure": OptionSpec("hallucination", ("hallucination", "excluded"), judged=True),
 }
 
 _KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
@@ -181,8 +180,6 @@ def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Condi
         found["ratings"] = rate_questions(questions, str(conditions.options["ratings"]))
     if conditions.options.get("trim"):
         found["tokenizer"] = Trimmer(str(conditions.options["trim"]))
-    if conditions.options.get("judge_failure"):
-        found["judge_failure"] = conditions.options["judge_failure"]
     return found
 
 
@@ -266,7 +263,7 @@ BENCHMARK = Benchmark(
     option_help="kg=FILE, later=hide|show (what the graph dates after the question), "
     "web_window=N, kg_window=N (tokens: of window_tokenizer=T, else four characters each), "
     "trim=TOKENIZER (answers to 75 tokens), weights=FILE, ratings=FILE (by people), "
-    "judge_failure=hallucination|excluded, release=v5|v4, private_file=FILE",
+    "release=v5|v4, private_file=FILE",
     headlines=("truthfulness", "accuracy", "hallucination", "accuracy_bounded", "missing"),
     supplied="snippets",
     handed_over="own",

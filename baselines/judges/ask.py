@@ -270,7 +270,7 @@ def _judge_items(labels: LabelSet, judge: Judge) -> tuple[list[Mapping[str, Any]
     rows: list[Mapping[str, Any]] = [row[PROFILE] for row in drive(scorer, cases, [judge])]
     if labels.pairs:
         rows = [_better(graded.key, *both) for both in zip(rows[:n], rows[n:], strict=True)]
-    return rows, scorer.sign(cases, PROFILE, [getattr(judge, "model", None)])
+    return rows, scorer.sign(PROFILE, [getattr(judge, "model", None)])
 
 
 def _shape(graded: Graded, item: Item) -> Any:

@@ -7,13 +7,13 @@ RULE = "rule:"  # begins the name of a rule where judges are named
 
 
 def _bounded(answer: str, golds: Sequence[str]) -> bool:
-    from quadrag.metrics._shared.rgb_labels import bounded
+    from quadrag.metrics._shared.rgb import bounded
 
     return bool(bounded(answer, [list(golds)], profile="corrected"))
 
 
 def _plain(answer: str, golds: Sequence[str]) -> bool:
-    from quadrag.metrics._shared.rgb_labels import correct, label
+    from quadrag.metrics._shared.rgb import correct, label
 
     return bool(correct(label(answer, [list(golds)], profile="corrected")))
 

@@ -1,4 +1,7 @@
-"""The settings of a recipe beside those of the printed row that it makes again, and why they differ."""
+"""The settings of a recipe beside those of the printed row that it makes again, and why they differ.
+
+Ours are what the specs of its runs say; of what these leave to a server, to the user or to the code nothing stands.
+"""
 
 import io
 import sys
@@ -7,15 +10,16 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+from quadrag import catalogue
+from quadrag.data.builders import SAMPLE, options_of
 from quadrag.errors import QuadragError
 from quadrag.printing import is_terminal, wrap, write
 
 from ..core.benchmark import load
-from ..core.spec import NONE
-from ..runs.plan import read_recipe
-from ..runs.used import find_used
+from ..core.spec import Chat, RunSpec
+from ..runs.plan import plan_recipe, read_recipe
 from ..tables.draw import strip_ends
-from ..tables.said import find_said, is_same
+from ..tables.said import find_said
 
 _NAMES = 20  # columns of the settings' names
 _OURS = 31  # columns of what a run uses, at least: the longest name of a config fits, with a comma behind it
@@ -24,7 +28,7 @@ _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parti
 
 
 class Setting(NamedTuple):
-    """A setting: what the paper or its code says of it, what a run uses, and why they differ; "" where they do not."""
+    """A setting: what the paper or its code says of it, what a run's spec does, and why they differ; "" is silence."""
 
     name: str
     paper: str
@@ -49,13 +53,44 @@ def compare_settings(recipe: str) -> list[Setting]:
         said = find_said(content["benchmark"], name, content["published"])
     except (KeyError, TypeError, AttributeError):
         raise QuadragError(f"the recipe {name} names no printed row; expected its table under published") from None
-    used = find_used(recipe)
-    found = []
-    for setting, one in said.items():
-        ours = used.get(setting, NONE)
-        same = [is_same(value, ours) for value in one.values] == [True]
-        found.append(Setting(setting, one.paper, ours, "" if same else one.why or "as this recipe says"))
-    return found
+    ours = _list_ours(recipe)
+    return [Setting(name, setting.paper, ours.get(name, ""), setting.why) for name, setting in said.items()]
+
+
+def _list_ours(recipe: str) -> dict[str, str]:
+    """Return what the specs of a recipe's runs say, by setting; several values are listed."""
+    address = {"llm": "http://HOST/v1"}  # stands for the user's; nothing is asked
+    values: dict[str, dict[str, None]] = {}
+    for spec in plan_recipe(recipe, {"system": address, "entity_model": address, "data_dir": SAMPLE}):
+        for setting, value in _flatten(spec).items():
+            if value not in (None, ""):
+                values.setdefault(setting, {})[str(value)] = None
+    return {setting: ", ".join(said) for setting, said in values.items()}
+
+
+def _flatten(spec: RunSpec) -> dict[str, Any]:
+    benchmark, config = load(spec.benchmark), catalogue.config(spec.benchmark, spec.config)
+    system, entity = spec.system, spec.entity_model or Chat()
+    assert isinstance(system, Chat)
+    own = {
+        name: option.default
+        for name, option in benchmark.options.items()
+        if not option.find_idle(spec.config, spec.retriever)
+    }
+    sent = {"sampling_top_k" if name == "top_k" else name: value for name, value in system.sampling.sent().items()}
+    return {
+        "config": spec.config,
+        "split": spec.split or benchmark.default_split or ", ".join(config.splits),
+        "samples": spec.samples,
+        "model": system.model,
+        "interface": system.template or system.api,
+        **sent,
+        **{**options_of(config), **own, **spec.options},
+        "retriever": spec.retriever,
+        **spec.settings(),
+        "entity_model": entity.model,
+        **{f"entity_{name}": value for name, value in entity.sampling.sent().items()},
+    }
 
 
 def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""Runs that are there, read back: which folders hold them, what they came to, how far one is that did not finish."""
+"""Runs that are there, read back: which folders hold them, and what they came to."""
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from quadrag.errors import QuadragError
 from quadrag.hub.record import hub_record
@@ -15,8 +15,7 @@ from ..core.result import Result
 from ..core.run_record import NAME, RunRecord, read_items, read_run, read_scores
 from ..core.spec import NONE
 from ..results.adapter import mark_rows
-from .files.logs import find_logs
-from .folder import ANSWERING, ANSWERS, QUESTIONS, SCORES, is_as_written
+from .folder import ANSWERS, QUESTIONS, SCORES, is_as_written
 from .questions import read_asked
 
 
@@ -34,83 +33,62 @@ def read_runs(folders: Sequence[str], profile: str | None = None) -> list[tuple[
     invalid, is of the `profile`; of the one that each was made with when None. Pages that stand beside folders, as
     ``out/*`` names them too, are passed over.
     """
-    found = []
-    paths = [*map(Path, folders)]
-    for folder in [path for path in paths if path.suffix != ".html" or not path.is_file()] or paths:
-        alone = (folder / NAME).exists()
-        results = []
-        unfinished = []
-        for part in run_folders(folder):
-            run = read_run(part)
-            run.profile = profile or run.profile
-            if alone or (part / "scores.json").exists():
-                results.append(read_result(part, run))
-            else:
-                unfinished.append(str(part))
-        if not results:
-            if unfinished:
-                raise QuadragError(tell_unfinished(Path(unfinished[0])))
-            if find_logs(folder):
-                raise QuadragError(
-                    f"{folder} holds logs of a harness; score them first: quadrag score {folder} --out DIR"
-                )
-            raise QuadragError(f"{folder} holds no run.json; expected the folder of a run")
-        if unfinished:
-            remark(f"not finished and left out: {', '.join(unfinished)}")
-        found.append((str(folder), sorted(results, key=_place_in_benchmark)))
-    return found
+    read, paths = [], [*map(Path, folders)]
+    for folder in [path for path in paths if not (path.suffix == ".html" and path.is_file())] or paths:
+        parts = run_folders(folder)
+        finished = [part for part in parts if (part / SCORES).exists()]
+        if not finished:
+            read_result(parts[0] if parts else folder)  # says why not
+        if left := [str(part) for part in parts if part not in finished]:
+            remark(f"not finished and left out: {', '.join(left)}")
+        results = [read_result(part, profile) for part in finished]
+        read.append((str(folder), sorted(results, key=_place_in_benchmark)))
+    return read
 
 
 def _place_in_benchmark(result: Result) -> tuple[str, int, bool]:
     """Return where a run stands among those of a folder: its config as in its benchmark, without documents last."""
-    inputs = result.run
-    configs = [*hub_record(inputs.benchmark).rows]
-    known = configs.index(inputs.config) if inputs.config in configs else len(configs)
-    return inputs.benchmark, known, inputs.retriever == NONE
+    run = result.run
+    configs = [*hub_record(run.benchmark).rows]
+    known = configs.index(run.config) if run.config in configs else len(configs)
+    return run.benchmark, known, run.retriever == NONE
 
 
-def read_result(folder: Path, run: RunRecord | None = None) -> Result:
-    """Read a run back that has scores."""
+def read_result(folder: Path, profile: str | None = None, run: RunRecord | None = None) -> Result:
+    """Read a run back that has scores.
+
+    Args:
+        folder: of the run.
+        profile: whose values are told of; the one that it was made with when None.
+        run: its record, where that was read.
+    """
     run = run or read_run(folder)
+    run.profile = profile or run.profile
     if run.state != "finished" and not (folder / SCORES).exists():
-        raise QuadragError(tell_unfinished(folder))
-    scores = read_scores(folder, run)
-    items = read_items(folder, run)
-    marked, asked = mark_rows(scores, run, items), read_asked(folder, run.files.get(QUESTIONS))
-    texts = _read_texts(folder, run)
+        raise QuadragError(f"{folder} is not finished; run the same command again: {shlex.join(run.command)}")
+    scores, items = read_scores(folder, run), read_items(folder, run)
+    asked, texts = read_asked(folder, run.files.get(QUESTIONS)), _read_texts(folder, run)
+    marked = mark_rows(scores, run, items)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 
 
 def _read_texts(folder: Path, run: RunRecord) -> dict[tuple[Key, int], str | None]:
-    if not is_as_written(folder, run, "answers.jsonl"):
+    if not is_as_written(folder, run, ANSWERS):
         return {}
-    rows = (row for _, row in read_jsonl(folder / "answers.jsonl"))
+    rows = (row for _, row in read_jsonl(folder / ANSWERS))
     return {((row["config"], row["split"], row["id"]), row["sample"]): row["answer"] for row in rows}
-
-
-def tell_unfinished(folder: Path) -> str:
-    """Say how far a run came that has no scores, and which command goes on with it."""
-    run, path = read_run(folder), folder / QUESTIONS
-    wanted = run.samples * len(list(read_jsonl(path))) if path.exists() else 0
-    far = f"its {wanted} answers are not complete, replies that arrived are kept" if wanted else "nothing is answered"
-    for name, then in ((ANSWERING, ""), (ANSWERS, ", not scored yet")):
-        if (folder / name).exists():
-            far = f"{len(list(read_jsonl(folder / name)))} of {wanted} answers{then}"
-    command = f": {shlex.join(run.command)}" if run.command else ""
-    return f"{folder} is not finished ({far}); run the same command again{command}"
 
 
 def refuse_repeated_tasks(name: str, results: Sequence[Result]) -> None:
     """Refuse a folder to be compared that holds a task twice."""
-    seen: set[tuple[Any, ...]] = set()
-    for inputs in (result.run for result in results):
+    tasks = Counter(
         # The tables of a paper without a corpus have a task with several retrievers: RGB with documents and without.
-        shown = "" if load(inputs.benchmark).corpus and inputs.retriever != NONE else inputs.retriever
-        for split in inputs.splits:
-            place = (inputs.benchmark, inputs.config, split, shown)
-            if place in seen:
-                raise QuadragError(
-                    f"{name} holds several runs of {inputs.config} {split}; compare single folders of it, or report "
-                    "it alone"
-                )
-            seen.add(place)
+        (run.config, split, run.retriever if run.retriever == NONE or not load(run.benchmark).corpus else "")
+        for run in (result.run for result in results)
+        for split in run.splits
+    )
+    for (config, split, _), times in tasks.items():
+        if times > 1:
+            raise QuadragError(
+                f"{name} holds several runs of {config} {split}; compare single folders of it, or report it alone"
+            )

@@ -184,19 +184,6 @@ def _open_judge(judge: Any, calling: Calling) -> Completer:
     return opened
 
 
-def check_served(spec: RunSpec, policy: CallPolicy) -> None:
-    """Hold the name of the model that answers against its server's list, where a server is asked.
-
-    Raises:
-        NotServed: the server lists others.
-    """
-    if isinstance(spec.system, Chat) and spec.system.served and not policy.replay:
-        from quadrag.chat.client import ChatClient
-
-        with ChatClient(spec.system.address, Calling(alias=Alias(spec.system.name))) as client:
-            client.check_served()
-
-
 def name_model(chat: Any, asked: Any) -> str:
     """Return what a model is called: by the name that the user gives, else as what is asked calls itself."""
     return getattr(chat, "name", None) or str(getattr(asked, "model", None) or asked.name)

@@ -49,9 +49,11 @@ def describe_each(benchmark: Benchmark, questions: Sequence[Question], condition
 
 def text_of(asked: Mapping[Key, Asked]) -> str:
     """Return the text of the file of what is kept of the questions."""
-    names = ("config", "split", "id")
-    kept = {key: {name: value for name, value in one._asdict().items() if value} for key, one in asked.items()}
-    return jsonl_text(dict(zip(names, key, strict=True)) | facts for key, facts in kept.items())
+    return jsonl_text(
+        {"config": config, "split": split, "id": ident}
+        | {name: value for name, value in facts._asdict().items() if value}
+        for (config, split, ident), facts in asked.items()
+    )
 
 
 def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
@@ -61,9 +63,12 @@ def read_asked(folder: Path, known: str | None) -> dict[Key, Asked]:
         return {}
     if known != sha256(path):
         raise QuadragError(f"{path} is not as the run wrote it; remove the file, and runs pair by their ids")
-    return {(row["config"], row["split"], row["id"]): _read_asked(row) for _, row in read_jsonl(path)}
-
-
-def _read_asked(row: Mapping[str, Any]) -> Asked:
-    stratum = Stratum(*row["stratum"]) if "stratum" in row else None
-    return Asked(row["sha256"], row.get("unit"), row.get("slices", {}), stratum)
+    return {
+        (row["config"], row["split"], row["id"]): Asked(
+            row["sha256"],
+            row.get("unit"),
+            row.get("slices", {}),
+            Stratum(*row["stratum"]) if "stratum" in row else None,
+        )
+        for _, row in read_jsonl(path)
+    }

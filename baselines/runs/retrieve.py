@@ -3,7 +3,7 @@
 RGB brings its own documents, CRUD-RAG searches a corpus, CRAG has a finder of its own; ``none`` shows none.
 """
 
-import hashlib
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from quadrag.errors import QuadragError
 from quadrag.passages import read_passages
 from quadrag.progress import Progress
 from quadrag.reading import Unreadable, parse_json
-from quadrag.records import Key, Passage, Question, dumps, read_jsonl
+from quadrag.records import Key, Passage, Question, jsonl_text, read_jsonl
 
 from ..core.benchmark import Finder, load
 from ..core.prompts import Prompts
@@ -34,37 +34,31 @@ def supplied(
         prompts: of the benchmark.
         partial: a file where they are written one by one, so that a run that was cut short goes on from there.
     """
-    found = _so_far(partial)
+    found = _read_partial(partial)
     with Progress("searching", len(questions)) as progress, partial.open("a", encoding="utf-8") as lines:
         for question, passages in finder.find(questions, llm, prompts, frozenset(found)):
             found[question.key] = passages
-            for row in rows([question], found):
-                lines.write(dumps({**row, "sum": _sum(row)}) + "\n")
+            lines.write(jsonl_text(rows([question], found)))
             lines.flush()
             progress.update(len(found), len(questions))
-    missing = [question for question in questions if question.key not in found]
-    if missing:
-        raise QuadragError(f"the data changed while it was read: {missing[0].id} is no longer there; run again")
     return found
 
 
-def _so_far(partial: Path) -> dict[Key, tuple[Passage, ...]]:
-    """Read what a run found before it was cut short, and cut the file off at the first line that is not as written."""
+def _read_partial(partial: Path) -> dict[Key, tuple[Passage, ...]]:
+    """Read what a run found before it was cut short, and cut the file off at the first line that is not whole."""
     found: dict[Key, tuple[Passage, ...]] = {}
-    if not partial.is_file():
-        return found
     kept = 0
-    for line in partial.read_bytes().splitlines(keepends=True):
+    for line in partial.read_bytes().splitlines(keepends=True) if partial.is_file() else ():
         try:
-            row = parse_json(line, partial)
-            if not line.endswith(b"\n") or row.pop("sum") != _sum(row):
-                break
-            found[(row["config"], row["split"], row["id"])] = tuple(Passage(**one) for one in row["passages"])
-        except (QuadragError, AttributeError, TypeError, KeyError):
+            key, passages = _read_row(parse_json(line, partial))
+        except (QuadragError, KeyError, TypeError, Unreadable):
             break
+        if not line.endswith(b"\n"):
+            break
+        found[key] = passages
         kept += len(line)
-    with partial.open("r+b") as file:
-        file.truncate(kept)
+    if partial.is_file():
+        os.truncate(partial, kept)
     return found
 
 
@@ -80,14 +74,14 @@ def retrieve(
         return {question.key: question.passages if shown else () for question in questions}, {}
     from ..retrieval.search import Search, find_or_stand_in
 
-    queries = list(dict.fromkeys(question.query for question in questions))
+    queries, told = list(dict.fromkeys(question.query for question in questions)), {}
     if estimate is not None:
         hits = find_or_stand_in(corpus, task.retriever, task.retrieval, queries, estimate.notes)
-        by_query = dict(zip(queries, hits, strict=True))
-        return {question.key: tuple(by_query[question.query]) for question in questions}, {}
-    search = Search(corpus, task.retriever, task.retrieval)
-    found = dict(zip(queries, search.find(queries), strict=True))
-    return {question.key: tuple(found[question.query]) for question in questions}, search.told
+    else:
+        search = Search(corpus, task.retriever, task.retrieval)
+        hits, told = search.find(queries), search.told
+    by_query = dict(zip(queries, hits, strict=True))
+    return {question.key: tuple(by_query[question.query]) for question in questions}, told
 
 
 def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ...]]) -> Iterator[dict[str, Any]]:
@@ -107,20 +101,21 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
     found: dict[Key, tuple[Passage, ...]] = {}
     for number, row in read_jsonl(path):
         try:
-            key = (row["config"], row["split"], str(row["id"]))
-            if key in found:
-                raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
-            found[key] = read_passages([{"id": one["id"], "text": one["text"], **one} for one in row["passages"]])
+            key, passages = _read_row(row)
         except (KeyError, TypeError, Unreadable) as error:
             raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
-    missing = [question.key for question in questions if question.key not in found]
-    if missing or len(found) != len(questions):
+        if key in found:
+            raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
+        found[key] = passages
+    known = {question.key for question in questions}
+    if found.keys() != known:
         raise QuadragError(
-            f"{path} holds {len(found)} questions of which {len(questions) - len(missing)} are among the "
-            f"{len(questions)} asked; remove it to retrieve again"
+            f"{path} holds {len(found)} questions of which {len(found.keys() & known)} are among the {len(known)} "
+            "asked; remove it to retrieve again"
         )
     return found
 
 
-def _sum(row: dict[str, Any]) -> str:
-    return hashlib.blake2b(dumps(row).encode(), digest_size=8).hexdigest()
+def _read_row(row: Mapping[str, Any]) -> tuple[Key, tuple[Passage, ...]]:
+    passages = read_passages([{"id": passage["id"], "text": passage["text"], **passage} for passage in row["passages"]])
+    return (row["config"], row["split"], str(row["id"])), passages

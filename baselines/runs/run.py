@@ -262,7 +262,7 @@ def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
     before = record.max_failed, record.certificates
     record.max_failed = policy.max_failed
     record.certificates = [dict(each) for each in policy.certificates] or record.certificates
-    found = replace(read_result(folder.path, record), reused=True)
+    found = replace(read_result(folder.path, run=record), reused=True)
     if (record.max_failed, record.certificates) != before and policy.estimate is None:
         record.write(folder.path)
     return found

@@ -152,7 +152,7 @@ class Work:
         """Return by profile the signature and the values over all answers by key, once `rounds` is through."""
         if self.idle:
             return [(f"{self.metric.module}|profile:{profile}", {}) for profile in self.profiles]
-        whole = [self.scorer.summarise(self.items, self._rows, profile, self._models) for profile in self.profiles]
+        whole = [self.scorer.summarise(self._rows, profile, self._models) for profile in self.profiles]
         return [(each["signature"], {key: each[key] for key in self.metric.keys if key in each}) for each in whole]
 
 

@@ -24,11 +24,6 @@ class Said(NamedTuple):
     paper: str
     why: str
 
-    @property
-    def values(self) -> list[str]:
-        """What is said, source by source; [] of silence."""
-        return SOURCE.findall(self.paper)
-
 
 def find_said(benchmark: str, recipe: str, published: Mapping[str, Any]) -> dict[str, Said]:
     """Find what is said of a printed row.

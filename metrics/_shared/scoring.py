@@ -12,6 +12,7 @@ where the judge was not asked, by a rule, `ruled`.
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -40,17 +41,15 @@ class Scorer:
     VERSION: ClassVar[str]  # goes up when a value may change
     KEYS: ClassVar[Sequence[str]] = ()
     COLUMNS: ClassVar[Mapping[str, Column]] = {}  # the metric's own, with the item's field and what reads them
-    WITH_JUDGE: ClassVar[Sequence[str]] = ()  # the columns that a judge has to see
-    OPTIONAL = False  # whether references may be left out
-    REQUIRED = False  # whether there is nothing without a judge
+    JUDGES: ClassVar[tuple[int, float]] = (0, 0)  # the least and the most of them that it takes
     WORST: ClassVar[Mapping[str, float]] = {}  # what an unscored item counts as in "corrected", where not as 0
-    SETTLED: ClassVar[Sequence[str]] = ()  # keys of values that rest on no verdict
 
     prompt = ""  # all that a judge is instructed with
 
     def __init__(self, profiles: Sequence[str] = PROFILES, judges: int = 0, config: str | None = None) -> None:
         """Take the profiles that are wanted, how many judges share the work, and the config's name."""
         self.profiles, self.judges, self.config = profiles, judges, config
+        self.keys: Sequence[str] = self.KEYS
 
     @staticmethod
     def reference(value: Any, name: str) -> Any:
@@ -61,32 +60,25 @@ class Scorer:
     def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
         """Bring predictions and references to the declared shapes; None stays None."""
         answers = strings(predictions, "predictions", null=True)
-        if references is None and cls.OPTIONAL:
-            references = [None] * len(answers)
-        golds = [
-            None if value is None and cls.OPTIONAL else cls.reference(value, f"references[{i}]")
-            for i, value in enumerate(column(references, "references"))
-        ]
+        golds = column(references, "references")
         if len(golds) != len(answers):
             raise ValueError(f"{len(answers)} predictions but {len(golds)} references; give one per prediction")
+        golds = [cls.reference(value, f"references[{i}]") for i, value in enumerate(golds)]
         return {"predictions": answers, "references": golds}
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
         """Return the items of n predictions and references as `columns` reads them, and of the other columns."""
-        n = len(predictions)
-        for name in self.WITH_JUDGE if self.judges else ():
-            if columns.get(name) is None:
-                raise ValueError(f"{name} is None, and the judge is to see them; pass {name}=[...], one per prediction")
+        if self.judges and "questions" in self.COLUMNS and columns.get("questions") is None:
+            raise ValueError(
+                "questions is None, and the judge is to see them; pass questions=[...], one per prediction"
+            )
         read = {"prediction": predictions, "reference": references}
         read["state"] = missing(predictions, columns.pop("states", None))
         for name, values in columns.items():
             if values is not None:
                 field, reader = self.COLUMNS[name]
-                read[field] = reader(values, name, n)
+                read[field] = reader(values, name, len(predictions))
         return [dict(zip(read, entries, strict=True)) for entries in zip(*read.values(), strict=True)]
-
-    def prepare(self, items: Sequence[Item]) -> None:
-        """Compute what is computed of all items at once."""
 
     def mark(self, item: Item, profile: str) -> Rounds:
         """Mark one item under one profile: yield what is to be asked of it, round by round, and return its row."""
@@ -99,33 +91,27 @@ class Scorer:
 
     def score(self, items: Sequence[Item]) -> Generator[list[Request], list[Any], list[Row]]:
         """Mark all items, each round of all of them and of both profiles in one list, where each request is once."""
-        self.prepare(items)
         rows: list[Row] = [{} for _ in items]
         marks = [(at, profile, self.mark(item, profile)) for at, item in enumerate(items) for profile in self.profiles]
-        heard: list[list[Any] | None] = [None] * len(marks)
+        replies: list[Any] = [None] * len(marks)  # None begins a generator
         while marks:
-            batch: list[Request] = []
-            waiting, places = [], []
-            known: list[tuple[Request, int]] = []  # of the same item: what the profiles before it ask
-            for (at, profile, mark), replies in zip(marks, heard, strict=True):
+            batch: dict[tuple[int, str], Request] = {}
+            places = {}
+            waiting, asked = [], []
+            for (at, profile, mark), heard in zip(marks, replies, strict=True):
                 try:
-                    asked = mark.send(replies)  # type: ignore[arg-type]  # None begins it
+                    requests = mark.send(heard)
                 except StopIteration as done:
                     rows[at][profile] = done.value
                     continue
-                known = known if waiting and waiting[-1][0] == at else []
-                where = []
-                for request in asked:
-                    whole = {**request, "item": at}
-                    place = next((place for other, place in known if other == whole), len(batch))
-                    if place == len(batch):
-                        batch.append(whole)
-                    where.append(place)
-                known = [(batch[place], place) for place in where] + known
+                keys = [(at, repr(request)) for request in requests]
+                for key, request in zip(keys, requests, strict=True):
+                    places.setdefault(key, len(batch))
+                    batch.setdefault(key, {**request, "item": at})
                 waiting.append((at, profile, mark))
-                places.append(where)
-            said = (yield batch) if batch else []
-            marks, heard = waiting, [[said[place] for place in where] for where in places]
+                asked.append(keys)
+            said = (yield [*batch.values()]) if batch else []
+            marks, replies = waiting, [[said[places[key]] for key in keys] for keys in asked]
         return rows
 
     def hear(self, reply: Any, profile: str) -> tuple[str | None, str]:
@@ -139,43 +125,29 @@ class Scorer:
         text, reasoning = split_reasoning(str(reply))
         if reasoning and not text:
             return None, "truncated"
-        if profile == "corrected" and repeats(text, self.instructions):
+        if profile == "corrected" and repeats(text, self.prompt):
             return None, "unparsable"
         return text, ""
 
-    @property
-    def instructions(self) -> str:
-        """What a reply must not repeat."""
-        return self.prompt
-
-    def list_keys(self, items: Sequence[Item]) -> Sequence[str]:
-        """Return the keys that these items have."""
-        return self.KEYS
-
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
-        """Return what else the values depend on, for the signature."""
+    def conditions(self, profile: str) -> dict[str, str]:
+        """Return what else the values depend on, for the signature; `judge` where that is not the judge's name."""
         return {}
 
-    def name_judges(self, items: Sequence[Item], models: Sequence[Any]) -> str:
-        """Return what stands for the judges of these names in the signature."""
-        return str((models[0] if models else None) or "none")
-
-    def sign(self, items: Sequence[Item], profile: str, models: Sequence[Any] = ()) -> str:
+    def sign(self, profile: str, models: Sequence[Any] = ()) -> str:
         """Return the signature: all that a value depends on beside the answers, in the manner of sacrebleu."""
-        fields = {"version": self.VERSION, "profile": profile, **self.conditions(items, profile)}
+        fields = {"version": self.VERSION, "profile": profile, **self.conditions(profile)}
         fields.setdefault("tokenizer", "none")
         prompt = self.prompt if self.judges else ""
+        names = [str(model or "none") for model in models] or [fields.pop("judge", "none")]
         fields["prompt"] = hashlib.sha256(prompt.encode()).hexdigest()[:8] if prompt else "none"
-        fields["judge"] = self.name_judges(items, models)
+        fields["judge"] = f"mean({'+'.join(names)})" if len(names) > 1 else names[0]
         return "|".join([self.NAME, *(f"{key}:{value}" for key, value in fields.items())])
 
-    def summarise(
-        self, items: Sequence[Item], rows: Sequence[Row], profile: str, models: Sequence[Any] = ()
-    ) -> dict[str, Any]:
-        """Return the result of a profile: means, counts, rows, signature."""
+    def summarise(self, rows: Sequence[Row], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
+        """Return the result of a profile, whose judges have the names `models`: means, counts, rows, signature."""
         per_item = [row[profile] for row in rows]
-        means = average(self.list_keys(items), per_item, profile, self.WORST)
-        return {**means, **count(per_item), "per_item": per_item, "signature": self.sign(items, profile, models)}
+        means = average(self.keys, per_item, profile, self.WORST)
+        return {**means, **count(per_item), "per_item": per_item, "signature": self.sign(profile, models)}
 
 
 def row(cells: Cells, ruled: bool = False) -> Row:
@@ -206,13 +178,15 @@ def average(
 
 def count(rows: Sequence[Row]) -> dict[str, Any]:
     """Count items, those without an unscored value, and the others by reason."""
-    unscored: dict[str, int] = {}
-    for reasons in (row["reasons"].values() for row in rows):
-        found = [reason for reason in reasons if reason != NOT_APPLICABLE]
-        reason = next((reason for reason in (*UNSCORED, *found) if reason in found), None)
-        if reason:
-            unscored[reason] = unscored.get(reason, 0) + 1
-    return {"n_total": len(rows), "n_scored": len(rows) - sum(unscored.values()), "unscored": unscored}
+    unscored: Counter[str] = Counter()
+    for row in rows:
+        reasons = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
+        unscored.update(sorted(reasons, key=_rank)[:1])
+    return {"n_total": len(rows), "n_scored": len(rows) - unscored.total(), "unscored": dict(unscored)}
+
+
+def _rank(reason: str) -> int:
+    return UNSCORED.index(reason) if reason in UNSCORED else len(UNSCORED)
 
 
 def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:
@@ -254,8 +228,3 @@ def repeats(reply: str, instructions: str) -> bool:
     """Whether a reply repeats instructions, whole or 160 bytes of them; what stands in their slots is not theirs."""
     said = " ".join(reply.replace("\\n", " ").split()).encode("utf-8", "replace")  # JSON too
     return any(stretch in said for stretch in _stretches(instructions))
-
-
-def texts(values: Any, name: str, n: int) -> list[Any]:
-    """Read a column of texts."""
-    return strings(values, name, n)

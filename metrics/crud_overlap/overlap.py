@@ -27,13 +27,6 @@ def one_text(reference: Any, name: str) -> str | None:
     return string(given[0] if given else None, name, null=True)
 
 
-def embedding(embed: Any) -> Any:
-    """Return what embeds texts; ValueError where it can not be called."""
-    if embed is not None and not callable(embed):
-        raise ValueError(f"embed is {type(embed).__name__}; expected a callable from a list of texts to an array")
-    return embed
-
-
 def bleu(candidate: Sequence[str], reference: Sequence[str]) -> dict[str, float]:
     """Compare two sequences, neither empty, by their n-grams of one to four tokens; all values are in [0, 1].
 

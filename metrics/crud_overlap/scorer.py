@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """CRUD-RAG's overlap of an answer with its gold answer, over jieba's tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cache
 from typing import Any
 
@@ -9,8 +9,8 @@ import jieba
 import sacrebleu
 
 from .fold import fold
-from .overlap import bleu, cosines, embedding, one_text, rouge_l
-from .scoring import Cells, Item, Scorer
+from .overlap import bleu, cosines, one_text, rouge_l
+from .scoring import Cells, Item, Request, Row, Scorer
 from .tally import NOT_APPLICABLE
 from .words import cut
 
@@ -26,16 +26,19 @@ class CrudOverlap(Scorer):
     def __init__(self, *, embed: Any = None, **common: Any) -> None:
         """Take what embeds texts."""
         super().__init__(**common)
-        self.embed = embedding(embed)
+        if embed is not None and not callable(embed):
+            raise ValueError(f"embed is {type(embed).__name__}; expected a callable from a list of texts to an array")
+        self.embed = embed
         self.keys = (*KEYS, "bertscore") if embed else KEYS
         self._tokens = cache(cut)
         self._cosines: dict[tuple[str, str], float] = {}
 
-    def prepare(self, items: Sequence[Item]) -> None:
+    def score(self, items: Sequence[Item]) -> Generator[list[Request], list[Any], list[Row]]:
         if self.embed:
             pairs = [(item["prediction"], item["reference"]) for item in items]
             pairs = [pair for pair in pairs if all(pair)]
             self._cosines = dict(zip(pairs, cosines(pairs, self.embed), strict=True))
+        return super().score(items)
 
     def cells(self, item: Item, profile: str) -> Cells:
         texts = item["prediction"], item["reference"]
@@ -61,10 +64,7 @@ class CrudOverlap(Scorer):
             values["bleu"] = values["bleu_bp"]
         return values | ({"bertscore": self._cosines[texts]} if self.embed else {})
 
-    def list_keys(self, items: Sequence[Item]) -> Sequence[str]:
-        return self.keys
-
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
+    def conditions(self, profile: str) -> dict[str, str]:
         model = str(getattr(self.embed, "model", None) or "unnamed") if self.embed else "none"
         tokenizer = f"jieba-{jieba.__version__}"
         return {"tokenizer": tokenizer, "bleu": f"sacrebleu-{sacrebleu.__version__}", "embed": model}

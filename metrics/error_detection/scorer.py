@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """RGB's error detection and correction: by phrase and, with a judge, by its verdict."""
 
-from collections.abc import Sequence
-
 from .prompts import PROMPTS, read
-from .rgb_judge import JudgedScorer
-from .rgb_labels import FACTUAL_ERROR, correct, label, says
+from .rgb import FACTUAL_ERROR, JudgedScorer, correct, label, says
 from .scoring import Item, Rounds, row
 from .tally import NOT_APPLICABLE
 
@@ -14,6 +11,7 @@ class ErrorDetection(JudgedScorer):
     """Whether an answer points out errors of its documents, and where it does, whether it is correct."""
 
     NAME = "error_detection"
+    KEYS = ("error_detection", "error_detection_judged", "error_correction")
     PROMPTS = PROMPTS
     read = staticmethod(read)
 
@@ -30,12 +28,6 @@ class ErrorDetection(JudgedScorer):
             rejection_passes = profile == "official" and not self.judges and 0 not in labels
             cells["error_correction"] = float(correct(labels) or rejection_passes)
         return row(cells)
-
-    def list_keys(self, items: Sequence[Item]) -> list[str]:
-        return ["error_detection", *["error_detection_judged"] * bool(self.judges), "error_correction"]
-
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
-        return {"language": self.language}
 
 
 SCORER = ErrorDetection

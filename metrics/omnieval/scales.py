@@ -5,8 +5,11 @@ Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018),
 3.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
+
+import json_repair
 
 from .tally import NOT_APPLICABLE
 
@@ -27,14 +30,12 @@ READABLE = SCALES | {"hal": (-1, 0, 1)}
 _HALVED = ("acc", "com", "utl")
 
 
-def keys_of(config: str, close_book: bool) -> tuple[str, ...]:
-    """Return the metrics that a config asks for: one, or of `all` those that can be judged."""
-    if config in ("all", "default"):
-        return tuple(key for key in KEYS if not (close_book and key in RETRIEVAL))
+def keys_of(config: str | None) -> tuple[str, ...]:
+    """Return the metrics that a config asks for: one, or all."""
+    if config in (None, "all", "default"):
+        return KEYS
     if config not in KEYS:
         raise ValueError(f"config is {config!r}; expected one of {', '.join(KEYS)} or 'all'")
-    if close_book and config in RETRIEVAL:
-        raise ValueError(f"{config} is judged by the retrieved passages, and close_book has none; leave it out")
     return (config,)
 
 
@@ -61,3 +62,23 @@ def value(verdict: int | None, key: str) -> float | str:
     if verdict == -1:
         return NOT_APPLICABLE
     return verdict / 2 if key in _HALVED else float(verdict)
+
+
+def official(reply: str, key: str) -> int | None:
+    """Return the integer that a reply gives to `prediction`, else to the metric's name; None where there is none.
+
+    As OmniEval's code, which has json_repair 0.30.0 mend a reply that is no JSON, and Python's `int` read it: 1.9 is 1,
+    "2" is 2, true is 1, "1.5" and lists are nothing. No scale is checked: that is the quirk.
+    """
+    try:
+        try:
+            found = json.loads(reply)
+        except json.JSONDecodeError:
+            found = json_repair.repair_json(reply, return_objects=True, skip_json_loads=True)
+        if not isinstance(found, dict):
+            return None
+        verdict = int(found.get(FIELD, found.get(NAMES[key])))
+        float(verdict)  # one beyond all floats has no half
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+    return verdict

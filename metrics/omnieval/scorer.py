@@ -4,11 +4,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from .lenient import official
 from .prompts import fields, messages, passages, templates, turns
-from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, response_format, value
-from .scoring import Column, Item, Rounds, Scorer, row, texts
-from .tally import NOT_APPLICABLE, read_accepted
+from .scales import FIELD, KEYS, NAMES, READABLE, RETRIEVAL, keys_of, official, response_format, value
+from .scoring import Column, Item, Rounds, Scorer, row
+from .tally import NOT_APPLICABLE, read_accepted, strings
 from .verdict_reader import CHINESE, VerdictReader
 
 _VERDICTS = {key: VerdictReader(FIELD, READABLE[key], NAMES[key], CHINESE) for key in KEYS}
@@ -19,19 +18,18 @@ class Omnieval(Scorer):
     """The metrics of a config, by a judge that sees the accepted answers."""
 
     NAME, VERSION = "omnieval", "1.3.0"
-    REQUIRED = True
+    JUDGES = (1, 1)
     WORST: ClassVar[Mapping[str, float]] = {"hal": 1.0}
-    WITH_JUDGE = ("questions",)
     COLUMNS: ClassVar[Mapping[str, Column]] = {
-        "questions": ("question", texts),
+        "questions": ("question", strings),
         "contexts": ("passages", passages),
         "history": ("history", turns),
     }
 
-    def __init__(self, *, close_book: bool = False, prompts: Any = None, **common: Any) -> None:
-        """Take whether the answers are made without retrieval, and instructions in place of our own."""
+    def __init__(self, *, prompts: Any = None, **common: Any) -> None:
+        """Take instructions in place of our own."""
         super().__init__(**common)
-        self.keys = keys_of(self.config or "all", close_book)
+        self.keys = keys_of(self.config)
         self.words = templates(prompts, self.keys)
         self.prompt = "\0".join("\1".join(self.words[key]) for key in self.keys)
 
@@ -47,8 +45,8 @@ class Omnieval(Scorer):
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
         if columns.get("contexts") is None and set(self.keys) & set(RETRIEVAL):
             raise ValueError(
-                "contexts is None, but hal and utl are judged by them; pass the passages of each prediction, "
-                "or close_book=True"
+                "contexts is None, but hal and utl are judged by them; pass the passages of each prediction, or load"
+                " acc, com or nac alone"
             )
         items = super().items(predictions, references, **columns)
         for i, item in enumerate(items):
@@ -71,10 +69,7 @@ class Omnieval(Scorer):
             cells[key] = reason if text is None else value(READERS[profile](text, key), key)
         return row(cells)
 
-    def list_keys(self, items: Sequence[Item]) -> Sequence[str]:
-        return self.keys
-
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
+    def conditions(self, profile: str) -> dict[str, str]:
         return {"metrics": "+".join(self.keys)}
 
 

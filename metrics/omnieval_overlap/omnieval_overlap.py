@@ -4,7 +4,7 @@
 import evaluate
 
 from .fold import fold as fold
-from .module import STATES, TEXTS, Shared, document, info, profile
+from .module import RESULT, STATES, TEXTS, Shared, info
 from .overlap import KEYS as KEYS
 from .papers import OMNIEVAL
 from .scorer import SCORER
@@ -17,28 +17,22 @@ Rule metrics of OmniEval on Chinese answers: exact match, F1 and ROUGE-L (ROUGE-
 tokens, with any number of accepted answers.
 """
 
-OPTIONS = {
-    "profile": profile("""\
-        "official" (default) scores as OmniEval's code does: exact match averaged over the accepted answers, F1
+_KWARGS_DESCRIPTION = f"""
+Args:
+    predictions: list of n answers. None is an item without an answer; an empty string is an empty answer.
+    references: list of n references, each an accepted answer or a list of them; None or an empty list where there is
+        none: the item is not applicable.
+    profile: "official" (default) scores as OmniEval's code does: exact match averaged over the accepted answers, F1
         over characters and blanks, `.`, `-` and `%` deleted, ROUGE of rouge-chinese; an item without an answer is left
         out. "corrected" keeps the numbers, takes the best accepted answer, has F1 and ROUGE over tokens, and counts an
-        item without an answer as 0."""),
-    "states": STATES,
-}
-
-_KWARGS_DESCRIPTION = document(
-    inputs={
-        "predictions": "list of n answers. None is an item without an answer; an empty string is an empty answer.",
-        "references": """list of n references, each an accepted answer or a list of them; None or an empty list where
-        there is none: the item is not applicable.""",
-    },
-    options=OPTIONS,
-    values={
-        "em": "exact match, in [0, 1], or None without a value; the mean over items, as all.",
-        "f1": "in [0, 1].",
-        "rouge_1, rouge_2, rouge_l": "F-measures, in [0, 1].",
-    },
-    code="""
+        item without an answer as 0.
+    {STATES}
+Returns:
+    em: exact match, in [0, 1], or None without a value; the mean over items, as all.
+    f1: in [0, 1].
+    rouge_1, rouge_2, rouge_l: F-measures, in [0, 1].
+    {RESULT}
+Examples:
     >>> metric = evaluate.load("omnieval_overlap")
     >>> result = metric.compute(predictions=["净利润为 3.2亿元"], references=[["3.2亿元", "净利润为3.2亿元"]])
     >>> [round(result[key], 6) for key in ("em", "f1", "rouge_l")]
@@ -47,15 +41,12 @@ _KWARGS_DESCRIPTION = document(
     ...     metric.compute(predictions=["32亿元"], references=["3.2亿元"], profile=profile)["em"]
     1.0
     0.0
-    """,
-)
+"""
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class OmnievalOverlap(Shared, evaluate.Metric):
     SCORER = SCORER
-    OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
-        code, papers = ["https://github.com/RUC-NLPIR/OmniEval"], ["https://arxiv.org/abs/2412.13018"]
-        return info(_DESCRIPTION, OMNIEVAL, _KWARGS_DESCRIPTION, TEXTS, code, papers)
+        return info(_DESCRIPTION, _KWARGS_DESCRIPTION, TEXTS, OMNIEVAL)

@@ -36,7 +36,7 @@ class OmnievalOverlap(Scorer):
             return dict.fromkeys(KEYS, item["state"] if golds else NOT_APPLICABLE)
         return (corrected if profile == "corrected" else official)(answer, golds, self._tokens)
 
-    def conditions(self, items: Any, profile: str) -> dict[str, str]:
+    def conditions(self, profile: str) -> dict[str, str]:
         return {"tokenizer": f"jieba-{jieba.__version__}"}
 
 

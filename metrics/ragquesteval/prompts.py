@@ -8,8 +8,8 @@ it lets `corrected` match answers to questions, and the authors' parser passes o
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .slots import ask_user, fill
 from .tally import strings
@@ -89,18 +89,13 @@ def to_answer(words: Mapping[str, str], text: str, questions: Sequence[str]) -> 
     return ask_user(fill(words["answers"], {"text": text, "questions": "\n".join(lines)}))
 
 
+_TRIES = 50  # opening braces from which an object is read
+_DECODER = json.JSONDecoder()
 # A text without an end takes the rest of the reply, so that each end is looked for once.
 _PAIR = re.compile(r"<response>\n([^\n]*(?:\n(?!</response>)[^\n]*)*)(\n</response>)?")
 _TAG = re.compile(r"<(/?)response>", re.IGNORECASE)
 # What opens a line, whatever marks it up: 问题 3, 第3题, **问题3：**
 _NUMBER = re.compile(r"^[^\w\n]*(?:问题[^\S\n]*(\d{1,4})|第[^\S\n]*(\d{1,4})[^\S\n]*[个道]?[问题])", re.MULTILINE)
-
-
-class Reader(NamedTuple):
-    """How a profile reads replies: the questions in one, or the answers to n questions by index."""
-
-    questions: Callable[[str], list[str] | None]
-    answers: Callable[[str, int], dict[int, str] | None]
 
 
 def _texts(value: Any) -> list[str] | None:
@@ -119,17 +114,25 @@ def questions_official(reply: str) -> list[str] | None:
     return _texts(value.get("question")) if isinstance(value, dict) else None
 
 
-def questions_corrected(objects: Iterable[Mapping[str, Any]]) -> list[str] | None:
-    """The questions, none blank, of the first of a reply's JSON objects that has any; None without one."""
-    for value in objects:
-        found = value.get("question", value.get("questions"))
-        texts = _texts([found] if isinstance(found, str) else found)
+def questions_corrected(reply: str) -> list[str] | None:
+    """The questions, none blank, of the first of a reply's JSON objects that has any, in another or not; else None."""
+    spot = -1
+    for _ in range(_TRIES):
+        spot = reply.find("{", spot + 1)
+        if spot < 0:
+            break
+        try:
+            value, _ = _DECODER.raw_decode(reply, spot)
+        except (ValueError, RecursionError):
+            continue
+        asked = value.get("question", value.get("questions"))
+        texts = _texts([asked] if isinstance(asked, str) else asked)
         if texts is not None:
             return [text for text in texts if text.strip()]
     return None
 
 
-def answers_official(reply: str, n: int = 0) -> dict[int, str] | None:
+def answers_official(reply: str, n: int) -> dict[int, str] | None:
     r"""The texts between `<response>\n` and the next `\n</response>`, unstripped, by position from 0; else None."""
     return dict(enumerate(text for text, end in _PAIR.findall(reply) if end)) or None
 
@@ -160,3 +163,10 @@ def answers_corrected(reply: str, n: int) -> dict[int, str] | None:
         if number is not None and 1 <= number <= n:
             told.setdefault(number - 1, set()).add(text)
     return {i: told[i].pop() for i in sorted(told) if len(told[i]) == 1}
+
+
+# How a profile reads replies: the questions in one, and the answers to n questions by index.
+READERS = {
+    "official": (questions_official, answers_official),
+    "corrected": (questions_corrected, answers_corrected),
+}

@@ -5,7 +5,7 @@ The two closing sentences are the protocol's (RGB, Rej* of Table 3, a reply with
 words around them are ours, so a judged number made with them is not the authors' number.
 """
 
-from .rgb_judge import SentenceReader
+from .rgb import SentenceReader
 
 PROMPTS = {
     "en": """\

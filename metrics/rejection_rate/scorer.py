@@ -5,28 +5,39 @@ from collections.abc import Sequence
 from typing import Any
 
 from .prompts import PROMPTS, read
-from .rgb_judge import JudgedScorer
-from .rgb_labels import REJECTION, correct, label, says
+from .rgb import REJECTION, JudgedScorer, correct, label, parts, says
 from .scoring import Item, Rounds, row
+from .tally import strings
 
 
 class RejectionRate(JudgedScorer):
     """Whether an answer declines; with references also whether it is correct all the same."""
 
     NAME = "rejection_rate"
-    OPTIONAL = True
+    KEYS = ("rejection_rate", "rejection_rate_judged", "unsupported_correct")
     PROMPTS = PROMPTS
     read = staticmethod(read)
 
+    @staticmethod
+    def reference(value: Any, name: str) -> list[list[str]] | None:
+        return None if value is None else parts(value, name)
+
+    @classmethod
+    def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
+        answers = strings(predictions, "predictions", null=True)
+        return super().columns(answers, [None] * len(answers) if references is None else references)
+
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
-        given, n = sum(gold is not None for gold in references), len(references)
-        if 0 < given < n:
-            raise ValueError(f"references has {given} entries for {n} predictions; give all or none")
+        there, n = sum(gold is not None for gold in references), len(references)
+        if 0 < there < n:
+            raise ValueError(f"references has {there} entries for {n} predictions; give all or none")
+        self.referenced = there == n
+        self.keys = [key for key in self.keys if self.referenced or key != "unsupported_correct"]
         return super().items(predictions, references, **columns)
 
     def mark(self, item: Item, profile: str) -> Rounds:
-        answer, gold, why = item["prediction"], item["reference"], item["state"]
-        cells: dict[str, float | str] = dict.fromkeys(self.list_keys([item]), why)
+        answer, gold = item["prediction"], item["reference"]
+        cells: dict[str, float | str] = dict.fromkeys(self.keys, item["state"])
         if answer is not None:
             leak = gold is not None and correct(label(answer, gold, self.language, profile))
             rejected = says(answer, REJECTION, self.language, profile) or (leak and profile == "official")
@@ -36,17 +47,8 @@ class RejectionRate(JudgedScorer):
             cells["rejection_rate_judged"] = yield from self.ask(item, profile)
         return row(cells)
 
-    def list_keys(self, items: Sequence[Item]) -> list[str]:
-        judged = ["rejection_rate_judged"] if self.judges else []
-        # With no items at all every key is there, and None.
-        return ["rejection_rate", *judged, *(["unsupported_correct"] if _referenced(items) else [])]
-
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
-        return {"language": self.language, "references": "yes" if _referenced(items) else "no"}
-
-
-def _referenced(items: Sequence[Item]) -> bool:
-    return all(item["reference"] is not None for item in items)
+    def conditions(self, profile: str) -> dict[str, str]:
+        return {"language": self.language, "references": "yes" if self.referenced else "no"}
 
 
 SCORER = RejectionRate

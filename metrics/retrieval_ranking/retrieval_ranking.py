@@ -3,9 +3,8 @@
 
 import evaluate
 
-from .module import STATES, TEXTS, Option, Shared, document, info, profile
+from .module import RESULT, STATES, TEXTS, Shared, info
 from .papers import CRUD_RAG, OMNIEVAL
-from .ranking import keys as keys
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
 from .tally import strings as strings
@@ -15,31 +14,23 @@ Ranking metrics with binary relevance: mean average precision, mean reciprocal r
 documents (CRUD-RAG), recall, nDCG and hit rate at k.
 """
 
-OPTIONS = {
-    "k": Option("list of cut-offs, different positive integers; default [1, 5, 10].", (1, 5, 10)),
-    "profile": profile("""\
-        "official" (default) has OmniEval's MAP, over the relevant ids found, and leaves failed retrievals
-        out. "corrected" has the textbook's, over all relevant ids, and counts a failed retrieval as 0."""),
-    "states": STATES,
-}
-
-_KWARGS_DESCRIPTION = document(
-    inputs={
-        "predictions": """list of n rankings, each a list of ids, best first; None is a retrieval that failed, an empty
-        list one that found nothing. An id is a string or an integer, and 7 is "7". An id met again keeps its place in
-        the ranking but counts only at its first.""",
-        "references": """list of n lists of relevant ids, in any order. An empty one, or None, makes an item not
-        applicable.""",
-    },
-    options=OPTIONS,
-    values={
-        "map": "in [0, 1], or None without a value; over the whole ranking, as all without a k.",
-        "mrr": "in [0, 1]; the reciprocal rank of the first relevant id.",
-        "mrr_per_gold": """in [0, 1]; the reciprocal rank of each relevant id, 0 for one not found, averaged over
-        these.""",
-        "recall@k, ndcg@k, hit@k": "in [0, 1]; for each k.",
-    },
-    code="""
+_KWARGS_DESCRIPTION = f"""
+Args:
+    predictions: list of n rankings, each a list of ids, best first; None is a retrieval that failed, an empty list one
+        that found nothing. An id is a string or an integer, and 7 is "7". An id met again keeps its place in the
+        ranking but counts only at its first.
+    references: list of n lists of relevant ids, in any order; an item with none, or None, is not applicable.
+    k: list of cut-offs, different positive integers; default [1, 5, 10].
+    profile: "official" (default) has OmniEval's MAP, over the relevant ids found, and leaves failed retrievals out.
+        "corrected" has the textbook's, over all relevant ids, and counts a failed retrieval as 0.
+    {STATES}
+Returns:
+    map: in [0, 1], or None without a value; over the whole ranking, as all without a k.
+    mrr: in [0, 1]; the reciprocal rank of the first relevant id.
+    mrr_per_gold: in [0, 1]; the reciprocal rank of each relevant id, 0 for one not found, averaged over these.
+    recall@k, ndcg@k, hit@k: in [0, 1]; for each k.
+    {RESULT}
+Examples:
     >>> metric = evaluate.load("retrieval_ranking")
     >>> result = metric.compute(predictions=[["x", "y", "d1"]], references=[["d1", "d2"]], k=[1, 3])
     >>> [round(result[key], 6) for key in ("map", "mrr", "mrr_per_gold", "recall@3", "ndcg@3", "hit@1")]
@@ -47,16 +38,12 @@ _KWARGS_DESCRIPTION = document(
     >>> fixed = metric.compute(predictions=[["x", "y", "d1"], None], references=[["d1", "d2"]] * 2, profile="corrected")
     >>> round(fixed["map_over_scored"], 6), round(fixed["map"], 6)
     (0.166667, 0.083333)
-    """,
-)
+"""
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class RetrievalRanking(Shared, evaluate.Metric):
     SCORER = SCORER
-    OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
-        code = ["https://github.com/IAAR-Shanghai/CRUD_RAG", "https://github.com/RUC-NLPIR/OmniEval"]
-        papers = ["https://arxiv.org/abs/2401.17043", "https://arxiv.org/abs/2412.13018"]
-        return info(_DESCRIPTION, CRUD_RAG + OMNIEVAL, _KWARGS_DESCRIPTION, TEXTS, code, papers, predictions=TEXTS)
+        return info(_DESCRIPTION, _KWARGS_DESCRIPTION, TEXTS, CRUD_RAG, OMNIEVAL, predictions=TEXTS)

@@ -1,37 +1,105 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well each of several rankings of ids has the relevant ones at its top."""
+"""What a ranked list of ids is worth, given the relevant ones.
 
-from collections.abc import Sequence
+The definitions are the textbook's with binary relevance, as trec_eval has them, beside CRUD-RAG's mean over gold
+documents (Lyu et al., 2024) and OmniEval's average precision over the hits found (Wang et al., 2024).
+"""
+
+from collections.abc import Iterable, Sequence
+from math import log2
+from numbers import Integral
 from typing import Any
 
-from .ranking import check_k, columns, keys, measures, places
 from .scoring import Cells, Item, Scorer
-from .tally import NOT_APPLICABLE
+from .tally import NOT_APPLICABLE, column, is_list, strings
+
+_DIGITS = 300  # of an id that is a number: Python itself writes no more than 4,300
 
 
 class RetrievalRanking(Scorer):
     """Predictions are rankings, references relevant ids."""
 
     NAME, VERSION = "retrieval_ranking", "1.0.0"
-    columns = staticmethod(columns)
 
     def __init__(self, *, k: Any = (1, 5, 10), **common: Any) -> None:
         """Take the cut-offs."""
         super().__init__(**common)
-        self.k = check_k(k)
-        self.keys = keys(self.k)
+        self.k = _check_k(k)
+        cut = [f"{name}@{cut}" for name in ("recall", "ndcg", "hit") for cut in self.k]
+        self.keys = ["map", "mrr", "mrr_per_gold", *cut]
+
+    @classmethod
+    def columns(cls, predictions: Any, references: Any) -> dict[str, list[Any]]:
+        """Bring a batch to two columns of id lists; None stays None."""
+        lists = {"predictions": predictions, "references": references}
+        read = {
+            name: [
+                None if entry is None else _ids(entry, f"{name}[{i}]")
+                for i, entry in enumerate(column(entries, name, entries=" of id lists"))
+            ]
+            for name, entries in lists.items()
+        }
+        ranked, golds = map(len, read.values())
+        if ranked != golds:
+            raise ValueError(f"{ranked} predictions but {golds} references; give one per prediction")
+        return read
 
     def cells(self, item: Item, profile: str) -> Cells:
         ranking, gold = item["prediction"], item["reference"]
         if not gold or ranking is None:
             return dict.fromkeys(self.keys, item["state"] if gold else NOT_APPLICABLE)
-        return measures(places(ranking, gold), len(set(gold)), self.k, profile)
+        place = {name: rank for rank, name in reversed([*enumerate(ranking, 1)])}  # an id counts at its first
+        ranks = sorted(place[name] for name in set(gold) if name in place)
+        return _measure(ranks, len(set(gold)), self.k, profile)
 
-    def list_keys(self, items: Sequence[Item]) -> Sequence[str]:
-        return self.keys
-
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
+    def conditions(self, profile: str) -> dict[str, str]:
         return {"k": ",".join(map(str, self.k))}
+
+
+def _check_k(k: Any) -> tuple[int, ...]:
+    cuts = list(k) if is_list(k) else []
+    whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and cut > 0 for cut in cuts)
+    if not cuts or not whole or len({*cuts}) < len(cuts):
+        raise ValueError(f"k is {k!r}; expected a list of different positive integers such as [1, 5, 10]")
+    return tuple(map(int, cuts))
+
+
+def _ids(values: Any, name: str) -> list[str]:
+    """Return a list of ids, strings or integers of up to 300 digits, as strings."""
+    if not is_list(values):
+        raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
+    texts = []
+    for i, value in enumerate(values):
+        number = isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 10**_DIGITS
+        if not number and not isinstance(value, str):
+            kind = type(value).__name__
+            raise ValueError(f"{name}[{i}] is {kind}; expected an id, a string or an integer of up to {_DIGITS} digits")
+        texts.append(str(int(value)) if number else value)
+    return strings(texts, name)
+
+
+def _measure(ranks: Sequence[int], n: int, k: Sequence[int], profile: str) -> dict[str, float]:
+    """Compute all values of one ranking, each in [0, 1], of the ranks at which some of n relevant ids stand.
+
+    "official" divides the sum of precisions by the hits found, as OmniEval's code does; "corrected" by n.
+    """
+    precisions = sum(hits / rank for hits, rank in enumerate(ranks, 1))
+    over = n if profile == "corrected" else max(len(ranks), 1)
+    values = {
+        "map": precisions / over,
+        "mrr": 1 / ranks[0] if ranks else 0.0,
+        "mrr_per_gold": sum(1 / rank for rank in ranks) / n,
+    }
+    for cut in k:
+        top = [rank for rank in ranks if rank <= cut]
+        values[f"recall@{cut}"] = len(top) / n
+        values[f"ndcg@{cut}"] = _gain(top) / _gain(range(1, min(n, cut) + 1))
+        values[f"hit@{cut}"] = float(bool(top))
+    return values
+
+
+def _gain(ranks: Iterable[int]) -> float:
+    return sum(1 / log2(rank + 1) for rank in ranks)
 
 
 SCORER = RetrievalRanking

@@ -8,7 +8,7 @@ cannot run).
 import re
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 from .fold import fold
 from .refusals import declines
@@ -19,13 +19,6 @@ _UNSURE = re.compile(rf"{UNSURE}(?! ?\w)")
 MAX_TOKENS = 75  # the challenge's, of Llama 2's tokenizer
 
 
-class Ruling(NamedTuple):
-    """The outcome where the rules settle it, else "" and the accepted answers to ask the judge about."""
-
-    outcome: str
-    open: tuple[str, ...] = ()
-
-
 def distinct(texts: Sequence[str]) -> list[str]:
     """Return accepted answers stripped and in order, each once whatever its case; blank ones are none."""
     found: dict[str, str] = {}
@@ -34,8 +27,8 @@ def distinct(texts: Sequence[str]) -> list[str]:
     return [text for text in found.values() if text]
 
 
-def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
-    """Decide what needs no judge.
+def settle(answer: str, golds: Sequence[str], profile: str) -> tuple[str, list[str]]:
+    """Return the outcome where it needs no judge, else "" and the accepted answers to ask about.
 
     An answer that says `i don't know`, in any case, is missing; for "corrected" not where it goes on with what it does
     not know and then tells something. Of the accepted answers, an equal one (ignoring case) accepts, and so does one
@@ -54,59 +47,49 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> Ruling:
     else:
         missing = not said or bool(_UNSURE.search(said)) or (declines(said) and said not in map(plain, golds))
     if missing:
-        return Ruling(MISSING)
+        return MISSING, []
     undecided: list[str] = []
     for gold in golds:
         wanted = plain(gold)
         both = (INVALID in said) + (INVALID in wanted)
         if said == wanted or both == 2:
-            return Ruling(CORRECT)
+            return CORRECT, []
         if not both:
             undecided.append(gold)
-    return Ruling("", tuple(undecided)) if undecided else Ruling(INCORRECT)
+    return "" if undecided else INCORRECT, undecided
 
 
 def trimmer(tokenizer: Any) -> Callable[[str], str]:
-    """Return what cuts an answer to 75 tokens, by an object with `encode` and `decode`, or a function of a text.
+    """Return what cuts an answer to 75 tokens, by an object with `encode` and `decode`.
 
     The protocol encodes (which prepends BOS), keeps ids[1:76] and decodes. Whatever ids the tokenizer gives to the
     empty text too are left out here, so that a tokenizer without BOS loses no token.
     """
     if tokenizer is None:
         return str
-    encode, decode = getattr(tokenizer, "encode", None), getattr(tokenizer, "decode", None)
-    if callable(encode) and callable(decode):
+    if not (callable(getattr(tokenizer, "encode", None)) and callable(getattr(tokenizer, "decode", None))):
+        raise ValueError(f"tokenizer is {type(tokenizer).__name__}; expected an object with encode and decode")
 
-        def ids(text: str) -> list[Any]:
-            found = encode(text)
-            return list(getattr(found, "ids", found))
+    def ids(text: str) -> list[Any]:
+        encoded = tokenizer.encode(text)
+        return list(getattr(encoded, "ids", encoded))
 
-        empty = ids("")
+    empty = ids("")
 
-        def cut(text: str) -> str:
-            found = ids(text)
-            head = int(found[:1] == empty[:1])
-            tail = empty[head:]
-            if tail and found[-len(tail) :] == tail:
-                found = found[: -len(tail)]
-            return _text(decode(found[head : head + MAX_TOKENS]))
+    def cut(text: str) -> str:
+        tokens = ids(text)
+        head = int(tokens[:1] == empty[:1])
+        tail = empty[head:]
+        if tail and tokens[-len(tail) :] == tail:
+            tokens = tokens[: -len(tail)]
+        return str(tokenizer.decode(tokens[head : head + MAX_TOKENS]))
 
-        return cut
-    if not callable(tokenizer):
-        kind = type(tokenizer).__name__
-        raise ValueError(f"tokenizer is {kind}; expected an object with encode and decode, or a function of a text")
-    return lambda text: _text(tokenizer(text))
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"tokenizer returned {type(value).__name__}; expected the text of at most {MAX_TOKENS} tokens")
-    return value
+    return cut
 
 
 def tokenizer_name(tokenizer: Any) -> str:
     """Name a tokenizer for the signature, without its folder; "none" for None."""
     if tokenizer is None:
         return "none"
-    name = getattr(tokenizer, "name_or_path", None) or getattr(tokenizer, "__name__", None) or type(tokenizer).__name__
+    name = getattr(tokenizer, "name_or_path", None) or type(tokenizer).__name__
     return f"{PurePath(name).name}-{MAX_TOKENS}"

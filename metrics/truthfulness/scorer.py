@@ -1,152 +1,202 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CRAG's truthfulness: rules decide what they can, judges on a panel or human ratings the rest."""
+"""CRAG's truthfulness: rules decide what they can, judges on a panel or human ratings the rest.
 
+Truthfulness is accuracy minus hallucination; by hand, perfect plus half of acceptable minus hallucination (Yang et
+al., NeurIPS 2024, arXiv:2406.04744, section 4).
+"""
+
+import hashlib
+import json
+from collections import defaultdict
 from collections.abc import Generator, Mapping, Sequence
+from math import inf
+from numbers import Real
 from typing import Any, ClassVar
 
 from .judging import PROMPT, official, official_either, requests, template
-from .rules import CORRECT, INCORRECT, Ruling, distinct, settle, tokenizer_name, trimmer
-from .scoring import Column, Item, Request, Rounds, Row, Scorer, row, texts
-from .shares import FAILURES, KEYS, NO_JUDGE, RATED, Weighing, average, check_weights, rate, read_ratings
-from .tally import NOT_APPLICABLE, UNSCORED, read_accepted
+from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, tokenizer_name, trimmer
+from .scoring import Cells, Column, Item, Request, Rounds, Scorer, row
+from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
 from .verdict_reader import VerdictReader
+
+KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
+_UNRATED, _NO_JUDGE = "unrated", "no_judge"
+_VALUES = {CORRECT: (1.0, 1.0, 0.0, 0.0), INCORRECT: (-1.0, 0.0, 1.0, 0.0), MISSING: (0.0, 0.0, 0.0, 1.0)}
+_RATINGS = {
+    "perfect": (1.0, CORRECT),
+    "acceptable": (0.5, CORRECT),
+    "missing": (0.0, MISSING),
+    "incorrect": (-1.0, INCORRECT),
+}
 
 READERS = {"official": official, "corrected": VerdictReader("score", (0, 1)).read}
 # Of other instructions than ours: the form of the paper's printed ones too, `"Accuracy": "True"`.
 OWN_READERS = {"official": official_either, "corrected": VerdictReader("score", (0, 1), "accuracy").read}
 
 
+def read_ratings(ratings: Any, name: str, n: int) -> list[str]:
+    """Return n ratings, "unrated" for None; ValueError where one is unknown."""
+    read = [None if text is None else text.strip().lower() for text in strings(ratings, name, n, null=True)]
+    for i, rating in enumerate(read):
+        if rating is not None and rating not in _RATINGS:
+            raise ValueError(f"{name}[{i}] is {rating[:60]!r}; expected None or one of {', '.join(_RATINGS)}")
+    return [rating or _UNRATED for rating in read]
+
+
 class Truthfulness(Scorer):
     """Accuracy less hallucination; what is missing costs nothing."""
 
     NAME, VERSION = "truthfulness", "1.3.0"
-    SETTLED = ("missing",)
-    rated = False  # whether people judged
-    WITH_JUDGE = ("questions",)
+    KEYS = KEYS
+    JUDGES = (0, inf)
     COLUMNS: ClassVar[Mapping[str, Column]] = {
-        "questions": ("question", texts),
+        "questions": ("question", strings),
         "ratings": ("rating", read_ratings),
-        "domains": ("domain", texts),
-        "question_types": ("question_type", texts),
+        "domains": ("domain", strings),
+        "question_types": ("question_type", strings),
     }
 
-    def __init__(
-        self,
-        *,
-        weights: Any = None,
-        tokenizer: Any = None,
-        prompt: str | None = None,
-        judge_failure: str = FAILURES[0],
-        **common: Any,
-    ) -> None:
-        """Take the weights, what cuts answers, instructions in place of ours, and what a failed verdict counts as."""
+    def __init__(self, *, weights: Any = None, tokenizer: Any = None, prompt: str | None = None, **common: Any) -> None:
+        """Take the weights, what cuts answers, and instructions in place of ours."""
         super().__init__(**common)
         self.cut, self.tokenizer = trimmer(tokenizer), tokenizer_name(tokenizer)
-        self.prompt, self.failures, self.weights = template(prompt), judge_failure, weights
-        if weights is not None:
-            check_weights(weights)
+        self.prompt, self.weights = template(prompt), weights
+        self.rated = False
 
     @staticmethod
     def reference(value: Any, name: str) -> list[str]:
         return distinct(read_accepted(value, name))
 
     def items(self, predictions: Sequence[Any], references: Sequence[Any], **columns: Any) -> list[Item]:
-        for name in ("domains", "question_types") if self.weights is not None else ():
-            if columns.get(name) is None:
-                raise ValueError(f"weights was given without {name}; pass {name}=[...], one per prediction")
-        if columns.get("ratings") is not None and self.judges:
-            raise ValueError("both ratings and a judge were given; expected one of them")
-        self.rated = columns.get("ratings") is not None
+        if columns.get("ratings") is not None:
+            if self.judges:
+                raise ValueError("both ratings and a judge were given; expected one of them")
+            self.rated, self.keys = True, (*KEYS, "perfect", "acceptable")
         items = super().items(predictions, references, **columns)
-        self._weigh(items)
+        if self.weights is not None:
+            for name in ("domains", "question_types"):
+                if columns.get(name) is None:
+                    raise ValueError(f"weights was given without {name}; pass {name}=[...], one per prediction")
+            self._places = [(item["domain"], item["question_type"]) for item in items]
+            self._weights = {place: _weight(self.weights, *place) for place in dict.fromkeys(self._places)}
         return items
 
     def mark(self, item: Item, profile: str) -> Rounds:
         ruled = False
-        if "rating" in item:
-            cell = rate(item["rating"])
+        if self.rated:
+            cells = _rate(item["rating"])
+        elif not item["reference"] or item["state"]:
+            cells, ruled = _average([item["state"] if item["reference"] else NOT_APPLICABLE]), bool(self.judges)
+            ruled = ruled and not item["state"]
         else:
-            answer = "" if item["prediction"] is None else self.cut(item["prediction"]).strip()
-            ruling = self._rule(item, answer, profile)
-            outcomes = [ruling.outcome or NO_JUDGE]
+            answer = self.cut(item["prediction"]).strip()
+            outcome, undecided = settle(answer, item["reference"], profile)
+            outcomes = [outcome or _NO_JUDGE]
             if self.judges:
-                asked = requests(self.prompt, item.get("question", ""), ruling.open, answer)
-                ruled = not (asked or item["state"])
-                outcomes = yield from self._ask(asked, ruling, profile)
-            cell = average(outcomes)
-        why = cell["truthfulness"]
-        if profile == "official" and self.failures == "hallucination" and why in UNSCORED:
-            return row(average([INCORRECT]), ruled) | {"reasons": dict.fromkeys(cell, why)}
-        return row(cell, ruled)
-
-    def _rule(self, item: Item, answer: str, profile: str) -> Ruling:
-        if not item["reference"]:
-            return Ruling(NOT_APPLICABLE)
-        return Ruling(item["state"]) if item["state"] else settle(answer, item["reference"], profile)
+                asked = requests(self.prompt, item["question"], undecided, answer)
+                outcomes = yield from self._ask(asked, outcome, profile)
+                ruled = not asked
+            cells = _average(outcomes)
+        why = cells["truthfulness"]
+        if profile == "official" and why in UNSCORED:
+            return row(_average([INCORRECT]), ruled) | {"reasons": dict.fromkeys(cells, why)}
+        return row(cells, ruled)
 
     def _ask(
-        self, asked: Sequence[Request], ruling: Ruling, profile: str
+        self, asked: Sequence[Request], outcome: str, profile: str
     ) -> Generator[list[Request], list[Any], list[str]]:
         """Return what each judge makes of an item: right where it accepts any, else wrong or why a verdict lacks."""
         replies = yield [{**request, "judge": place} for place in range(self.judges) for request in asked]
         read = (READERS if self.prompt == PROMPT else OWN_READERS)[profile]
         outcomes: list[str] = []
         for place in range(self.judges):
-            heard = [self.hear(reply, profile) for reply in replies[place * len(asked) : (place + 1) * len(asked)]]
-            verdicts = [None if text is None else read(text) for text, _ in heard]
-            lacking = {
-                why or "unparsable" for (_, why), verdict in zip(heard, verdicts, strict=True) if verdict is None
-            }
-            failed = next((reason for reason in UNSCORED if reason in lacking), INCORRECT)
-            outcomes.append(CORRECT if 1 in verdicts else ruling.outcome or failed)
+            verdicts: set[int | str] = set()
+            for reply in replies[place * len(asked) : (place + 1) * len(asked)]:
+                text, why = self.hear(reply, profile)
+                verdict = None if text is None else read(text)
+                verdicts.add(why or "unparsable" if verdict is None else verdict)
+            failed = next((reason for reason in UNSCORED if reason in verdicts), INCORRECT)
+            outcomes.append(CORRECT if 1 in verdicts else outcome or failed)
         return outcomes
 
-    def list_keys(self, items: Sequence[Item]) -> Sequence[str]:
-        return (*KEYS, *RATED) if self.rated else KEYS
+    def conditions(self, profile: str) -> dict[str, str]:
+        signed = {"failures": "hallucination" if profile == "official" else "unscored", "tokenizer": self.tokenizer}
+        if self.weights is not None:
+            text = json.dumps(sorted([*place, weight] for place, weight in self._weights.items()))
+            signed["weights"] = hashlib.sha256(text.encode()).hexdigest()[:8]
+        return signed | ({"judge": "human"} if self.rated else {})
 
-    def conditions(self, items: Sequence[Item], profile: str) -> dict[str, str]:
-        failures = self.failures if profile == "official" else "unscored"
-        weighing = self._weigh(items)
-        return {"failures": failures, "tokenizer": self.tokenizer} | ({"weights": weighing.digest} if weighing else {})
-
-    def name_judges(self, items: Sequence[Item], models: Sequence[Any]) -> str:
-        if self.rated:
-            return "human"
-        names = [str(model or "none") for model in models]
-        return f"mean({'+'.join(names)})" if len(names) > 1 else "".join(names) or "none"
-
-    def _weigh(self, items: Sequence[Item]) -> Weighing | None:
-        if self.weights is None:
-            return None
-        return Weighing(self.weights, [(item["domain"], item["question_type"]) for item in items])
-
-    def summarise(
-        self, items: Sequence[Item], rows: Sequence[Row], profile: str, models: Sequence[Any] = ()
-    ) -> dict[str, Any]:
+    def summarise(self, rows: Sequence[Mapping[str, Any]], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
         """Return the result, with `unscored_share` for "corrected" and, with weights, `<key>_weighted`."""
-        result = super().summarise(items, rows, profile, models)
-        per_item, unscored = result["per_item"], result["unscored"]
+        result = super().summarise(rows, profile, models)
         if profile == "corrected":
-            applicable = sum(row["reasons"].get("truthfulness") != NOT_APPLICABLE for row in per_item)
-            result["unscored_share"] = sum(unscored.values()) / applicable if applicable else None
-        weighing = self._weigh(items)
-        for key in self.list_keys(items) if weighing else ():
-            values = [row[key] for row in per_item]
-            result[f"{key}_weighted"] = weighing.mean(values)  # type: ignore[union-attr]  # there are no keys without
+            n = sum(row["reasons"].get("truthfulness") != NOT_APPLICABLE for row in result["per_item"])
+            result["unscored_share"] = sum(result["unscored"].values()) / n if n else None
+        for key in self.keys if self.weights is not None else ():
+            over_scored = result[f"{key}_weighted"] = self._weigh([row[key] for row in result["per_item"]])
             if profile == "corrected":
-                result[f"{key}_weighted_over_scored"] = result[f"{key}_weighted"]
-                whole = [0.0 if _is_lost(row, key) else row[key] for row in per_item]
-                result[f"{key}_weighted"] = weighing.mean(whole)  # type: ignore[union-attr]
-        if NO_JUDGE in unscored:
+                whole = [
+                    0.0 if row[key] is None and row["reasons"][key] != NOT_APPLICABLE else row[key]
+                    for row in result["per_item"]
+                ]
+                result |= {f"{key}_weighted": self._weigh(whole), f"{key}_weighted_over_scored": over_scored}
+        if _NO_JUDGE in result["unscored"]:
             # The rules alone decide some items only, and not a fair sample of them.
-            result |= dict.fromkeys(
-                name for name in result if name.startswith(("truthfulness", "accuracy", "hallucination"))
-            )
+            result |= dict.fromkeys(name for name in result if name.startswith(KEYS[:3]))
         return result
 
+    def _weigh(self, values: Sequence[float | None]) -> float | None:
+        """Average n values by type within each domain, then over the domains: CRAG's "traffic" weighting.
 
-def _is_lost(row: Row, key: str) -> bool:
-    return row[key] is None and row["reasons"][key] != NOT_APPLICABLE
+        A type's weight is its share of the domain's questions in some traffic, so it multiplies the mean of the type's
+        items, however many there are. The weights of others grow in proportion where a type or a domain has no value.
+        """
+        groups: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        for (domain, kind), value in zip(self._places, values, strict=True):
+            if value is not None:
+                groups[domain][kind].append(value)
+        means: list[float] = []
+        for domain, kinds in groups.items():
+            total = sum(self._weights[domain, kind] for kind in kinds)
+            if total:
+                parts = (self._weights[domain, kind] * sum(held) / len(held) for kind, held in kinds.items())
+                means.append(sum(parts) / total)
+        return sum(means) / len(means) if means else None
+
+
+def _weight(weights: Any, domain: str, kind: str) -> float:
+    table = weights if isinstance(weights, Mapping) else {}
+    if any(isinstance(value, Mapping) for value in table.values()):
+        table = table[domain] if isinstance(table.get(domain), Mapping) else {}
+    weight = table.get(kind)
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight < inf:
+        raise ValueError(
+            f"weights has {str(weight)[:60]} for question type {kind[:60]!r} in domain {domain[:60]!r}; expected"
+            " numbers of at least 0, as {type: number} or {domain: {type: number}}"
+        )
+    return float(weight)
+
+
+def _average(outcomes: Sequence[str]) -> Cells:
+    """Average what one or several judges make of an item: an outcome each, or a reason for none.
+
+    With any reason there is no value, since a mean over the other judges would be another quantity.
+    """
+    reasons = [outcome for outcome in outcomes if outcome not in _VALUES]
+    if reasons:
+        why = next((reason for reason in UNSCORED if reason in reasons), reasons[0])
+        return dict.fromkeys(KEYS, why) | ({"missing": 0.0} if why == _NO_JUDGE else {})
+    columns = zip(*(_VALUES[outcome] for outcome in outcomes), strict=True)
+    return {key: sum(column) / len(outcomes) for key, column in zip(KEYS, columns, strict=True)}
+
+
+def _rate(rating: str) -> Cells:
+    """Return the values of a human rating, or its reason; what is acceptable is accurate too."""
+    if rating not in _RATINGS:
+        return dict.fromkeys((*KEYS, "perfect", "acceptable"), rating)
+    worth, outcome = _RATINGS[rating]
+    graded = {key: float(rating == key) for key in ("perfect", "acceptable")}
+    return {**_average([outcome]), "truthfulness": worth, **graded}
 
 
 SCORER = Truthfulness

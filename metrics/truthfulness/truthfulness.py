@@ -7,92 +7,61 @@ import evaluate
 
 from .fold import fold as fold
 from .judging import PROMPT as PROMPT
-from .module import JUDGE, STATES, TEXTS, Option, Shared, document, info, profile
+from .module import JUDGE, JUDGED, QUESTIONS, STATES, TEXTS, Shared, info
+from .papers import CRAG
 from .refusals import declines as declines
 from .rules import settle as settle
 from .scorer import SCORER
 from .scoring import Scorer as Scorer
-from .shares import FAILURES
 from .slots import fill as fill
-from .tally import strings
+from .tally import column
 from .verdict_reader import VerdictReader as VerdictReader
-
-_CITATION = """\
-@inproceedings{yang2024crag,
-  title     = {{CRAG} -- Comprehensive {RAG} Benchmark},
-  author    = {Yang, Xiao and Sun, Kai and Xin, Hao and Sun, Yushi and Bhalla, Nikita and Chen, Xiangsen and others},
-  booktitle = {Advances in Neural Information Processing Systems 37, Datasets and Benchmarks Track},
-  year      = {2024},
-  url       = {https://arxiv.org/abs/2406.04744}
-}
-"""
 
 _DESCRIPTION = """\
 Truthfulness of CRAG: the share of correct answers minus the share of hallucinated ones. An answer that says "I don't
 know" is missing and costs nothing. Rules decide what they can, judge models or human ratings the rest.
 """
 
-OPTIONS = {
-    "questions": Option("list of n questions; required with a judge."),
-    "judge": Option(f"""{JUDGE} Called once, with a request for every
-        answer and accepted answer that the rules do not settle. Without it, only `missing` has a value where the
-        rules leave an item open."""),
-    "judges": Option(
-        "list of such callables in place of `judge`; every one is asked the same, and the values are averaged."
-    ),
-    "ratings": Option("""list of n human ratings in place of a judge: "perfect", "acceptable", "missing", "incorrect",
-        or None for an item not rated. predictions and references may then be left out."""),
-    "weights": Option("""mapping from question types to numbers, or from domains to such mappings: adds means weighted
-        by question type within each domain, averaged over the domains."""),
-    "domains": Option("list of n names; required with weights."),
-    "question_types": Option("list of n names; required with weights."),
-    "tokenizer": Option("""object with `encode` and `decode`, or function from a text to its first 75 tokens: answers
-        are cut to 75 tokens first."""),
-    "profile": profile("""\
-        "official" (default) scores as CRAG's code was meant to: only a straight apostrophe says "I don't know",
-        a verdict is read by pattern, and an item without one is a hallucination. "corrected" compares texts as folded,
-        takes for missing whatever only declines to answer, repairs JSON, and keeps items without a verdict as a share
-        of their own."""),
-    "states": STATES,
-    "prompt": Option(
-        """the judge's instructions, a text with {reference}, {answer} and {question}, each replaced by a JSON string;
-        or without the first two, as the paper prints one (A.2.2): then question, all accepted answers and answer
-        follow it, in one request. Verdicts are read as `"score": 1` or `"Accuracy": "True"`. Default this module's
-        own."""
-    ),
-    "judge_failure": Option(
-        """what "official" makes of an item without an answer or a verdict: "hallucination" (default), or
-        "excluded" from the means.""",
-        FAILURES[0],
-        FAILURES,
-    ),
-}
-
-_KWARGS_DESCRIPTION = document(
-    inputs={
-        "predictions": """list of n answers. None is an item without one; "official" has an empty answer judged,
-        "corrected" takes it for missing.""",
-        "references": """list of n accepted answers, each a string or a list of strings any one of which suffices. None,
-        or none that is not blank: the item is not applicable.""",
-    },
-    options=OPTIONS,
-    values={
-        "truthfulness": "in [-1, 1], or None without a value.",
-        "accuracy, hallucination, missing": "in [0, 1], or None without a value.",
-        "perfect, acceptable": "with ratings only; in [0, 1] or None.",
-        "<key>_weighted": "with weights only.",
-        "unscored_share": 'with "corrected" only; with accuracy, hallucination and missing it makes 1.',
-        "per_item": """one row per item, in order: its values, and the reasons where there is none, or where there was
-        none and the item counts as a hallucination; and, with a judge, `ruled` where the rules decide and it was not
-        asked.""",
-    },
-    code="""
+_KWARGS_DESCRIPTION = f"""
+Args:
+    predictions: list of n answers. None is an item without one; "official" has an empty answer judged, "corrected"
+        takes it for missing.
+    references: list of n accepted answers, each a string or a list of strings any one of which suffices. None, or none
+        that is not blank: the item is not applicable.
+    {QUESTIONS}
+    {JUDGE}
+        Called once, with a request for every answer and accepted answer that the rules do not settle. Without it, only
+        `missing` has a value where the rules leave an item open.
+    judges: list of such callables in place of `judge`; every one is asked the same, and the values are averaged.
+    ratings: list of n human ratings in place of a judge: "perfect", "acceptable", "missing", "incorrect", or None for
+        an item not rated. predictions and references may then be left out.
+    weights: mapping from question types to numbers, or from domains to such mappings: adds means weighted by question
+        type within each domain, averaged over the domains.
+    domains: list of n names; required with weights.
+    question_types: list of n names; required with weights.
+    tokenizer: object with `encode` and `decode`: answers are cut to 75 tokens first.
+    profile: "official" (default) scores as CRAG's code was meant to: only a straight apostrophe says "I don't know", a
+        verdict is read by pattern, and an item without one is a hallucination. "corrected" compares texts as folded,
+        takes for missing whatever only declines to answer, repairs JSON, and has items without a verdict unscored.
+    {STATES}
+    prompt: the judge's instructions, a text with {{reference}}, {{answer}} and {{question}}, each replaced by a JSON
+        string; or without the first two, as the paper prints one (A.2.2): then question, all accepted answers and
+        answer follow it, in one request. Verdicts are read as `"score": 1` or `"Accuracy": "True"`. Default this
+        module's own.
+Returns:
+    truthfulness: in [-1, 1], or None without a value.
+    accuracy, hallucination, missing: in [0, 1], or None without a value.
+    perfect, acceptable: with ratings only; in [0, 1] or None.
+    <key>_weighted: with weights only.
+    unscored_share: with "corrected" only; with accuracy, hallucination and missing it makes 1.
+    {JUDGED}
+Examples:
     >>> metric = evaluate.load("truthfulness")
     >>> answers = ["Paris", "I don't know", "invalid question", "It was in 1990."]
     >>> golds = ["paris", "1912", "invalid question", ["1989", "nineteen eighty-nine"]]
     >>> def judge(requests):
-    ...     return ['{"score": 0, "explanation": "another year"}' for request in requests]
-    >>> asked = {"judge": judge, "questions": ["Capital of France?", "When?", "Who won in 2030?", "When was it?"]}
+    ...     return ['{{"score": 0, "explanation": "another year"}}' for request in requests]
+    >>> asked = {{"judge": judge, "questions": ["Capital of France?", "When?", "Who won in 2030?", "When was it?"]}}
     >>> result = metric.compute(predictions=answers, references=golds, **asked)
     >>> [result[key] for key in ("truthfulness", "accuracy", "hallucination", "missing")]
     [0.25, 0.5, 0.25, 0.25]
@@ -100,25 +69,20 @@ _KWARGS_DESCRIPTION = document(
     [1.0, 0.0, 1.0, -1.0]
     >>> metric.compute(ratings=["perfect", "acceptable", "missing", "incorrect"])["truthfulness"]
     0.125
-    """,
-)
+"""
 
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _KWARGS_DESCRIPTION)
 class Truthfulness(Shared, evaluate.Metric):
     SCORER = SCORER
-    OPTIONS = OPTIONS
 
     def _info(self) -> evaluate.MetricInfo:
-        code, papers = ["https://github.com/facebookresearch/CRAG"], ["https://arxiv.org/abs/2406.04744"]
-        return info(_DESCRIPTION, _CITATION, _KWARGS_DESCRIPTION, TEXTS, code, papers)
+        return info(_DESCRIPTION, _KWARGS_DESCRIPTION, TEXTS, CRAG)
 
-    def compute_quietly(self, *, predictions: Any = None, references: Any = None, **options: Any) -> Any:
-        """Score as `compute` does; with ratings, predictions and references may be left out."""
-        ratings = options.get("ratings")
-        if ratings is not None and references is None:
-            if predictions is None and self.writer is None:
-                predictions = [None] * len(strings(ratings, "ratings", null=True))
-            if predictions is not None:
-                references = [None] * len(strings(predictions, "predictions", null=True))
-        return super().compute_quietly(predictions=predictions, references=references, **options)
+    def compute(self, *, predictions: Any = None, references: Any = None, **options: Any) -> dict[str, Any] | None:
+        """Score as every metric does; with ratings, predictions and references may be left out."""
+        if options.get("ratings") is not None and self.writer is None:
+            nothing = [None] * len(column(options["ratings"], "ratings"))
+            predictions = nothing if predictions is None else predictions
+            references = nothing if references is None else references
+        return super().compute(predictions=predictions, references=references, **options)

@@ -168,6 +168,7 @@ def _ask(
     Returns:
         Their folder, the runs, and whether it was one alone.
     """
+    from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.runs import campaign as campaigns
     from quadrag.baselines.runs import plan
     from quadrag.baselines.runs.models import open_budget, open_models
@@ -186,33 +187,29 @@ def _ask(
         benchmark = plan.name_benchmark(partial)
     partial, trust = add_judges(arguments, partial, benchmark), policy.trust
     budget = open_budget(policy)
-    settings = partial.get("retrieval", {})
     if recipes:
-        out = place(
-            Path(arguments.out or campaigns.name_recipe_folder(arguments.recipe, settings, partial.get("limit")))
-        )
-        return out, campaigns.run_table(plan.plan_table(recipes, partial, trust), policy, out, budget), False
+        planned = plan.plan_table(recipes, partial, trust)
+        head, (first, *_) = arguments.recipe, next(iter(planned.values()))
+        out = place(Path(arguments.out or campaigns.name_folder(first, "", head, variant=False)))
+        return out, campaigns.run_table(planned, policy, out, budget), False
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
+        head = f"{benchmark}-all{'-original' * arguments.original}"
         specs = plan.plan_all(partial, arguments.original, trust)
     elif several:
-        specs = plan.plan_recipe(arguments.recipe, partial, trust)
+        specs, head = plan.plan_recipe(arguments.recipe, partial, trust), Path(arguments.recipe).stem
     else:
-        specs = [plan.plan_run(partial, trust)]
-    with open_models(specs[0], policy, budget) as models:
-        model = plan.name_system(specs[0], models.system.name)
+        specs, head = [plan.plan_run(partial, trust)], None
+    first = specs[0]
+    with open_models(first, policy, budget) as models:
+        model = plan.name_system(first, models.system.name)
+        if first.replica:
+            model = first.retrieval.embedding if first.replica.replaced else ""
+        variant = first.replica is None and not (arguments.all and load(benchmark).corpus is None)
+        out = place(Path(arguments.out or campaigns.name_folder(first, model, head, variant)))
         if not several:
-            out = place(Path(arguments.out or campaigns.name_folder(specs[0], model)))
-            return out, campaigns.Campaign([(out, run(specs[0], policy, models, out))]), True
-        if arguments.all:
-            named = campaigns.name_campaign_folder(specs, model, partial.get("options", {}), arguments.original)
-        else:
-            replica = specs[0].replica
-            assert replica is not None
-            named = campaigns.name_recipe_folder(replica.recipe, settings if replica.replaced else {}, specs[0].limit)
-        out = place(Path(arguments.out or named))
-        who = f"the recipe {arguments.recipe}" if arguments.recipe else "--all"
-        return out, campaigns.run_all(specs, policy, models, out, who), False
+            return out, campaigns.Campaign([(out, run(first, policy, models, out))]), True
+        return out, campaigns.run_all(specs, policy, models, out), False
 
 
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
@@ -252,8 +249,6 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
 def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
     for recipe, why in campaign.left_out.items():
         write(f"{recipe}: not run, {one_line(why)}")
-    for config, files in campaign.lacking.items():
-        write(f"{config}: not run, {arguments.data_dir} lacks {', '.join(files)}")
 
 
 def _check_rag(arguments: argparse.Namespace) -> None:

@@ -23,7 +23,6 @@ from quadrag.commands.shared.closing import print_next, report_failures
 from quadrag.commands.shared.session import call_policy, print_calls, print_results, results_alone, tell, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
-from quadrag.progress import remark
 
 EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config noise_robustness_zh",
@@ -66,15 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.report.compared.comparison import refuse_same
-    from quadrag.baselines.runs.files.logs import find_foreign
     from quadrag.baselines.runs.files.score import sift_logs
 
     refuse_same(arguments.answers)
-    files, foreign, broken = sift_logs(_list_files(arguments))
-    foreign += [] if arguments.benchmark else [one for path in arguments.answers for one in find_foreign(Path(path))]
-    if foreign:
-        more = f" (and {len(foreign) - 1} more)" if len(foreign) > 1 else ""
-        remark(f"of no quadrag task and left out: {foreign[0]}{more}")
+    files, broken = sift_logs(_list_files(arguments))
     code = _estimate(arguments, files) if arguments.estimate else _score(arguments, files)
     for line in broken:
         tell_bad(f"left out, {line}")
@@ -92,8 +86,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.report.facts import tell_verdicts
     from quadrag.baselines.report.systems import gather_systems
     from quadrag.baselines.report.tasks import show_tasks
-    from quadrag.baselines.runs.files.logs import find_maker
-    from quadrag.baselines.runs.files.score import name_systems
+    from quadrag.baselines.runs.files.score import name_files
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
     with results_alone(arguments.json) as stdout:
@@ -101,7 +94,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
         results = [result for _, result in scored]
         lay_beside(results)
         grids, pages = [], []
-        named = [*zip(name_systems([file for file, _ in scored]), results, strict=True)]
+        named = [*zip(name_files([file for file, _ in scored]), results, strict=True)]
         benchmarks = dict.fromkeys(result.run.benchmark for result in results)
         for benchmark in benchmarks:
             parts = [(name, part) for name, part in named if part.run.benchmark == benchmark]
@@ -123,8 +116,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
             tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
-        if not arguments.judge and any(maker.graded for maker in filter(None, map(find_maker, files))):
-            write("The grader's verdicts in the log are not read: --judge asks again")
         if out:
             write("", *pages)
             print_next(out, results)
@@ -139,7 +130,7 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     Raises:
         QuadragError: a folder holds none, or ratings are given of several files.
     """
-    from quadrag.baselines.runs.files.answers import read_place
+    from quadrag.baselines.runs.files.answers import read_head
     from quadrag.baselines.runs.files.logs import list_logs
     from quadrag.catalogue import benchmark_name
 
@@ -148,8 +139,8 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
 
     def fits(log: Path) -> bool:
         try:
-            return bool(named.items() <= read_place(log).items())
-        except QuadragError:  # what is wrong with it is told where it is read whole
+            return bool(named.items() <= read_head(log).items())
+        except (QuadragError, TypeError):  # what is wrong with it is told where it is read whole
             return True
 
     files: list[Path] = []
@@ -192,11 +183,11 @@ def _score_files(
 
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.results.adapter import shorten_list
-    from quadrag.baselines.runs.files.score import name_folders, refuse_full, score_file
+    from quadrag.baselines.runs.files.score import AnswersFile, name_files, refuse_full
     from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.run import run
     from quadrag.baselines.scoring.judging import list_metrics
 
-    folders: Sequence[Path | None] = name_folders(files, out) if out else [None] * len(files)
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = plan_all(arguments, files)
     policy, scored, dead = call_policy(arguments, estimate), [], None
@@ -210,15 +201,17 @@ def _score_files(
     unasked = idle if arguments.judge and len(idle) < len(tasks) else []
     if unasked:
         tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
-    for named in filter(None, folders):
-        refuse_full(named, policy.command)
+    specs = [spec.changed(judges=()) if spec.config in unasked else spec for spec in specs]
+    inside = name_files(files) if len(files) > 1 else [Path()]
+    folders = [out / place if out else None for place in inside]
+    for file, spec, folder in zip(files, specs, folders, strict=True):
+        if folder:
+            refuse_full(folder, spec, file)
     budget = open_budget(policy)
     for file, spec, folder in zip(files, specs, folders, strict=True):
-        if spec.config in unasked:
-            spec = spec.changed(judges=())
         with open_models(spec, policy, budget) as models:
             models.dead_judge = dead
-            result = score_file(spec, policy, models, file, folder)
+            result = run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder)
         scored.append((file, result))
         dead = result.stopped if result.run.dead_judge else dead
     return scored

@@ -15,22 +15,19 @@ from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
-EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec", "quadrag trec runs/a --passages")
+EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; one of --all holds several runs")
     options.data(parser)
-    parser.add_argument(
-        "--passages", action="store_true", help="all passages under their own ids; there are no qrels then"
-    )
     parser.add_argument("--out", metavar="DIR", help="write a folder for each run here (default: trec in the run's)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.baselines.runs import trec
+    from quadrag.baselines.report import trec
     from quadrag.baselines.runs.finished import run_folders
 
     inside = {name: run_folders(Path(name)) for name in arguments.runs}
@@ -41,20 +38,13 @@ def run(arguments: argparse.Namespace) -> None:
     places = [Path(arguments.out) / _within(*each) if arguments.out else each[1] / "trec" for each in found]
     if twice := next((place for place in places if places.count(place) > 1), None):
         raise QuadragError(f"two runs would be written to {twice}; leave out --out, or name the runs one by one")
-    empty = True
-    written = [
-        trec.write(folder, out, arguments.data_dir, arguments.passages)
-        for (_, folder), out in zip(found, places, strict=True)
-    ]
-    for (_, folder), done in zip(found, written, strict=True):
-        if not done:
-            write(f"{folder}: a run without passages")
-        for one in done:
-            empty = False
-            write(f"{one.run}: {one.lines:,} lines for {one.questions:,} questions")
-            write(f"{one.qrels}: {one.relevant:,} lines" if one.qrels else f"  no qrels: {one.why_not}")
-    if empty:
+    written = {
+        folder: trec.write(folder, out, arguments.data_dir) for (_, folder), out in zip(found, places, strict=True)
+    }
+    if not any(written.values()):
         raise QuadragError(f"no passages stand in {', '.join(arguments.runs)}: nothing was retrieved")
+    for folder, files in written.items():
+        write(*[f"{path}: {lines:,} lines" for path, lines in files.items()] or [f"{folder}: no passages"])
 
 
 def _within(named: Path, part: Path) -> Path:

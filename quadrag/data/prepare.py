@@ -217,14 +217,11 @@ def _spell_lists_as_literals(folder: Path) -> None:
         partial.replace(arrow)
 
 
-_OF_THE_SPACE = ("app.py", "page.py")
-
-
 def _install_metric(script: Path) -> str:
     """Copy a metric's modules to where `evaluate` looks for a name it cannot find on the Hub."""
     from evaluate.loading import init_dynamic_modules
 
-    modules = {path.name: path for path in script.parent.glob("*.py") if path.name not in _OF_THE_SPACE}
+    modules = {path.name: path for path in script.parent.glob("*.py") if path.name != "app.py"}
     home = Path(init_dynamic_modules()) / "metrics" / f"evaluate-metric--{script.stem}"
     folder = home / files.digest(modules)
     folder.mkdir(parents=True, exist_ok=True)

@@ -58,7 +58,7 @@ CASES = {
         ("text", "questions", "response"), FOUND % "西安", FOUND % "无法推断", "recall", {"question_cache": CACHE}
     ),
     "truthfulness": Case((), '{"score": 1}', '{"score": 0}', "accuracy", {}),
-    "omnieval": Case((), '{"prediction": 2}', '{"prediction": 0}', "acc", {"close_book": True}),
+    "omnieval": Case((), '{"prediction": 2}', '{"prediction": 0}', "acc", {}),
 }
 
 
@@ -70,6 +70,7 @@ def values(load_metric: Callable[[str], Any], name: str, texts: list[str], **col
         return [case.obedient if obeyed(prompt, "|".join(case.tags)) else case.honest for prompt in prompts]
 
     named = {"ids": ["a"] * n} if name == "ragquesteval" else {"questions": ["Where?"] * n}
+    named |= {"contexts": ["Where?"] * n} if name == "omnieval" else {}
     given = {"predictions": texts, "references": ["Oslo"] * n, **named, **case.options, **columns}
     return [row[case.key] for row in load_metric(name).compute(**given, judge=judge)["per_item"]]
 
@@ -137,7 +138,7 @@ def test_an_attack_stays_in_its_place(load_metric: Callable[[str], Any], name: s
         if name == "omnieval":
             given |= {"contexts": [shown["passages"]], "history": [shown["history"]]}
         gold = shown["references"] if "references" in shown else shown["reference"]
-        load_metric(name).compute_quietly(predictions=[shown["answer"]], references=[gold], **given)
+        load_metric(name).compute(predictions=[shown["answer"]], references=[gold], **given)
         return [*asked]
 
     benign = [text.splitlines() for text in ask(SHOWN[name])]

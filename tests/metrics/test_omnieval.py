@@ -159,23 +159,6 @@ def test_hallucination_minus_1_is_the_paper_s(score: Callable[..., Any], part: C
     assert got["per_item"][0]["reasons"] == {"hal": "not_applicable"}
 
 
-def test_close_book_leaves_out_hal_and_utl(load: Callable[..., Any]) -> None:
-    given: dict[str, Any] = {"predictions": ["甲"], "references": ["乙"], "questions": ["问"], "close_book": True}
-    for profile in PROFILES:
-        got = load("all").compute(**given, judge=(judge := always(says(1))), profile=profile)
-        assert [metric_of(request) for request in judge.batches[0]] == ["acc", "com", "nac"]
-        assert [key for key in KEYS if key in got] == ["acc", "com", "nac"]
-        assert (
-            list(got["per_item"][0]) == ["acc", "com", "nac", "reasons"] and "|metrics:acc+com+nac|" in got["signature"]
-        )
-        assert load("all").compute(**given, judge=judge, profile=profile, contexts=["段"]) == got
-    for key in ("hal", "utl"):
-        with pytest.raises(ValueError, match=f"{key} is judged by the retrieved passages, and close_book has none"):
-            load(key).compute(**given, judge=judge, contexts=["段"])
-    for key in ("acc", "com", "nac"):
-        assert load(key).compute(**given, judge=judge)[key] == (1.0 if key == "nac" else 0.5)
-
-
 def test_configs(load: Callable[..., Any]) -> None:
     given: dict[str, Any] = {"predictions": ["甲"], "references": ["乙"], "questions": ["问"], "contexts": [["段"]]}
     replies = {"acc": says(2), "hal": says(0), "com": says(1), "utl": says(0), "nac": says(1)}

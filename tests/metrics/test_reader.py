@@ -1,4 +1,4 @@
-"""The readers that metrics share: JSON objects mended, verdicts in every dress, and where metrics read differently."""
+"""The reader of verdicts that metrics share: verdicts in every dress, and where metrics read differently."""
 
 import json
 import time
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quadrag.metrics._shared.json_reader import objects
 from quadrag.metrics._shared.verdict_reader import CHINESE, VerdictReader, agreed, split
+from quadrag.metrics.ragquesteval.prompts import questions_corrected
 
 pytestmark = pytest.mark.pure
 
@@ -18,50 +18,12 @@ ACCURACY = VerdictReader("prediction", (0, 1, 2), "accuracy", CHINESE)
 NUMBERS = VerdictReader("prediction", (-1, 0, 1), "numerical_accuracy", CHINESE)
 
 
-@pytest.mark.parametrize(
-    ("reply", "found"),
-    [
-        ("", []),
-        ("no JSON", []),
-        ('{"a": 1}', [{"a": 1}]),
-        ('{"a": 1} and {"b": {"c": 2}}', [{"a": 1}, {"b": {"c": 2}}]),
-        ('```json\n{"a": [1, 2,],}\n```', [{"a": [1, 2]}]),
-        ('{x} {"a": 1}', [{"a": 1}]),
-        ("{'a': 'it\\'s', 'b': 'it's',}", [{"a": "it's", "b": "it's"}]),
-        ("{a: True, b: None, c: undefined, d: 1.5}", [{"a": True, "b": None, "c": None, "d": 1.5}]),
-        ("{\u201ca\u201d: \u2018b\u2019}", [{"a": "b"}]),
-        ('{"a": 1 // one\n, /* two */ "b": "// no comment"}', [{"a": 1, "b": "// no comment"}]),
-        ('{"a": "x\ny"}', [{"a": "x\ny"}]),
-        ('{"a": "\\q"}', [{"a": "q"}]),
-        ('{"a": [1, {"b": "c', [{"a": [1, {"b": "c"}]}]),
-        ('{"a": 1, "b":', [{"a": 1, "b": None}]),
-        ('{"a": [1}', []),
-        ('{"a": 1 2}', []),
-        ('{"a" 1}', []),
-        ('{"a": ' + "[" * 50 + "]" * 50, []),
-    ],
-)
-def test_objects_are_mended(reply: str, found: list[Any]) -> None:
-    assert list(objects(reply)) == found
-
-
-def test_unmended_and_inner_objects() -> None:
-    reply = '{"a": {"b": 1}} {"c": 1,} {"d": "x\ny"}'
-    assert list(objects(reply, mend=False)) == [{"a": {"b": 1}}]
-    assert list(objects(reply, inner=True)) == [{"a": {"b": 1}}, {"b": 1}, {"c": 1}, {"d": "x\ny"}]
-    assert list(objects(reply, mend=False, inner=True)) == [{"a": {"b": 1}}, {"b": 1}]
-    assert list(objects("{x} " * 49 + '{"a": 1}')) == [{"a": 1}]
-    assert list(objects("{x} " * 50 + '{"a": 1}')) == [], "fifty braces are tried"
-    assert list(objects(" " * 100_000 + '{"a": 1}')) == [] != list(objects(" " * 100_000 + '{"a": 1}', mend=False))
-
-
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
     max_leaves=8,
 )
 OBJECTS = st.dictionaries(st.text(max_size=6), VALUES, max_size=4)
-PROSE = st.text(max_size=30).map(lambda text: text.replace("{", ""))
 REPLIES = st.one_of(
     st.text(),
     st.text(alphabet="{}[]\"'scoreprdictn:=-012 \n\\,.truefals“”：，/*"),
@@ -69,30 +31,6 @@ REPLIES = st.one_of(
         st.sampled_from(["{", "}", '"score"', "prediction", ":", "：", "，", "“", "'", "1", "-1", "\ud83d", "\\", "//"])
     ).map("".join),
 )
-
-
-@given(OBJECTS, PROSE, PROSE, st.booleans(), st.booleans())
-def test_what_stands_around_an_object_does_not_matter(
-    value: dict[str, Any], before: str, after: str, mend: bool, ascii_only: bool
-) -> None:
-    assert list(objects(before + json.dumps(value, ensure_ascii=ascii_only) + after, mend=mend)) == [value]
-
-
-@given(st.dictionaries(st.text("abc", min_size=1), VALUES, min_size=1, max_size=4))
-def test_slips_of_the_pen_change_nothing(value: dict[str, Any]) -> None:
-    text = json.dumps(value, indent=1)
-    assert list(objects(text[:-2] + ",\n}")) == [value]
-    assert list(objects(text[:-2])) == [value], "a lost brace"
-    assert list(objects(text.replace("{\n", "{ // so\n"))) == [value]
-
-
-@settings(max_examples=300)
-@given(REPLIES, st.booleans(), st.booleans())
-def test_no_text_is_too_odd_for_objects(reply: str, mend: bool, inner: bool) -> None:
-    found = list(objects(reply, mend, inner))
-    assert all(type(value) is dict for value in found) and len(found) <= reply.count("{")
-    if not mend and not inner:
-        assert found == list(objects(reply + "x", mend=False)), "a stray letter ends no object"
 
 
 @pytest.mark.parametrize(
@@ -197,5 +135,5 @@ def test_agreed(verdicts: list[int | None]) -> None:
 def test_time_is_linear_in_the_reply(piece: str) -> None:
     reply = "{" + piece * (100_000 // len(piece))
     began = time.process_time()
-    list(objects(reply)), list(objects(reply, mend=False, inner=True)), SCORE.read(reply), ACCURACY.read(reply)
+    SCORE.read(reply), ACCURACY.read(reply), questions_corrected(reply)
     assert time.process_time() - began < 10

@@ -74,15 +74,10 @@ def test_official_counts_an_item_without_a_verdict_as_a_hallucination(score: Cal
     assert means(official) == [-0.25, 0.25, 0.5, 0.25] and column(official) == [1.0, -1.0, 0.0, -1.0]
     assert official["per_item"][1]["reasons"] == dict.fromkeys(KEYS, why)
     assert (official["unscored"], official["n_scored"]) == ({why: 2}, 2)
-    excluded = score(answers, golds, Says(reply), judge_failure="excluded")
-    assert means(excluded) == [0.5, 0.5, 0.0, 0.5] and column(excluded) == [1.0, None, 0.0, None]
-    assert (excluded["unscored"], excluded["n_scored"]) == ({why: 2}, 2)
-    for failure in ("hallucination", "excluded"):
-        corrected = score(answers, golds, Says(reply), "corrected", judge_failure=failure)
-        assert means(corrected) == [0.25, 0.25, 0.0, 0.25] and corrected["unscored_share"] == 0.5
-        assert [corrected[f"{key}_over_scored"] for key in KEYS] == [0.5, 0.5, 0.0, 0.5]
-        assert (corrected["unscored"], corrected["n_scored"]) == ({why: 2}, 2)
-    assert "failures:excluded" in excluded["signature"] and "failures:unscored" in corrected["signature"]
+    corrected = score(answers, golds, Says(reply), "corrected")
+    assert means(corrected) == [0.25, 0.25, 0.0, 0.25] and corrected["unscored_share"] == 0.5
+    assert [corrected[f"{key}_over_scored"] for key in KEYS] == [0.5, 0.5, 0.0, 0.5]
+    assert (corrected["unscored"], corrected["n_scored"]) == ({why: 2}, 2)
 
 
 def test_no_answer(score: Callable[..., Any]) -> None:
@@ -123,7 +118,6 @@ def test_nothing_accepted_is_not_applicable(score: Callable[..., Any]) -> None:
         got = score(["a", None, "a", "a"], [None, [], ["", " "], "a"], Says(NO), profile)
         assert [row["reasons"].get("accuracy") for row in got["per_item"]] == ["not_applicable"] * 3 + [None]
         assert means(got) == [1.0, 1.0, 0.0, 0.0] and (got["n_total"], got["unscored"]) == (4, {})
-        assert got.get("unscored_share", 0.0) == 0.0
         assert means(score(["a"], [None], Says(NO), profile)) == [None] * 4
 
 
@@ -192,7 +186,6 @@ def test_the_cut_comes_before_the_rules_and_the_judge(score: Callable[..., Any],
     got = score([late, "word " * 74 + "Rome Oslo"], ["word", "Oslo"], judge, profile, tokenizer=Words())
     assert column(got) == [1.0, -1.0] and judge.batches[0][1]["answer"].endswith("word Rome")
     assert column(score([late], ["word"], judge, profile)) == [0.0]
-    assert column(score([late], ["WORD"], judge, profile, tokenizer=lambda text: text[:4])) == [1.0]
 
 
 # Answers that only decline; `fold_cases.yaml` has what does and what does not
@@ -309,7 +302,7 @@ def test_ratings(metric: Any) -> None:
     assert column(official) == expected and official["unscored"] == {"unrated": 1}
     assert [official[key] for key in (*KEYS, "perfect", "acceptable")] == [0.125, 0.5, 0.25, 0.25, 0.25, 0.25]
     corrected = metric.compute(ratings=ratings, profile="corrected")
-    assert column(corrected) == expected and corrected["unscored_share"] == 0.2
+    assert column(corrected) == expected
     assert [corrected[key] for key in (*KEYS, "perfect", "acceptable")] == pytest.approx([0.1, 0.4] + [0.2] * 4)
     assert corrected["truthfulness_over_scored"] == 0.125
     for extra in ({"predictions": ["a"] * 5}, {"predictions": ["a", None] * 2 + [""], "references": ["x"] * 5}):
@@ -366,8 +359,6 @@ def test_weights_and_items_without_a_value(score: Callable[..., Any]) -> None:
     assert got["accuracy_weighted"] == pytest.approx((0.25 + 0.5) / 2) and got["accuracy_weighted_over_scored"] == 1.0
     official = score(answers, golds, Says("?"), **more)
     assert official["truthfulness_weighted"] == pytest.approx(((1 - 3) / 4 + 0) / 2)
-    excluded = score(answers, golds, Says("?"), judge_failure="excluded", **more)
-    assert excluded["truthfulness_weighted"] == 1.0
     nothing = score(answers, golds, None, **more)
     assert nothing["truthfulness_weighted"] is None and nothing["missing_weighted"] == 0.0
 
@@ -393,7 +384,6 @@ def test_a_fifth_of_the_verdicts_may_fail(metric: Any, profile: str, reply: str 
             warnings.simplefilter("always")
             got = metric.compute(**asked, **more)
             assert [f"{unread} of 10" in str(one.message) for one in told] == [True] * (unread > 0)
-            assert metric.compute_quietly(**asked, **more) == {key: got[key] for key in got if key != "valid"}
         assert got["valid"] == (unread <= 2) and len(told) == (unread > 0)
     asked["predictions"] = [None] * 3 + ["In May."] * 7  # answers that are lacking are no fault of the judge's
     assert metric.compute(**asked, judge=lambda requests: [YES] * 7)["valid"]

@@ -1,8 +1,7 @@
-"""Each metric's Space starts as on the Hub and is used in a browser; `tests/metrics/test_apps.py` has its values."""
+"""Each metric's Space starts as on the Hub, scores what is pasted and says in one line what is wrong with it."""
 
-import csv
-import io
-import re
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,92 +9,79 @@ import pytest
 import yaml
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
-NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
-LONG = "上海发放500万元消费券，" + "很长的文本，" * 300 + "end <b>not bold</b> \"quoted\", 'so'"
+# Of each page's example: the config, values of the result, and how often a judge was asked.
+EXAMPLES: dict[str, tuple[str | None, dict[str, Any], int]] = {
+    "crud_overlap": (None, {"bleu_1": 1.0, "length": 14.5}, 0),
+    "error_detection": (None, {"error_detection": 1 / 3, "error_detection_judged": 2 / 3, "error_correction": 1.0}, 3),
+    "omnieval": ("acc", {"acc": 0.75, "valid": True}, 2),
+    "omnieval_overlap": (None, {"em": 0.0}, 0),
+    "ragquesteval": (None, {"precision": 1.0, "recall": 0.5}, 3),
+    "rejection_rate": (
+        None,
+        {"rejection_rate": 2 / 3, "rejection_rate_judged": 2 / 3, "unsupported_correct": 1 / 3},
+        3,
+    ),
+    "retrieval_ranking": (None, {"hit@1": 0.0, "recall@5": 0.75}, 0),
+    "rgb_accuracy": (None, {"accuracy": 1.0, "accuracy_bounded": 2 / 3}, 0),
+    "truthfulness": (None, {"truthfulness": 0.0, "missing": 1 / 3}, 2),
+}
 
 
-def texts(name: str) -> dict[str, Any]:
-    """What the page of a Space shows."""
-    return yaml.safe_load((METRICS / name / "space.yaml").read_text(encoding="utf-8"))
+def form(name: str) -> dict[str, str]:
+    record = yaml.safe_load((METRICS / name / "metric.yaml").read_text(encoding="utf-8"))
+    return {box: "\n".join(lines) for box, lines in record["form"].items()}
 
 
-def as_csv(rows: list[list[str]], delimiter: str = ",") -> str:
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter).writerows(rows)
-    return out.getvalue()
+def post(url: str, config: str | None, boxes: dict[str, str]) -> tuple[dict[str, Any], list[Any], list[str]]:
+    from gradio_client import Client
+
+    client = Client(url, verbose=False)
+    result, items, asked = client.predict("official", config, *boxes.values(), api_name="/score")
+    return {key: json.loads(value) for key, value in result["data"] if key != "signature"}, items["data"], asked
 
 
-@pytest.mark.parametrize("server", NAMES, indirect=True)
-def test_a_space_is_used_once(server: Any, page: Any) -> None:
-    given, place = texts(server.name), 3 if server.name == "ragquesteval" else 0
-    rows, names = given["example"], given["columns"]
-    assert page.page.title() == given["title"] == page.page.locator("h1").first.inner_text()
-    page.page.set_viewport_size({"width": 1280, "height": 900})
-    assert page.cells(len(names)) == rows
-    card = page.page.get_by_role("link", name="metric card").first
-    page.page.locator(str(card.get_attribute("href"))).get_by_role("heading", name="Metric card: ").wait_for()
-
-    rows[0][place] = LONG
-    page.edit(0, place, LONG)
-    assert page.cells(len(names)) == rows
-    page.choose("corrected")
-    result = page.submit()
-    assert isinstance(result, dict), result
-    assert "|profile:corrected|" in result["signature"] and result["n_total"] == len(result["per_item"])
-
-    first = next(iter(result))
-    summary = page.page.locator("#summary")
-    summary.get_by_role("heading", name=f"{first}: {round(float(result[first]), 4)}", exact=True).wait_for()
-    unscored = ", ".join(f"{n} {reason}" for reason, n in result["unscored"].items()) or "none"
-    counts = f"n_total: {result['n_total']} · n_scored: {result['n_scored']} · unscored: {unscored}"
-    assert summary.get_by_text("n_total").inner_text() == counts
-
-    # On a telephone every column, its whole heading included, is in view.
-    page.page.set_viewport_size({"width": 390, "height": 900})
-    page.page.wait_for_function(
-        """names => names.every(name => {
-            const heading = document.querySelector(`th[title="${name}"]`)
-            const [cell, text] = [heading, heading.querySelector("span")].map(e => e.getBoundingClientRect())
-            return cell.left >= 0 && cell.right <= 390 && text.width > 0 && text.right <= cell.right
-        })""",
-        arg=names,
-    )
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_example_is_scored(start: Callable[[str], str], name: str) -> None:
+    config, wanted, n = EXAMPLES[name]
+    boxes = form(name)
+    result, items, asked = post(start(name), config, boxes)
+    assert {key: result[key] for key in wanted} == pytest.approx(wanted)
+    assert result["n_total"] == result["n_scored"] == len(items) == len(boxes["predictions"].splitlines())
+    assert len(asked or []) == n
 
 
-@pytest.mark.parametrize("server", ["rgb_accuracy"], indirect=True)
-def test_rows_are_pasted_and_what_is_wrong_is_told_in_one_line(server: Any, page: Any) -> None:
-    names = texts(server.name)["columns"]
-    pasted = [["About 70 km.", "70"], ["新款 iPhone", '["新款", "iphone"]'], ["<b>0</b>", "0"], ["x", '[["y", "z"]]']]
-    for text in (as_csv([names, *pasted]), as_csv(pasted, "\t")):
-        page.edit(0, 0, "from before")
-        page.paste(text)
-        page.page.get_by_test_id("cell-0-0").get_by_text(pasted[0][0], exact=True).wait_for()
-        assert page.cells(len(names)) == pasted
-        result = page.submit()
-        assert isinstance(result, dict) and [row["accuracy"] for row in result["per_item"]] == [1, 1, 1, 0]
-    page.edit(0, 1, '["a", 7')
-    told = page.submit()
-    assert isinstance(told, str) and "\n" not in told and told.startswith("row 1") and "Traceback" not in told
-    assert not page.page.locator(".json-holder").count()
-    assert page.page.locator("#summary").inner_text().strip() in ("", "Error"), "an old result beside the error"
-    page.edit(0, 1, pasted[0][1])
-    page.paste(as_csv([["a"] * (len(names) + 1)]))
-    assert f"{len(names) + 1} cells" in page.error()
-    page.paste('"a" b,c')
-    assert "CSV" in page.error() and page.cells(len(names)) == pasted
-    assert isinstance(page.submit(), dict)
-    for row, cells in enumerate(pasted):
-        for place in range(len(cells)):
-            page.edit(row, place, "")
-    assert re.match("the table is empty", str(page.submit()))
+def test_what_is_wrong_is_told_in_one_line_and_boxes_may_be_empty(start: Callable[[str], str]) -> None:
+    from gradio_client.exceptions import AppError
+
+    url, boxes = start("truthfulness"), form("truthfulness")
+    rated = dict.fromkeys(boxes, "") | {"ratings": "perfect\n\nincorrect"}
+    result, _, _ = post(url, None, rated)
+    assert (result["truthfulness"], result["unscored"]) == (0.0, {"unrated": 1})
+    lines = {
+        "references": ('a\n["b", 7', "references, line 2"),
+        "ratings": ("good\n\n", "ratings"),
+        "questions": ("", "questions is None"),
+    }
+    for box, (text, named) in lines.items():
+        with pytest.raises(AppError) as caught:
+            post(url, None, boxes | {box: text})
+        assert named in str(caught.value) and "\n" not in str(caught.value) and "Traceback" not in str(caught.value)
 
 
-@pytest.mark.parametrize("server", ["retrieval_ranking"], indirect=True)
-def test_a_cut_is_typed(page: Any) -> None:
-    box = page.page.get_by_label("k: places")
-    for text, named in {"1, x": "k[1] is 'x'", "0": "k[0] is 0", "": "k is empty"}.items():
-        box.fill(text)
-        assert str(page.submit()).startswith(named)
-    box.fill("3 2")
-    result = page.submit()
-    assert isinstance(result, dict) and result["recall@3"] == 0.75
+def test_the_page_is_used_in_a_browser(start: Callable[[str], str], browser: Any) -> None:
+    url, elsewhere = start("rgb_accuracy"), []
+    page = browser.new_page()
+
+    def look(route: Any) -> None:
+        inside = route.request.url.startswith(url)
+        elsewhere.extend([] if inside else [route.request.url])
+        (route.continue_ if inside else route.abort)()
+
+    page.route("**/*", look)
+    page.goto(url, wait_until="domcontentloaded")
+    page.get_by_label("predictions").fill("<b>70</b>\n170\nx")
+    page.get_by_label("references").fill('"70"\n"70"\n"70"')
+    page.get_by_role("button", name="Score").click()
+    page.get_by_text(str(2 / 3)).first.wait_for()
+    page.get_by_role("heading", name="Metric card: ").wait_for()
+    assert page.title() == "RGB accuracy" and elsewhere == []

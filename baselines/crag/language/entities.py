@@ -5,12 +5,14 @@ fields of our own, and those of the one that the paper prints, A.3.1, are read t
 name found here may be unknown there.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from quadrag.metrics._shared.json_reader import objects
+import json_repair
+
 from quadrag.metrics._shared.slots import fill
 from quadrag.records import Question
 
@@ -22,6 +24,8 @@ DOMAINS = ("finance", "music", "movie", "sports", "open")
 PROMPT_SCHEMA: str = WORDS["schema"]
 _NAMES = 12  # of one field
 _LONGEST = 200  # characters of a name
+_MENDED = 100_000  # characters of a reply that is nearly JSON
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _DEEPEST = 5  # lists within each other
 _NOTHING = frozenset(("", "none", "null", "n/a", "na", "unknown", "nan", "undefined", "not specified", "-"))
 
@@ -79,7 +83,7 @@ def read(reply: str) -> Entities | None:
     Of several JSON objects the last with a field of ours counts, since models draft first; it may lie in another. What
     has a wrong type or is no name, date or number is left out.
     """
-    found = [given for one in objects(reply) for given in _find_fields(one)]
+    found = [given for one in _find_objects(reply) for given in _find_fields(one)]
     if not found:
         return None
 
@@ -105,6 +109,15 @@ def read(reply: str) -> Entities | None:
         ranks=tuple(ranks)[:_NAMES],
         **{name: _unique(texts(name)) for name in _PLAIN},
     )
+
+
+def _find_objects(reply: str) -> list[Mapping[str, Any]]:
+    hidden = _APOSTROPHE.sub("\ue000", reply[:_MENDED])  # it would end a text between single quotation marks
+    try:
+        mended = json.loads(json.dumps(json_repair.loads(hidden)).replace("\\ue000", "'"))
+    except (ValueError, RecursionError):
+        return []
+    return [value for value in (mended if isinstance(mended, list) else [mended]) if isinstance(value, dict)]
 
 
 def _find_fields(value: Mapping[str, Any]) -> Iterator[dict[str, list[Any]]]:

@@ -160,7 +160,7 @@ class RunReader(ScoredItems):
             rows = [rows[place] for value, place in sorted(scored) if best is None or value != sign * best]
         asked = [self.find_metric(which.metric)[0]] if which.metric else []
         headlines = list(dict.fromkeys([*asked, *self.headlines]))
-        documents = self._find_documents({_key(row) for row in rows})
+        documents = self.find_documents({_key(row) for row in rows})
         missed = self._find_missed(documents)
         return [
             ShownItem(
@@ -184,7 +184,7 @@ class RunReader(ScoredItems):
     def _passages_of(self, key: Key) -> Sequence[Passage]:
         return self.passages.get(key, self.questions[key].passages)
 
-    def _find_documents(self, keys: Collection[Key]) -> dict[Key, Sequence[str | None]]:
+    def find_documents(self, keys: Collection[Key]) -> dict[Key, Sequence[str | None]]:
         """Find which documents passages are of, as the run's scores knew them: by their ids, or by their texts."""
         if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
             return {}

@@ -1,12 +1,11 @@
-"""Logs of evaluation harnesses that ran quadrag's tasks: which lie in a folder, what made them, and their answers.
+"""Logs of evaluation harnesses that ran quadrag's tasks: what made them, and their samples as lines of answers.
 
-They are the samples of lm-eval (``--log_samples``) and the logs of Inspect (``.eval``, ``.json``). Logs of other tasks
-are refused. Scores in a log are left aside: they are computed again. Inspect is needed to read its own logs.
+They are the samples of lm-eval (``--log_samples``) and the logs of Inspect (``.eval``, ``.json``). Scores in a log are
+left aside: they are computed again. Inspect is needed to read its own logs.
 """
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,72 +17,26 @@ from quadrag.reading import parse_json
 _PLACE = ("id", "config", "split")
 _FAILED = ReadAnswer(None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
-# A log of one of our tasks by lm-eval: the task, when it was made, and what the name of a copy has more.
-_LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+)[^_]*\.jsonl")
-
-
-class ForeignLog(QuadragError):
-    """A log of another task than quadrag's."""
+_LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+).*\.jsonl")  # of lm-eval: the task, and the time
 
 
 class Maker(NamedTuple):
-    """What made a log.
-
-    Attributes:
-        model: as the harness names it.
-        time: all logs of one run of lm-eval share it.
-        settings: what the task was given, as ``data_dir``; None where that is not known.
-        asked: how many questions the harness says it asked; None where it does not.
-        graded: whether a grader of Inspect's was asked, whose verdicts are not read.
-    """
+    """What made a log: the model by the harness's name, when, and what the task was given, as ``data_dir``."""
 
     model: str
     time: str
-    settings: Mapping[str, Any] | None = None
-    asked: int | None = None
-    graded: bool = False
-
-    @property
-    def data_dir(self) -> str | None:
-        """The data that the log was made on, as they were named; None where that was not done, or is not known."""
-        return (self.settings or {}).get("data_dir")
-
-    def tell_data(self) -> str:
-        """Say what to give as ``--data-dir``."""
-        if self.settings is None:
-            return "its data_dir as --data-dir"
-        return f"--data-dir {shlex.quote(self.data_dir)}" if self.data_dir else "no --data-dir"
-
-
-def tell_data(path: Path) -> str:
-    """Say which data a log expects."""
-    maker = find_maker(path) or Maker(path.stem, "")
-    return f"expected the data that the log was made on: {maker.tell_data()}"
+    settings: Mapping[str, Any]
 
 
 def list_logs(folder: Path) -> list[Path]:
     """Return the logs that lie in a folder, or below it; QuadragError where there are none."""
-    if logs := find_logs(folder):
-        return logs
-    raise QuadragError(
-        f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, which --log_samples "
-        "writes, or *.eval); expected one, or a file of answers"
-    )
-
-
-def find_logs(folder: Path) -> list[Path]:
-    """Return the logs that lie in a folder, or below it; [] where there are none."""
-    return sorted(filter(is_log, folder.rglob("*")))
-
-
-def find_foreign(folder: Path) -> list[Path]:
-    """Return the logs in a folder, or below it, that are called as those of other tasks than quadrag's."""
-    return sorted(path for path in folder.rglob("samples_*.jsonl") if not is_log(path))
-
-
-def is_log(path: Path) -> bool:
-    """Whether a file is called as a log of one of our tasks may be; Inspect's names do not say the task."""
-    return bool(_LOG.fullmatch(path.name)) or path.suffix == ".eval"
+    logs = sorted([*folder.rglob("samples_quadrag_*.jsonl"), *folder.rglob("*.eval")])
+    if not logs:
+        raise QuadragError(
+            f"{folder} is a folder without a harness's log of a quadrag task (samples_quadrag_*.jsonl, which "
+            "--log_samples writes, or *.eval); expected one, or a file of answers"
+        )
+    return logs
 
 
 def name_task(path: Path) -> str | None:
@@ -92,34 +45,22 @@ def name_task(path: Path) -> str | None:
     return match[1] if match else None
 
 
-def name_time(path: Path) -> str:
-    """Return the time of day of such a log as a part of a file's name, ``11-58-24``."""
-    match = _LOG.fullmatch(path.name)
-    return match[2][11:19].replace(":", "-") if match else ""
-
-
 def find_maker(path: Path) -> Maker | None:
-    """Return what made a log, as the harness names it; None of any other file.
+    """Return what made a log; None of any other file.
 
     lm-eval says the model in the results beside the samples; where these are gone, it is what the folder is called.
     """
     if is_inspect(path):
         made = open_inspect_log(path, header_only=True).eval
-        return Maker(made.model, made.created, made.task_args, graded="grader" in (made.model_roles or {}))
+        return Maker(made.model, made.created, made.task_args)
     match = _LOG.fullmatch(path.name)
     if match is None:
         return None
-    folder = path.absolute().parent.name
     results = path.with_name(f"results_{match[2]}.json")
     said = parse_json(results.read_bytes(), results) if results.is_file() else None
-    if not isinstance(said, dict):
-        return Maker(folder, match[2])
-    task = f"quadrag_{match[1]}"
-    settings = (said.get("configs") or {}).get(task, {}).get("metadata")
-    asked = (said.get("n-samples") or {}).get(task, {}).get("effective")
-    given = said.get("config") or {}
-    kind = given.get("model") if not given.get("model_args") else None  # else lm-eval makes up a name each time
-    return Maker(kind or said.get("model_name") or folder, match[2], settings, asked)
+    said = said if isinstance(said, dict) else {}
+    settings = (said.get("configs") or {}).get(f"quadrag_{match[1]}", {}).get("metadata")
+    return Maker(said.get("model_name") or path.absolute().parent.name, match[2], settings or {})
 
 
 def is_sample(row: Mapping[str, Any]) -> bool:
@@ -128,24 +69,15 @@ def is_sample(row: Mapping[str, Any]) -> bool:
 
 
 def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn one sample of lm-eval into a line of answers: its place, `conditions`, `query` and `answer`.
-
-    Raises:
-        ForeignLog: it is a sample of another task.
-        QuadragError: it has no single reply.
-    """
-    place = _read_logged(where, row["doc"])
+    """Turn one sample of lm-eval into a line of answers: its place, `conditions`, `query` and `answer`."""
     replies = row.get("filtered_resps")
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], str):
         raise QuadragError(f"{where} has filtered_resps {replies!r:.60}; expected one reply")
-    return {**place, "answer": lm_eval_answer(replies[0])}
+    return {**_read_logged(where, row["doc"]), "answer": lm_eval_answer(replies[0])}
 
 
 def lm_eval_answer(text: str) -> str | None:
-    """Return a reply, None where it is what the user has lm-eval write for one that has no content.
-
-    Without that setting lm-eval writes an empty text for it, which cannot be told from an empty answer.
-    """
+    """Return a reply, None where it is what the user has lm-eval write for one that has no content."""
     return None if text and text == os.environ.get("LMEVAL_MODEL_NONE_ANSWER_PLACEHOLDER") else text
 
 
@@ -205,5 +137,5 @@ def inspect_answer(output: Any) -> ReadAnswer:
 def _read_logged(where: str, said: Mapping[str, Any]) -> dict[str, str]:
     """Return what quadrag's tasks log beside a reply: its place, its conditions and what was asked."""
     if not all(isinstance(said.get(name), str) for name in _PLACE):
-        raise ForeignLog(f"{where} is of no quadrag task; `quadrag harness` prints where those are")
+        raise QuadragError(f"{where} is of no quadrag task; `quadrag harness` prints where those are")
     return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}

@@ -6,256 +6,145 @@ What forms such a file may have is said by `answers.py`.
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.provenance import Provenance, Source
-from quadrag.records import Answer, Question
+from quadrag.progress import remark
 
 from ...core.benchmark import Benchmark, load
-from ...core.result import Result
 from ...core.run_record import NAME, RunRecord, read_run, sha256
-from ...core.spec import UNKNOWN, CallPolicy, RunSpec
+from ...core.spec import UNKNOWN, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
-from ..folder import QUESTIONS, is_empty
-from ..models import Models
-from ..questions import digest_each, read_asked
-from ..run import run
-from .answers import Answered, has_passages, lines, named_split, read_conditions
-from .answers import read as read_file
-from .logs import ForeignLog, Maker, find_maker, is_log, name_task, name_time
+from ..folder import is_empty
+from .answers import lines, named_split, read, read_head, read_passages, texts_asked
+from .logs import find_maker, name_task
 
-_COMMAND = ["quadrag", "score"]  # how the commands begin whose folders are scores
-_ASKED_AGAIN = r"\0(?:--fresh|--retry[\0=][^\0]+)"  # of which kept replies, which is no other command
-_JUDGED = rf"{_ASKED_AGAIN}|\0--(?:judge[a-z-]*|certificate|max-failed|concurrency|timeout|ledger)[\0=][^\0]+"
-
-
-def score_file(spec: RunSpec, policy: CallPolicy, models: Models, path: Path, out: Path | None = None) -> Result:
-    """Score a file of answers, and write the score files where a folder is named.
-
-    Lines with `passages` are measured as a RAG service's are. A file that answers a part of the questions is scored on
-    that part.
-    """
-    if out:
-        refuse_full(out, policy.command)
-    if policy.fresh:
-        models.reuse.since = models.reuse.began
-    return run(spec, policy, replace(models, system=AnswersFile(path, spec)), out)
+_COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
+_SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
 
 
 class AnswersFile(System):
-    """Answers that another system made, in a file of whatever form `answers.py` knows."""
+    """Answers that another system made, in a file; lines with `passages` are measured as a RAG service's are."""
 
     has_answers = True
     asks_models = False
 
     def __init__(self, path: Path, spec: RunSpec) -> None:
-        """Read what the file says of itself; its answers are read once the questions are known."""
-        self.path = path
-        self._logged = _check_conditions(path, spec)  # its retriever
-        self._maker = find_maker(path)
-        self._made = _read_maker(path)
+        """Read the lines; they are matched once the questions are known."""
+        self._path, self._spec = path, spec
+        self._rows = [*lines(path)]
+        self._retriever = read_head(path).get("retriever")  # as a log says it
         benchmark = load(spec.benchmark)
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
         searched = benchmark.supplied is None and unsaid
-        self._spec = spec
-        self.finds_passages = searched and has_passages(path)
+        self.finds_passages = searched and any(read_passages(*line) for line in self._rows)
         self.parameters = {"contract": "file"} if self.finds_passages else {}
-        self._read: Answered | None = None
+        self._generated = Generated([])
 
     @property
     def name(self) -> str:
         """What made them, else the file's name."""
-        return self._maker.model if self._maker else _name_plainly(self.path)
+        return _name_system(self._path)
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Take a run on, as a RAG service where lines have passages."""
         return take_served(benchmark, task) if self.finds_passages else Assignment(benchmark, task, {})
 
-    def choose(self, questions: Questions, source: Source) -> tuple[Questions, int]:
-        """Read the answers; return the questions that they are of, among how many."""
+    def choose(self, questions: Questions, source: Any) -> tuple[Questions, int]:
+        """Match the answers; return the questions that they are of, among how many."""
         if self._spec.split is None:
             known = list(dict.fromkeys(question.split for question in questions))
-            named = [named_split(row, known) for _, row in lines(self.path)]
+            named = [named_split(row, known) for _, row in self._rows]
             # A file that says its splits answers those; one that does not must answer all.
             if named and all(isinstance(split, str) and split in known for split in named):
                 questions = [question for question in questions if question.split in named]
-        _check_asked(self.path, self._made, questions)
-        defaults = {"config": self._spec.config} | ({"split": self._spec.split} if self._spec.split else {})
-        sample = source.provenance is Provenance.SAMPLE
-        by_key = {question.key: question for question in questions}
-        self._read = read_file(self.path, by_key, defaults, partial=True, sample=sample)
-        if not self._read.answers:
-            raise QuadragError(f"{self.path} holds no answer to any of {len(questions)} questions")
-        answered = {answer.key for answer in self._read.answers}
+        place = {"config": self._spec.config} | ({"split": self._spec.split} if self._spec.split else {})
+        self._generated = read(self._rows, {question.key: question for question in questions}, place)
+        if not self._generated.answers:
+            raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
+        answered = {answer.key for answer in self._generated.answers}
         return [question for question in questions if question.key in answered], len(questions)
 
     def note(self, record: RunRecord) -> None:
         """Say how they were made, as far as the file does."""
-        assert self._read is not None
-        if self._logged and record.retriever == UNKNOWN:
-            record.digests["retrieval"] = _read_retrieval(self._logged, self._maker)
-            record.spec = record.spec.changed(retriever=self._logged)
-        record.log = self._logged is not None
-        if self._logged and self._maker and (prompts := (self._maker.settings or {}).get("prompts")):
+        record.log = self._retriever is not None
+        if self._retriever and record.retriever == UNKNOWN:
+            record.spec = record.spec.changed(retriever=self._retriever)
+        if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
             record.given = [Path(prompts).name]
-        record.by_ids = self._read.by_ids and not (self._made and QUESTIONS in self._made.files)
+        record.by_ids = all(_COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows)
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Return the answers; see `System.answer`."""
-        assert self._read is not None
-        generated = Generated([*self._read.answers], latency=_pick_latencies(self._made, self._read.answers))
-        if self.finds_passages:
-            generated.passages = {question.key: self._read.passages.get(question.key, ()) for question in questions}
+        generated = self._generated
+        generated.latency = _read_latency(self._path)
+        generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
         return generated
 
 
-def _read_maker(path: Path) -> RunRecord | None:
-    """Return the run of ours that made a file and left it beside its `run.json`; None of any other file."""
+def _read_latency(path: Path) -> dict[str, float]:
+    """Return the seconds of each answer where the file is as a run of ours wrote it."""
     try:
         made = read_run(path.parent)
     except QuadragError:  # it is not a run's folder, and need be none
-        return None
-    return made if made.files.get(path.name) == sha256(path) else None
-
-
-def _check_asked(path: Path, made: RunRecord | None, questions: Sequence[Question]) -> None:
-    """Refuse a run's answers to questions that have its ids, and none of its texts and gold."""
-    before, now = read_asked(path.parent, made.files.get(QUESTIONS)) if made else {}, digest_each(questions)
-    shared = before.keys() & now.keys()
-    if made and shared and all(before[key].sha256 != now[key] for key in shared):
-        there = f"--data-dir {made.spec.data_dir}" if made.spec.data_dir else made.source
-        raise QuadragError(
-            f"{path} answers other questions than these data have under its ids; expected those of the run: {there}"
-        )
-
-
-def _pick_latencies(made: RunRecord | None, answers: Sequence[Answer]) -> dict[str, float]:
-    if made is None:
         return {}
-    places = ("/".join((*answer.key, str(answer.sample))) for answer in answers)
-    return {place: made.latency_seconds[place] for place in places if place in made.latency_seconds}
+    return made.latency_seconds if made.files.get(path.name) == sha256(path) else {}
 
 
-def name_folders(files: Sequence[Path], out: Path) -> list[Path]:
-    """Name the folders of files' scores: of one `out` itself, of several one in it for each, as the files lie.
+def _name_system(path: Path) -> str:
+    return maker.model if (maker := find_maker(path)) else name_file(path)
 
-    ``answers/a/m.jsonl`` and ``answers/b/m.jsonl`` have ``out/a/m`` and ``out/b/m``. That of a log is called as its
-    task, with the time of day where other logs are of the same.
-    """
-    if len(files) == 1:
-        return [out]
-    shared = Path(os.path.commonpath([file.parent.absolute() for file in files]))
-    tasks = [name_task(file) for file in files]
-    plain = [_name_plainly(file) for file in files]
-    timed = [
-        f"{task}_{name_time(file)}" if task else name for file, task, name in zip(files, tasks, plain, strict=True)
-    ]
-    named = [task or name for task, name in zip(tasks, plain, strict=True)]
+
+def name_file(path: Path) -> str:
+    """Name a file by its task, where it is a log of lm-eval, else without the ending of its form."""
+    return name_task(path) or (path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name)
+
+
+def name_files(files: Sequence[Path]) -> list[Path]:
+    """Name files as they lie below the folder that all are in; two of one name keep their endings."""
+    shared = Path(os.path.commonpath([file.absolute().parent for file in files]))
     places = [file.absolute().relative_to(shared) for file in files]
-    return [out / place for place in _name_apart(places, named, timed, plain)]
+    short = [place.with_name(name_file(place)) for place in places]
+    return [name if short.count(name) == 1 else place for name, place in zip(short, places, strict=True)]
 
 
-def name_systems(files: Sequence[Path]) -> list[Path]:
-    """Name what made files: a log by itself, which says it, others without their endings, where these are not all."""
-    return _name_apart(files, [file.name if find_maker(file) else _name_plainly(file) for file in files])
-
-
-def _name_apart(places: Sequence[Path], *ways: Sequence[str]) -> list[Path]:
-    """Name each file in the first of several ways in which no other has its name."""
-    called = [*places]
-    for names in reversed(ways):
-        there = [place.with_name(name) for place, name in zip(places, names, strict=True)]
-        called = [name if there.count(name) == 1 else before for name, before in zip(there, called, strict=True)]
-    return called
-
-
-def _name_plainly(file: Path) -> str:
-    return file.stem if file.suffix in (".json", ".jsonl") else file.name
-
-
-def refuse_full(out: Path, command: Sequence[str]) -> None:
-    """Refuse a folder for scores that is not empty.
-
-    Not where scoring has stopped there, as where the judge was dead, nor where the same command made them: it may have
-    been cut short before its page was there, or now have the judge asked again. Where no judge was asked, or in vain,
-    it may name one, or another.
-    """
+def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
+    """Refuse a folder that is not empty, but one of scores of the same; where no judge was heard, these may get one."""
     made = read_run(out) if (out / NAME).exists() else None
-    if made and made.command[:2] == _COMMAND:
-        unjudged = made.judge is None or made.judged_in_vain
-        before, now = (
-            re.sub(_JUDGED if unjudged else _ASKED_AGAIN, "", "\0".join(typed)) for typed in (made.command, command)
-        )
-        if made.state == "stopped" or before == now:
+    if made and made.command[1:2] == ["score"]:
+        unheard = made.judge is None or made.judged_in_vain
+        alike = made.llm == _name_system(file) and (unheard or made.spec.judges == spec.judges)
+        if made.state == "stopped" or (
+            alike and all(getattr(made.spec, part) == getattr(spec, part) for part in _SAME)
+        ):
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
-def _read_retrieval(retriever: str | None, maker: Maker | None) -> dict[str, Any] | None:
-    """Return how the run searched whose passages a log's model was shown; None where that cannot be read here."""
-    found = maker.settings.get("retrieved") if maker and maker.settings else None
-    try:
-        made = read_run(Path(found).expanduser().parent) if isinstance(found, str) else None
-    except QuadragError:
-        return None
-    return made.retrieval if made and made.retriever == retriever else None
+def sift_logs(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Read logs, of which one that is cut, or of no task of ours, does not keep the others from being scored.
 
-
-def _check_conditions(path: Path, spec: RunSpec) -> str | None:
-    """Refuse a harness's log that is to be scored under other conditions than its answers were made under.
+    Of a task that a model of one folder was asked again, the last log counts.
 
     Returns:
-        The retriever that the log says; None where the file is no such log.
-    """
-    logged = read_conditions(path)
-    if logged is None:
-        return None
-    retriever, options = logged
-    for name, value in options.items():
-        if spec.options.get(name) != value:
-            raise QuadragError(f"{path} was made with the option {name}={value}; give --option {name}={value}")
-    benchmark, there = load(spec.benchmark), spec.changed(retriever=retriever)
-    measured = [[m[:2] for m in benchmark.metrics(spec.config, each.conditions)] for each in (spec, there)]
-    if spec.retriever != UNKNOWN and measured[0] != measured[1]:
-        raise QuadragError(f"{path} was made with the retriever {retriever}; give --retriever {retriever}")
-    return retriever
-
-
-def sift_logs(files: Sequence[Path]) -> tuple[list[Path], list[Path], list[str]]:
-    """Read logs, of which one that is cut, or of another task, does not keep the others from being scored.
-
-    Returns:
-        The files that can be scored, the logs of other tasks, and of each log that cannot be read whole, why.
+        The files that can be scored, and of each log that cannot be, why.
     """
     refused: dict[Path, QuadragError] = {}
-    for path in filter(is_log, files):
+    made: list[tuple[str, Path, set[tuple[Any, ...]]]] = []
+    for path in files:
         try:
-            _check_whole(path)
+            if maker := find_maker(path):
+                place = (path.absolute().parent, maker.model)
+                made.append((maker.time, path, {(*place, row["config"], row["split"]) for _, row in lines(path)}))
         except QuadragError as error:
             refused[path] = error
     if refused and len(refused) == len(files):
-        raise refused[files[0]]
-    foreign = [path for path, error in refused.items() if isinstance(error, ForeignLog)]
-    broken = [str(error) for path, error in refused.items() if path not in foreign]
-    return [path for path in files if path not in refused], foreign, broken
-
-
-def _check_whole(path: Path) -> None:
-    """Read a log to its end.
-
-    Raises:
-        ForeignLog: it is of another task than quadrag's.
-        QuadragError: a line cannot be read, or there are fewer than its harness says.
-    """
-    answered = len({(row.get("split"), row.get("id")) for _, row in lines(path)})
-    maker = find_maker(path)
-    if maker and maker.asked and answered < maker.asked:
-        raise QuadragError(
-            f"{path} is cut: it has {answered} of the {maker.asked} lines that results_{maker.time}.json tells of; "
-            f"copy it again, or score a copy of another name as a part, with {maker.tell_data()}"
-        )
+        raise next(iter(refused.values()))
+    last = {task: path for _, path, tasks in sorted(made) for task in tasks}
+    again = [path for _, path, tasks in made if any(last[task] != path for task in tasks)]
+    for path in again:
+        remark(f"left out, its model was asked the same again: {path}")
+    return [path for path in files if path not in refused and path not in again], [*map(str, refused.values())]

@@ -61,7 +61,7 @@ def test_without_a_model_for_entities_a_run_with_the_graph_says_what_to_give(cli
     code, _, err = cli(*GRAPH, "--out", "a")
     assert code == 2 and "--entity-llm" in err and err.count("\n") == 1 and not Path("a").exists()
     code, out, err = cli("run", "crag", "--all", "--data-dir", "sample", "--out", "b")
-    assert (code, err) == (0, "") and out.count("--entity-llm") == 1
+    assert (code, err) == (0, "") and "not run" in out and "--entity-llm" in out
     assert sorted(path.name for path in Path("b").iterdir() if path.is_dir()) == ["task_1_2", "task_1_2-none"]
     code, _, err = cli(*GRAPH, "--option", "entities=rules", "--llm", f"{server.url}#m", "--out", "c")
     assert code == 2 and "entities" in err and err.count("\n") == 1
@@ -104,7 +104,7 @@ def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli
 def test_an_entity_llm_without_use_is_refused_in_one_line(cli, server, arguments):
     given = [one.format(m=f"{server.url}#m") for one in arguments]
     code, _, err = cli("run", *given, "--data-dir", "sample", "--ledger", "L", "--out", "a")
-    assert code == 2 and "entit" in err and err.count("\n") == 1, err
+    assert code == 2 and err.count("\n") == 1, err
     assert server.state.requests == 0 and not Path("a/run.json").exists()
 
 

@@ -48,10 +48,6 @@ def test_a_failed_verdict_counts_as_the_profile_says_and_is_told(cli, server):
     assert corrected["value"] == pytest.approx(2 / 12) and corrected["unscored"] == {"unparsable": 10}
     assert cli("run", "crag", "task_1_2", *SAMPLE, *arguments, "--out", "c", "--max-failed", "1").code == 0
     assert scores("c")["all", "hallucination", "official"] == official
-    arguments = (*arguments, "--option", "judge_failure=excluded", "--out", "b")
-    assert cli("run", "crag", "task_1_2", *SAMPLE, *arguments)[0] == 3
-    excluded = scores("b")["all", "hallucination", "official"]
-    assert excluded["value"] == 1 and excluded["n_scored"] == 2 and "n_filled" not in excluded
 
 
 def test_judge_presets_name_the_papers_models_and_ask_for_json(cli, server):

@@ -117,7 +117,7 @@ def test_the_authors_result_files_are_scored_and_what_they_left_out_is_unscored(
 def test_a_result_file_of_another_form_is_one_line(cli):
     Path("theirs.json").write_text('{\n"results": [{"id": "x"}]}', encoding="utf-8")
     code, _, err = cli("score", "theirs.json", "--benchmark", "crud_rag", "--config", "qa_1doc", "--data-dir", "sample")
-    assert code == 2 and "result 1 has no id or no log.generated_text" in err and err.count("\n") == 1
+    assert code == 2 and "theirs.json:1 has no answer" in err and err.count("\n") == 1
 
 
 def test_a_judge_is_asked_once_for_both_profiles_with_the_shipped_questions(cli):

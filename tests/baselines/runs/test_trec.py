@@ -12,7 +12,8 @@ from altered_runs import alter
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quadrag.baselines.runs.trec import qrels_lines, run_lines
+from quadrag.baselines.core.run_record import sha256
+from quadrag.baselines.report.trec import qrels_lines, run_lines
 from quadrag.records import Passage, Question
 
 pytestmark = pytest.mark.pure
@@ -94,16 +95,14 @@ def test_scores_of_the_retriever_are_kept_where_they_fall() -> None:
     assert list(run_lines("q", falling, "t")) == ["q Q0 a 1 9.25 t\n", "q Q0 b 2 1.5 t\n", "q Q0 a#2 3 1.0 t\n"]
     same = [Passage("a", "", "", 2.0)] * 2
     assert list(run_lines("q", same, "t")) == ["q Q0 a 1 1.0 t\n", "q Q0 a#2 2 0.5 t\n"]
-    assert [line.split()[2] for line in run_lines("q", falling, "t", passages=True)] == ["a#0", "b#1", "a#2"]
 
 
-@pytest.mark.parametrize("passages", [True, False])
 @given(st.lists(st.sampled_from(["", "#1", "#", "a", "a#2", "a#3", "a#3#3", "b#4"]), max_size=8))
 @example(["a#3", "a", "a"])
 @example(["b#4", "a#3#3", "a#4", "a", "a", "a", "a#5"])
-def test_every_passage_has_an_id_of_its_own(passages: bool, ids: list[str]) -> None:
+def test_every_passage_has_an_id_of_its_own(ids: list[str]) -> None:
     """A service's ids may come twice, look like those that are made here, or have nothing before the mark."""
-    lines = [line.split(" ") for line in run_lines("q", [Passage(i, "", "") for i in ids], "t", passages)]
+    lines = [line.split(" ") for line in run_lines("q", [Passage(i, "", "") for i in ids], "t")]
     assert all(len(columns) == 6 and columns[2] for columns in lines)
     assert len({columns[2] for columns in lines}) == len(ids)
 
@@ -161,7 +160,7 @@ def test_an_id_of_a_service_brings_no_key_and_no_control_character_into_the_file
         server.rules.append(Rule("merge", body={"passages": [{"id": one, "text": ""} for one in ids]}))
         run = ["run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", "1", "--rag", server.url]
         assert main([*run, "--ledger", str(tmp_path / "ledger"), "--out", str(out)]) == 0
-    assert trec(out, "--passages")[0] == 0
+    assert trec(out)[0] == 0
     written = (out / "trec" / "qa_1doc-test.run").read_text(encoding="utf-8")
     found = [line.split(" ") for line in written.splitlines()]
     wanted = ["***%20a", "b%1B[31m***", "c%20d%0D%0Ae%201%202%20f", "\ufffd%E2%80%AE", "***", "%20***"]
@@ -189,12 +188,14 @@ def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path
     assert main(["run", "crud_rag", "qa_1doc", "--retriever", "none", "--data-dir", "sample", "--out", str(none)]) == 0
     other = tmp_path / "other"
     shutil.copytree(retrieved, other, ignore=shutil.ignore_patterns("trec"))
-    alter(other, lambda info: info["digests"].update(questions="0" * 16))
+    asked = other / "questions.jsonl"
+    asked.write_text(asked.read_text().replace('"sha256": "', '"sha256": "0'))  # as if other data had their ids
+    alter(other, lambda info: info["files"].update({asked.name: sha256(asked)}))
     bare = tmp_path / "bare"
     bare.mkdir()
     for folder, said in (
         (none, f"no passages stand in {none}: nothing was retrieved"),
-        (other, "holds other questions than"),
+        (other, "are not those that"),
         (bare, "holds no run.json"),
         (tmp_path / "absent", "holds no run.json"),
     ):

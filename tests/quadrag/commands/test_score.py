@@ -59,7 +59,8 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
     assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
     assert re.findall(listed, cli("report", *folders)[1]) == re.findall(listed, out)
-    assert "runs/b/one" in refused("score", *files[::-1], "--data-dir", "sample", "--out", "runs")
+    assert "runs/b/one" in refused("score", "a/two.1.json", "--data-dir", "sample", "--out", "runs/b/one")
+    assert "runs/b/one" in refused("score", "b/one.json", "--data-dir", "other", "--out", "runs/b/one")
     Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
     of_both = refused("score", "a/one.json", "c.json", "--data-dir", "sample", "--option", "noise=0.2")
     assert "crud_rag and rgb" in of_both

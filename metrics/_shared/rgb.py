@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How an answer is labelled by RGB's three metrics.
+"""What RGB's three metrics share: how an answer is labelled, and how a judge is asked about one and read.
 
 The labels follow the evaluation code of RGB (Chen et al., AAAI 2024, arXiv:2309.01431); the whole-number rule of
 `bounded` and the `corrected` profile, which compares texts by `fold`, are ours.
 """
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Mapping, Sequence
+from typing import Any, ClassVar
 
 from .fold import fold
+from .scoring import Column, Item, Request, Scorer
+from .slots import ask_user, fill, instructions
 from .tally import is_list, strings
 
 REJECTION = ("信息不足", "insufficient information")
@@ -24,6 +26,15 @@ _NUMBER = re.compile(
     r"(?:(?<![^\W_])(?<![)\]%.\-])-[$€£¥]?)?"
     r"(?:(?:(?<![\d/.])\d{1,3} )?(?<![\d/.])\d{1,3}/\d{1,3}(?![\d/])|(?:(?<![^\W_])(?<!\.)\.)?\d+(?:[.,]\d+)*)"
     rf"[\u00bc-\u00be\u2150-\u215e]?(?:(?: ?[×*] ?10)?(?:{_SUPERSCRIPTS}+|\^[+-]?\d+)|e[+-]?\d+(?![^\W_]))?"
+)
+# Of a judge's sentence: markup, the yes or no that opens a line, what ends a clause, what negates.
+_MARKUP = re.compile(r"</?\w+>|[*_`~#\"()\[\]]+|(?<!\w)'|'(?!\w)")
+_OPENING = re.compile(r"^\W*(?:(?:verdict|answer|reply)\W+)?(yes|no)\b\W*", re.IGNORECASE)
+_CLAUSE = re.compile(r"[.;!?。；！？]+|,? (?:but|yet|although|though|while|whereas|because|since)\b", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"n't\b|\b(?:no|not|never|none|nothing|nor|neither|nowhere|hardly|barely|scarcely|without|cannot|unable|lacks?"
+    r"|fail(?:s|ed|ure)?|(?:false|untrue|incorrect|doubtful) that)\b",
+    re.IGNORECASE,
 )
 
 
@@ -115,3 +126,82 @@ def _runs_on(edge: str, near: str, beyond: str) -> bool:
 
 def _within_numbers(text: str) -> set[int]:
     return {place for number in _NUMBER.finditer(text) for place in range(number.start() + 1, number.end())}
+
+
+class SentenceReader:
+    """Reads a judge's sentence, whatever marks it up: whether it says of something that it is so, or is not."""
+
+    def __init__(self, mention: str, affirmed: str, negated: str, opens: bool) -> None:
+        """Take patterns of the word that decides, and of the ways to affirm and to negate it.
+
+        `opens`: whether a line's `yes` or `no` says it too, without the word.
+        """
+        self.mention, self.affirmed, self.negated = (
+            re.compile(pattern, re.IGNORECASE) for pattern in (mention, affirmed, negated)
+        )
+        self.opens = opens
+
+    def read(self, verdict: str) -> bool | None:
+        """Return what the last clause with the word says; None where it, or a line's yes or no, is not clear."""
+        lines = [fold(_MARKUP.sub("", fold(line))) for line in verdict.splitlines()]
+        openings = [opening[1].lower() == "yes" for opening in map(_OPENING.match, lines) if opening]
+        clauses = [clause for line in lines for clause in _CLAUSE.split(line) if self.mention.search(clause)]
+        votes = {self._vote(clause) for clause in clauses[-1:]}
+        if openings and (clauses or self.opens):
+            votes.add(openings[-1])
+        return votes.pop() if len(votes) == 1 else None
+
+    def _vote(self, clause: str) -> bool | None:
+        """What a clause says of its last mention; None where it has a negation that is not understood."""
+        clause = _OPENING.sub("", clause)
+        negated = list(self.negated.finditer(clause))
+        last = list(self.mention.finditer(clause))[-1]
+        if negated and negated[-1].end() >= last.end():
+            return None if _NEGATION.search(clause[: negated[-1].start()]) else False
+        return True if self.affirmed.search(clause) and not _NEGATION.search(clause) else None
+
+
+class RgbScorer(Scorer):
+    """A scorer of answers in one of RGB's two languages."""
+
+    reference = staticmethod(parts)
+
+    def __init__(self, *, language: str = "en", **common: Any) -> None:
+        """Take the language of the answers."""
+        super().__init__(**common)
+        if language not in ("en", "zh"):
+            raise ValueError(f"language is {language!r}; expected en or zh")
+        self.language = language
+
+    def conditions(self, profile: str) -> dict[str, str]:
+        return {"language": self.language}
+
+
+class JudgedScorer(RgbScorer):
+    """A scorer of RGB's that may ask a judge about each answer, once."""
+
+    VERSION = "1.2.0"
+    JUDGES = (0, 1)
+    COLUMNS: ClassVar[Mapping[str, Column]] = {"questions": ("question", strings)}
+    PROMPTS: ClassVar[Mapping[str, str]]  # by language
+
+    def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
+        """Take the language of the answers, and instructions in place of our own."""
+        super().__init__(language=language, **common)
+        self.prompt = instructions(prompt, self.PROMPTS[language], ["{answer}"])
+        self.keys = [key for key in self.KEYS if self.judges or not key.endswith("_judged")]
+
+    @staticmethod
+    def read(verdict: str, profile: str) -> float | None:
+        """Return the value of a reply; None where it cannot be read."""
+        raise NotImplementedError
+
+    def ask(self, item: Item, profile: str) -> Generator[list[Request], list[Any], float | str]:
+        """Ask the judge about an item that has an answer; return the verdict, or the reason why there is none."""
+        if item["prediction"] is None:
+            return str(item["state"])
+        shown = {"question": item["question"], "answer": item["prediction"]}
+        (reply,) = yield [{"messages": ask_user(fill(self.prompt, shown))}]
+        text, why = self.hear(reply, profile)
+        value = None if text is None else self.read(text, profile)
+        return why or ("unparsable" if value is None else value)

@@ -1,1 +1,0 @@
-../_shared/json_reader.py
