@@ -190,10 +190,8 @@ class LocalModel:
                 raise refuse_code("model", self.model, folder) from None
             raise QuadragError(f"cannot load {self.known_as} ({one_line(str(error), 300)})") from None
         if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
-            raise QuadragError(
-                f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}), so what it gives is of no use; "
-                "its files are of another model, or need code of their own (--trust-remote-code)"
-            )
+            way = "its files are of another model, or need code of their own (--trust-remote-code)"
+            raise QuadragError(f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}); {way}")
         self._loaded = tokenizer, model.eval()
         return self._loaded
 

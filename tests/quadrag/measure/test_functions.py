@@ -182,7 +182,7 @@ def test_too_many_failures_make_a_metric_invalid():
     assert measure(lambda question: question.query, out="r", max_failed=0.5, retry="failed").valid
 
 
-@pytest.mark.parametrize(("batch", "calls"), [(None, 8), (4, 2)])
+@pytest.mark.parametrize(("batch", "calls"), [(None, 8), (4, 2), (16, 1)])
 @pytest.mark.parametrize("waits", [False, True])
 def test_a_function_whose_first_eight_answers_all_fail_is_stopped_and_leaves_no_run(batch, calls, waits):
     asked = []
