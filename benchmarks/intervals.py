@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from quadrag.stats import detectable, mcnemar, power_of, share_difference, sign_flips, wilson
+from quadrag.stats import detectable, mcnemar, share_difference, wilson
 from quadrag.stats.intervals import RESAMPLES
 from quadrag.stats.items import SHARE, Group
 from quadrag.stats.means import mean_groups
+from quadrag.stats.tests import sign_flips
 
 SIZES = (50, 300, 3000)
 RATES = (0.02, 0.2, 0.5)
@@ -125,7 +126,7 @@ def _flip(rng: np.random.RandomState, n: int, rate: float, size: int, groups: in
 
 
 def powers(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[float, float, float, float]]:
-    """Yield a difference, its power by the formula, and how often McNemar's mid-p and swaps found it."""
+    """Yield a difference, the power that the formula says it has, and how often McNemar's mid-p and swaps found it."""
     rng = np.random.RandomState(seed)
     for wanted in (0.5, 0.8, 0.95):
         spread = rate**0.5
@@ -141,7 +142,7 @@ def powers(n: int, rate: float, sets: int, seed: int) -> Iterator[tuple[float, f
             gains = np.repeat([-1.0, 1.0, 0.0], [first, second, rest])
             p = sign_flips([np.array([0 * gains, ones])], [np.array([gains, ones])], [1.0], flips=FLIPS)
             swapped += p < 0.05
-        yield difference, power_of(difference, spread, n), seen, swapped / sets
+        yield difference, wanted, seen, swapped / sets
 
 
 def time_resamples() -> tuple[float, float]:

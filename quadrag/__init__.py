@@ -11,29 +11,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from quadrag.baselines.systems.own import OpenQuestion
-    from quadrag.errors import QuadragError
-    from quadrag.measure.comparison import Comparison, Comparisons, compare
-    from quadrag.measure.evaluation import Evaluation, result
-    from quadrag.measure.questions import corpus, questions
-    from quadrag.measure.score import Score
-    from quadrag.measure.system import evaluate
-    from quadrag.records import Passage
+    from quadrag.baselines.systems.own import OpenQuestion as OpenQuestion
+    from quadrag.errors import QuadragError as QuadragError
+    from quadrag.measure.comparison import Comparison as Comparison
+    from quadrag.measure.comparison import Comparisons as Comparisons
+    from quadrag.measure.comparison import compare as compare
+    from quadrag.measure.evaluation import Evaluation as Evaluation
+    from quadrag.measure.evaluation import result as result
+    from quadrag.measure.questions import corpus as corpus
+    from quadrag.measure.questions import questions as questions
+    from quadrag.measure.score import Score as Score
+    from quadrag.measure.system import evaluate as evaluate
+    from quadrag.records import Passage as Passage
 
-__all__ = [
-    "Comparison",
-    "Comparisons",
-    "Evaluation",
-    "OpenQuestion",
-    "Passage",
-    "QuadragError",
-    "Score",
-    "compare",
-    "corpus",
-    "evaluate",
-    "questions",
-    "result",
-]
 __version__ = "0.1.0"
 _PLACES = {
     "Comparison": "measure.comparison",
@@ -49,6 +39,7 @@ _PLACES = {
     "questions": "measure.questions",
     "result": "measure.evaluation",
 }
+__all__ = [*_PLACES]
 
 if not Path(__file__).with_name("baselines").is_dir():
     # A checkout on the path: the rooms that an installation maps into the package lie beside it.

@@ -5,8 +5,6 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
-from tempfile import TemporaryFile
 
 from quadrag import __version__, commands
 from quadrag.commands.shared.parser import parse
@@ -15,13 +13,9 @@ from quadrag.progress import say
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command by its arguments, those of the process when None, and return its exit code.
 
-    Args:
-        argv: the arguments without the program's name; those of the process when None.
-
-    Returns:
-        0, or 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
+    It is 2 after bad input, a dead server or a reached budget; the reason is then one line on stderr.
     """
     typed = sys.argv[1:] if argv is None else list(argv)
     try:
@@ -34,8 +28,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         from quadrag import parallel  # help does without
 
         with parallel.use(getattr(arguments, "on", None)):
-            if out := getattr(arguments, "out", None):
-                _check_writable(Path(out).absolute())
             return commands.load(arguments.command).run(arguments) or 0
     except QuadragError as error:
         say(str(error))
@@ -52,12 +44,3 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.unraisablehook = lambda _: None
         say(f"{error.filename or 'the system'}: {error.strerror or error}; {remedy}")
         return 2
-
-
-def _check_writable(place: Path) -> None:
-    """Find out, before any work, whether something can be made at a place; OSError where not."""
-    folder = next(above for above in (place, *place.parents) if above.is_dir())
-    try:
-        TemporaryFile(dir=folder).close()
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(place)) from None

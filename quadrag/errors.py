@@ -37,18 +37,6 @@ class NotReady(QuadragError):
     """A package, a file or the user's leave to run a model's code is not given; the message says how each is."""
 
 
-class NotServed(QuadragError):
-    """A server does not list the model; what it lists stands before the first semicolon."""
-
-
-class OtherRun(QuadragError):
-    """A folder holds another run than the one that is asked for; `difference` says in what they differ."""
-
-    def __init__(self, folder: object, difference: str) -> None:
-        super().__init__(f"{folder} holds a run {difference}")
-        self.difference = difference
-
-
 def tell_extra(name: str) -> str:
     """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
     return f"from the checkout: pip install '.[{name}]'"
@@ -75,12 +63,6 @@ def one_line(text: object, longest: int | None = None) -> str:
     """Return a text, or that of an error, as one line, of so many characters at most, that a terminal shows as is."""
     line = " ".join(_UNSEEN.sub("", str(text)).split())
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def short_line(error: object) -> str:
-    """Return an error as one line; of a very long one, as with a hostile id in it, the middle is left out."""
-    line = one_line(error)
-    return line if len(line) <= 650 else f"{line[:400]} … {line[-240:]}"
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -2,10 +2,12 @@
 
 GONE: dict[str, str] = {
     "--accept-name": "the runs are taken whatever their model is called; the notes name it",
+    "--against": "certify each judge by itself: its interval says how far it agrees with people",
     "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
     "--format": "--json prints one object for scripts",
     "--ledger": "show, report and view read what judges said from the run folder",
+    "--injections": "what is judged stays in its place in every prompt, so there is nothing to ask a judge about it",
     "--judge-large": "name one judge with --judge",
     "--judge-reads": "recall finds answers that stand in snippets and pages, and asks no judge",
     "--keep-agreement": "certify each judge alone",

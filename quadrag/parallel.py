@@ -36,13 +36,9 @@ _place: ContextVar[_Place | None] = ContextVar("place", default=None)
 def each(function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Made]:
     """Yield what a function makes of each part, in their order, in the place that the command named.
 
-    Args:
-        function: travels to the workers pickled, as parts and what it makes do. A worker keeps what it unpickled: a
-            method of a model that leaves its weights behind loads them there once.
-        parts: any number of them, each worth a journey; few are taken before they are asked for.
-
-    Raises:
-        Exception: what the function raises, at its part's turn.
+    The function travels to the workers pickled, as parts and what it makes do. A worker keeps what it unpickled: a
+    method of a model that leaves its weights behind loads them there once. Few parts are taken before they are asked
+    for, and what the function raises is raised at its part's turn.
     """
     place = _place.get()
     if place is None:
@@ -59,32 +55,24 @@ def each(function: Callable[[Part], Made], parts: Iterable[Part]) -> Iterator[Ma
 
 def workers() -> int:
     """Return how many parts are worked on at once."""
-    place = _place.get()
-    return place.workers if place else 1
+    return place.workers if (place := _place.get()) else 1
 
 
 @contextmanager
 def use(on: str | None) -> Iterator[None]:
-    """Do all work in a place while the block runs.
+    """Do all work in a place while the block runs; QuadragError where it cannot be had.
 
-    Args:
-        on: a number of processes, ``ray`` (the cluster of ``RAY_ADDRESS``, else one started here) or
-            ``ray://HOST:PORT``; None is here.
-
-    Raises:
-        QuadragError: there is no such place, or it cannot be reached.
+    `on`: a number of processes, ``ray`` (the cluster of ``RAY_ADDRESS``, else one started here) or
+    ``ray://HOST:PORT``; None is here.
     """
     if on is None or on == "1":
         yield
         return
-    if re.fullmatch(r"[1-9]\d{0,3}", on):
-        opened = _processes(int(on))
-    elif on == "ray" or on.startswith("ray://"):
-        opened = _ray(on)
-    else:
+    is_ray = on == "ray" or on.startswith("ray://")
+    if not is_ray and not re.fullmatch(r"[1-9]\d{0,3}", on):
         expected = instead(f"--on {on}") or "expected processes, ray or ray://HOST"
         raise QuadragError(f"--on {on!r} is no place; {expected}")
-    with opened as place:
+    with _ray(on) if is_ray else _processes(int(on)) as place:
         token = _place.set(place)
         try:
             yield
@@ -92,9 +80,7 @@ def use(on: str | None) -> Iterator[None]:
             _place.reset(token)
 
 
-@lru_cache(maxsize=4)
-def _unpickle(sent: bytes) -> Callable[[Any], Any]:
-    return pickle.loads(sent)  # type: ignore[no-any-return]
+_unpickle = lru_cache(maxsize=4)(pickle.loads)
 
 
 def _work(sent: bytes, part: Any) -> Any:

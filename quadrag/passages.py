@@ -5,12 +5,13 @@ document of LangChain, LlamaIndex or Haystack, is known by the names of its part
 stand: that is their rank, whatever their scores.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from quadrag.errors import one_line
-from quadrag.reading import Unreadable, is_finite, name_kind, plain
+from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage
 
 UNNAMED = "rag/"  # how a passage is called that has no id, before its rank
@@ -125,4 +126,8 @@ def _read_text(value: Any) -> str | None:
 
 
 def _read_score(value: Any) -> float | None:
-    return float(value) if is_finite(value) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    with suppress(OverflowError):
+        return float(value) if math.isfinite(value) else None
+    return None

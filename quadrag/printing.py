@@ -16,12 +16,9 @@ _PIECE = re.compile(rf"[^\S\xa0]*[（“]?(?:\bp (?:< )?[\d.]+|(?:[^\s{_WIDE}]|\
 
 
 def write(*lines: object, file: IO[str] | None = None, end: str = "\n") -> None:
-    """Print lines at once; what the stream cannot show is a question mark there, half of a surrogate pair U+FFFD.
+    """Print lines at once, to stdout when `file` is None; nothing into one that is closed or that nobody reads.
 
-    Args:
-        lines: what is printed; without any an empty line is.
-        file: where to; stdout when None. Into one that is closed, or that nobody reads any more, nothing is written.
-        end: what follows the last line.
+    What the stream cannot show is a question mark there, half of a surrogate pair U+FFFD.
     """
     stream = sys.stdout if file is None else file
     if stream is None or getattr(stream, "closed", False):

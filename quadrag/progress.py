@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from typing import Any
 
-from quadrag.errors import short_line
+from quadrag.errors import one_line
 from quadrag.printing import is_terminal, write
 
 _LOG_EVERY = 10.0  # seconds
 
 
 class Progress:
-    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`.
+    """Shows how many of `total` steps of `label` are done; use as a context manager, then call `update(done)`."""
 
-    What `more` returns stands behind them, as what was spent.
-    """
-
-    def __init__(self, label: str, total: int, more: Callable[[], str] = str) -> None:
-        self._label, self._total, self._more = label, total, more
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
         self._bar: Any = None
         self._next = time.monotonic() + _LOG_EVERY
 
@@ -39,10 +35,9 @@ class Progress:
         total = total or self._total
         if self._bar is not None:
             self._bar.total = total
-            self._bar.set_postfix_str(self._more(), refresh=False)
             self._bar.update(min(done, total) - self._bar.n)
         elif time.monotonic() >= self._next:
-            remark(", ".join(filter(None, (f"{self._label}: {min(done, total)} of {total}", self._more()))))
+            remark(f"{self._label}: {min(done, total)} of {total}")
             self._next = time.monotonic() + _LOG_EVERY
 
     def __exit__(self, *error: object) -> None:
@@ -52,7 +47,9 @@ class Progress:
 
 def say(what: str) -> None:
     """Say on stderr, as one line, what a user should know beside what was asked for."""
-    write(f"quadrag: {short_line(what)}", file=sys.stderr)
+    line = one_line(what)
+    # Of a very long one, as with a hostile id in it, the middle is left out.
+    write(f"quadrag: {line if len(line) <= 650 else f'{line[:400]} … {line[-240:]}'}", file=sys.stderr)
 
 
 def remark(*lines: str) -> None:

@@ -40,37 +40,26 @@ Other = list[Any]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where rows come from.
-
-    Attributes:
-        provenance: whose they are.
-        place: the folder; "" where `parts` say it.
-        parts: what is to be told of its files.
-        lacking: which of a partial config's files are not there; "" where none lacks.
-        other: the files that by their sums are not the authors', by the name of these: their own, and their size as a
-            share of that of the authors' file, None where that is not known.
-        held: where rows are a part of the authors', how many of how many questions: ``60 of 100``.
-        prepared: whether they are read as `quadrag prepare` built them.
-    """
+    """Where rows come from."""
 
     provenance: Provenance
-    place: str = ""
-    parts: Sequence[str] = ()
-    lacking: str = ""
+    place: str = ""  # the folder; "" where `parts` say it
+    parts: Sequence[str] = ()  # what is to be told of its files
+    lacking: str = ""  # which of a partial config's files are not there; "" where none lacks
+    # The files that by their sums are not the authors', by the name of these: their own name, and their size as a share
+    # of that of the authors' file, None where that is not known.
     other: Mapping[str, Other] = field(default_factory=dict)
-    held: Sequence[str] = ()
-    prepared: bool = False
+    held: Sequence[str] = ()  # where rows are a part of the authors', how many of how many questions: ``60 of 100``
 
     @property
     def text(self) -> str:
         """All of it in words."""
-        prepared = ", as prepared" * self.prepared
         if not self.place:
-            return " and ".join(self.parts) + prepared
+            return " and ".join(self.parts)
         names = list(dict.fromkeys(str(name) for name, _ in self.other.values()))
         whose = f"{shorten(names)}: " * bool(names) + _WORDS[self.provenance]
         whose += f", {' and '.join(self.held)} questions" * bool(self.held)
-        return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))}){prepared}"
+        return f"{self.place} ({'; '.join(filter(None, [*self.parts, self.lacking, whose]))})"
 
 
 def join(found: Iterable[Provenance]) -> Provenance:

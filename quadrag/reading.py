@@ -22,18 +22,10 @@ class Unreadable(Exception):
 
 
 def parse_json(text: str | bytes, where: object, expected: str = "JSON") -> Any:
-    """Read a text as JSON.
+    """Read a text, or bytes in UTF-8, as JSON; NaN and infinities as Python's `json` does.
 
-    Args:
-        text: what was found; bytes are UTF-8, with or without a byte order mark.
-        where: its place, as the message names it: ``answers.jsonl:3``.
-        expected: what should stand there, for the message.
-
-    Returns:
-        The value; NaN and infinities as Python's `json` reads them.
-
-    Raises:
-        QuadragError: it is no JSON, no UTF-8, nested deeper than `DEEPEST`, or holds a number that cannot be read.
+    QuadragError, which names its place, as ``answers.jsonl:3``, and what is `expected` there, where it is no JSON, no
+    UTF-8, nested deeper than `DEEPEST`, or holds a number that cannot be read.
     """
     return _parse("JSON", json.loads, text, where, expected)
 
@@ -107,11 +99,3 @@ def name_kind(value: Any) -> str:
     kind = type(value).__name__
     shown = f" ({value})" if isinstance(value, (int, float)) else ""
     return f"a{'n' * (kind[0].lower() in 'aeiou')} {kind}{shown}"
-
-
-def is_finite(value: Any) -> bool:
-    """Tell whether a value of JSON is a number, a bool included, and neither NaN nor beyond what a float holds."""
-    try:
-        return isinstance(value, (int, float)) and math.isfinite(value)
-    except OverflowError:
-        return False

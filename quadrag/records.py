@@ -6,7 +6,7 @@ A file is written beside its place and then moved there, so a reader never sees 
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,27 +33,21 @@ def document_id(passage: Passage) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its reference answers.
-
-    `references` has the shape that the benchmark's metrics take. `passages` are those the benchmark itself supplies,
-    `relevant` the ids of the documents that hold the answer, `slots` further texts that its prompt shows, `slices` the
-    groups of questions that it belongs to, by the name of the grouping,
-    `history` the turns before it, each a question with its answer, `talk` names the conversation that it is a round of.
-    """
+    """A question with its reference answers."""
 
     benchmark: str
     config: str
     split: str
     id: str
     query: str
-    references: Any
+    references: Any  # in the shape that the benchmark's metrics take
     language: str
-    passages: tuple[Passage, ...] = ()
-    relevant: tuple[str, ...] = ()
-    slots: Mapping[str, str] = field(default_factory=dict)
-    slices: Mapping[str, str] = field(default_factory=dict)
-    history: tuple[tuple[str, str | None], ...] = ()
-    talk: str = ""
+    passages: tuple[Passage, ...] = ()  # those that the benchmark itself supplies
+    relevant: tuple[str, ...] = ()  # the ids of the documents that hold the answer
+    slots: Mapping[str, str] = field(default_factory=dict)  # further texts that its prompt shows
+    slices: Mapping[str, str] = field(default_factory=dict)  # its groups, by the name of the grouping
+    history: tuple[tuple[str, str | None], ...] = ()  # the turns before it, each a question with its answer
+    talk: str = ""  # the conversation that it is a round of
 
     @property
     def key(self) -> Key:
@@ -95,10 +89,6 @@ class Answer:
         """Whether the reply has come and has no text."""
         return self.answer is not None and not self.answer.strip()
 
-    def as_row(self) -> dict[str, Any]:
-        """Return the record as one line of ``answers.jsonl`` holds it."""
-        return asdict(self)
-
 
 def dumps(value: Any) -> str:
     """Serialise to one line of JSON: UTF-8 text kept, keys in their order, no NaN.
@@ -133,23 +123,17 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number (from 1) and object of every non-empty line.
-
-    Raises:
-        QuadragError: the file is missing, not UTF-8, or a line is not a JSON object, or one that cannot be read.
-    """
+    """Yield line number (from 1) and object of every non-empty line; QuadragError, with its place, for bad content."""
+    expected = "JSON Lines, one object a line"
     try:
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
-                if not line.strip():
-                    continue
-                cut = "" if line.endswith("\n") else "; the file ends within this line: copy it again"
-                row = parse_json(line.rstrip("\n"), f"{path}:{number}", f"JSON Lines, one object a line{cut}")
-                if not isinstance(row, dict):
-                    raise QuadragError(
-                        f"{path}:{number} holds a {type(row).__name__}; expected JSON Lines, one object a line"
-                    )
-                yield number, row
+                if line.strip():
+                    cut = "" if line.endswith("\n") else "; the file ends within this line: copy it again"
+                    row = parse_json(line.rstrip("\n"), f"{path}:{number}", f"{expected}{cut}")
+                    if not isinstance(row, dict):
+                        raise QuadragError(f"{path}:{number} holds a {type(row).__name__}; expected {expected}")
+                    yield number, row
     except OSError as error:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a JSON Lines file") from None
     except UnicodeDecodeError:

@@ -17,9 +17,6 @@ def scratch(place: Path) -> Iterator[Path]:
     """Yield a path for a file or folder that is to be moved to `place`; nothing stands there yet.
 
     What killed processes left for the same place is removed, and at the end what was not moved.
-
-    Raises:
-        OSError: the folder cannot be written.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     sweep(place)

@@ -8,18 +8,16 @@ import codecs
 import csv
 import hashlib
 import io
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.reading import not_utf8
-from quadrag.records import read_jsonl, write_text
+from quadrag.records import dumps, read_jsonl, write_text
 
-ANNOTATOR = "annotator"  # who labelled a row; with a number, what each of several people said
 # What a spreadsheet would carry out, also behind apostrophes; one more is put before it, and taken off again.
 _COMPUTED = re.compile(r"(?!-\d+(?:\.\d+)?$)'*[=+\-@\t\r\n＝＋－＠]")
 _COMMON = re.compile(rb"[\xa1-\xa3\xb0-\xd7]")  # the first byte in GB 2312 of marks and of frequent characters
@@ -41,15 +39,7 @@ class Sheet(NamedTuple):
 
 
 def read_sheet(path: Path, *wanted: str) -> Sheet:
-    """Read a sheet.
-
-    Args:
-        path: the file.
-        wanted: columns that it has to have; lines of JSON may lack them, as blank cells.
-
-    Raises:
-        QuadragError: it cannot be read, lacks a column, or holds no row.
-    """
+    """Read a sheet; QuadragError where it cannot be read, lacks one of the columns `wanted`, or holds no row."""
     named = " and ".join(wanted) or "columns"
     try:
         content = path.read_bytes()
@@ -57,11 +47,8 @@ def read_sheet(path: Path, *wanted: str) -> Sheet:
         raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file with {named}") from None
     text = _decode(content, path)
     blank = dict.fromkeys(wanted, "")
-    if text.lstrip().startswith("{"):
-        rows = ((f"{path}:{at}", {name: _text(value) for name, value in row.items()}) for at, row in read_jsonl(path))
-    else:
-        rows = ((f"{path}:{at}", row) for at, row in _read_cells(path, text))
-    lines = [Line(*row) for row in rows]
+    rows = _read_objects(path) if text.lstrip().startswith("{") else _read_cells(path, text)
+    lines = [Line(f"{path}:{number}", row) for number, row in rows]
     columns = list(dict.fromkeys(name for line in lines for name in line.row))
     if not lines:
         raise QuadragError(f"{path} holds no row; expected a line of names ({named}) and a row for each item")
@@ -106,8 +93,10 @@ def _read_cells(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
         yield number, {name: _bare(cell) for name, cell in zip(head, cells, strict=False) if name}
 
 
-def _text(value: Any) -> str:
-    return "" if value in (None, []) else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    for number, row in read_jsonl(path):
+        row = {name: "" if value in (None, []) else value for name, value in row.items()}
+        yield number, {name: value if isinstance(value, str) else dumps(value) for name, value in row.items()}
 
 
 def _bare(cell: str) -> str:
@@ -115,29 +104,10 @@ def _bare(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell, 1) else cell
 
 
-def join_people(sheet: Sheet) -> Sheet:
-    """Put rows that several people wrote about one item into one: what each said, and as the label what all did."""
-    people = list(dict.fromkeys(line.row.get(ANNOTATOR, "") for line in sheet.lines))
-    if len(people) == 1:
-        return sheet
-    columns = {who: f"{ANNOTATOR}{number}" for number, who in enumerate(people, 1)}
-    joined: dict[str, tuple[str, dict[str, str]]] = {}
-    for place, row in sheet.lines:
-        label, who = row["label"], row.get(ANNOTATOR, "")
-        _, votes = joined.setdefault(row["id"], (place, {**row}))
-        if columns[who] in votes:
-            raise QuadragError(f"{place}: annotator {who!r} labelled item {row['id']!r} twice; expected one label")
-        votes[columns[who]] = label
-        votes["label"] = label if votes["label"] == label else ""
-    lines = [Line(*line) for line in joined.values()]
-    return Sheet(lines, [*sheet.columns, *columns.values()], sheet.sha256)
-
-
 def write_sheet(path: Path, rows: Iterable[Sequence[str]], *, again: bool = False) -> None:
     """Write a sheet, first the names of its columns, as CSV that spreadsheets open as text: no cell is carried out.
 
-    Raises:
-        QuadragError: there is such a file, and it is not to be written `again`.
+    QuadragError where there is such a file, and it is not to be written `again`.
     """
     if path.exists() and not again:
         raise QuadragError(f"{path} is there, and may be filled in; name another file")

@@ -33,11 +33,7 @@ class Trust:
 
     @classmethod
     def read(cls, named: Sequence[str]) -> Trust:
-        """Read what ``--trust-remote-code`` names: ``MODEL=REVISION,CODE_REVISION``, or the folder of a model.
-
-        Raises:
-            QuadragError: one is of another form.
-        """
+        """Read what ``--trust-remote-code`` names: ``MODEL=REVISION,CODE_REVISION``, or the folder of a model."""
         pins = {}
         for text in named:
             match = _PINNED.fullmatch(text)

@@ -23,7 +23,6 @@ from typing import Any
 
 import pytest
 from chat_server import ChatServer
-from injections import obedient
 from maker_model import Knowing
 from pages import PAGES, ROOT, Section, Step, meaning, read, sections
 from rag_server import RagServer
@@ -65,7 +64,6 @@ STANDS_FOR = (
     (r"http://127\.0\.0\.1:8081/v1", "{judge}"),
     (r"http://127\.0\.0\.1:8082/v1", "{small}"),
     (r"http://127\.0\.0\.1:8083/v1", "{large}"),
-    (r"http://127\.0\.0\.1:8084/v1", "{obedient}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)(?!.*#)", r"\1 --llm-name M"),
     (r"(--entity-llm \S+)", r"\1 --entity-name M"),
@@ -145,13 +143,12 @@ def servers() -> Iterator[dict[str, str]]:
         ChatServer(models=["j"]) as judge,
         ChatServer(models=["small"], text='{"score": 1}') as small,
         ChatServer(models=["large"], text='{"score": 1}') as large,
-        ChatServer(models=["obedient"], text=obedient) as obeys,
         ChatServer(models=["MAKER"], text=Knowing()) as maker,
         ChatServer(models=list(PRESETS)) as presets,
         RagServer([("d", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as rag,
     ):
         found = {"llm": llm, "judge": judge, "small": small, "large": large, "presets": presets, "rag": rag}
-        found |= {"obedient": obeys, "maker": maker}
+        found["maker"] = maker
         yield {name: server.url for name, server in found.items()}
 
 

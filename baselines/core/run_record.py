@@ -77,9 +77,8 @@ class RunRecord:
     # Of each answer when it was first made, by the same place.
     latency_seconds: dict[str, float] = field(default_factory=dict)
     latency: dict[str, float] | None = None  # its median and 95th percentile
-    # Calls, tokens and cost of the last command, by role; ``equal`` requests are answered by the call of the one that
-    # they equal, ``cached`` replies are from the ledger, ``earlier`` of them from before the command; ``saved_`` are
-    # those that kept replies would have taken, ``oldest`` is when the oldest of these was made, in UTC.
+    # Calls, tokens and cost of the last command, by role; ``cached`` replies are from before the command, ``oldest`` is
+    # when the oldest of them was made, in UTC.
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
     fresh: float | None = None  # Unix time; replies from before it do not count, as the user asked; None: all do
 

@@ -1,4 +1,4 @@
-"""What is measured, with what (`RunSpec`), and how models are called meanwhile (`CallPolicy`).
+"""What is measured, with what (`RunSpec`); how models are called meanwhile is `quadrag.chat.policy`.
 
 The command line, `quadrag.evaluate`, a recipe and a file each write a spec. What it says, with digests of what it names
 (questions, prompts, corpus, weights), is a run's identity; an address is part of it only where no name is given, a
@@ -7,18 +7,17 @@ secret and a policy never are.
 
 from __future__ import annotations
 
-import re
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from quadrag.chat.policy import MOST_FAILED as MOST_FAILED
+from quadrag.chat.policy import CallPolicy as CallPolicy
+from quadrag.chat.spec import hide_user, shown_url
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_yaml
-from quadrag.trust import Trust
 
 from .benchmark import load
 from .parts import KINDS, SETTINGS, Conditions, Count, Number, Part, Retrieval, RetrieverSpec, Text
@@ -30,9 +29,6 @@ WHOLE = 1_000_000  # characters of a chunk that is a whole passage, since none i
 FILES = "files"  # as a source of chunks
 NONE = "none"  # the retriever of a model that is shown nothing
 UNKNOWN = "unknown"  # the retriever behind a file of answers that does not say it
-MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
-_USER = re.compile(r"(\w+://)[^/\s]*@")
-_QUERY = re.compile(r"\?[^#\s]*")
 
 
 class Sampling(Part):
@@ -260,64 +256,12 @@ class RunSpec(Part):
         return shown
 
 
-def hide_user(address: str) -> str:
-    """Return an address without user name and password."""
-    return _USER.sub(r"\1", address)
-
-
 def _hide_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _hide_secrets(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_hide_secrets(part) for part in value]
-    return _QUERY.sub("", hide_user(value)) if is_address(value) else value
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallPolicy:
-    """How models are called and what is kept: nothing of it decides what a run measures.
-
-    Attributes:
-        ledger: the file of replies already paid for; the user's own when None.
-        concurrency: calls in flight.
-        timeout: seconds that a reply may take; those of the interface when None.
-        service_timeout: the same of a RAG service.
-        retries: new attempts after one that failed in a way that may pass.
-        max_reply_bytes: the longest reply that is read, as it is unpacked; the client's own when None.
-        allow_redirect: hosts that a server may send a question on to, besides its own.
-        prices: a file of prices; `budget` needs it.
-        budget: a hard limit on what all models together may cost.
-        replay: answer from the ledger alone, with no network.
-        fresh: take no reply from before the command.
-        retry: kinds of replies, of `quadrag.chat.reply.RETRIED`, that are asked for again.
-        began: Unix time of the command's beginning.
-        trust: the models whose own code may run.
-        max_failed: the share of a metric's items above which its value is not shown.
-        profile: the one that values are shown by where a later command names none.
-        certificates: how far judges agree with people, as `quadrag certify-judge` wrote it.
-        command: as typed, less passwords.
-        estimate: where calls are noted in place of being made.
-    """
-
-    ledger: str | Path | None = None
-    concurrency: int = 16
-    timeout: float | None = None
-    service_timeout: float | None = None
-    retries: int = 5
-    max_reply_bytes: int | None = None
-    allow_redirect: Sequence[str] = ()
-    prices: str | None = None
-    budget: float | None = None
-    replay: bool = False
-    fresh: bool = False
-    retry: Sequence[str] = ()
-    began: float = field(default_factory=time.time)
-    trust: Trust = field(default_factory=Trust)
-    max_failed: float = MOST_FAILED
-    profile: str = "official"
-    certificates: Sequence[Mapping[str, Any]] = ()
-    command: Sequence[str] = ()
-    estimate: Any = None
+    return shown_url(value) if is_address(value) else value
 
 
 def read_spec(path: str | Path) -> dict[str, Any]:

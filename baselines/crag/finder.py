@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue, parallel
-from quadrag.chat.prices import BudgetReached, tell_spent
+from quadrag.chat.prices import BudgetReached
 from quadrag.chat.reply import Failure, Reply
 from quadrag.data.builders import SAMPLE, fingerprint, open_builder, options_of, rows
 from quadrag.data.files import digest, sample_dir
@@ -123,7 +123,7 @@ class PageFinder:
         try:
             with (
                 _room_for_entities(llm),
-                Progress("entities", len(questions), lambda: tell_spent([llm.spent])) as progress,
+                Progress("entities", len(questions)) as progress,
             ):
                 llm.on_progress = progress.update
                 replies = llm.complete(chats)

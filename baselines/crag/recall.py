@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.fold import fold
-from quadrag.stats import NOT_APPLICABLE, Item, Summary, summarise_all
+from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
 
 from ..tables.cells import interval_cell
 from ..tables.grid import Cell, Grid, Line
@@ -55,20 +55,21 @@ class RecallAt(NamedTuple):
     way: str
     pages: int
     longer: bool
-    summary: Summary
+    mean: Mean
+    n_total: int
+    n_scored: int
 
     def as_row(self) -> dict[str, Any]:
         """Return it as a row of a JSON file, all values in [0, 1]."""
-        summary = self.summary
         return {
             "way": self.way,
             "pages": self.pages,
             "answers": f"over {SHORT} characters" if self.longer else "all",
-            "value": summary.value,
-            "interval": None if summary.interval is None else list(summary.interval),
-            "n_total": summary.n_total,
-            "n_scored": summary.n_scored,
-            "n_not_applicable": summary.n_not_applicable,
+            "value": self.mean.value,
+            "interval": self.mean.interval and [*self.mean.interval],
+            "n_total": self.n_total,
+            "n_scored": self.n_scored,
+            "n_not_applicable": self.n_total - self.n_scored,
         }
 
 
@@ -108,24 +109,24 @@ def recall_at(questions: Sequence[PageSearch], cuts: Sequence[int]) -> Iterator[
     places = [(way, cut) for way in _HEADS for cut in cuts]
     for longer in (False, True):
         members = [question for question in questions if not (longer and question.short)]
-        summaries = summarise_all([[question.item(way, cut) for question in members] for way, cut in places])
-        for (way, cut), summary in zip(places, summaries, strict=True):
-            yield RecallAt(way, cut, longer, summary)
+        means = summarise_all([[question.item(way, cut) for question in members] for way, cut in places])
+        for (way, cut), mean in zip(places, means, strict=True):
+            yield RecallAt(way, cut, longer, mean, len(members), sum(question.applicable for question in members))
 
 
 def recall_grid(questions: Sequence[PageSearch], scores: Sequence[RecallAt], cuts: Sequence[int], source: str) -> Grid:
     """Make the table: a row per number of pages, a column per way, then the same without short answers."""
-    found = {(score.way, score.pages, score.longer): score.summary for score in scores}
+    found = {(score.way, score.pages, score.longer): score for score in scores}
     short = sum(question.short for question in questions)
     lines = []
     for longer in (False, True) if short else (False,):
         if longer:
             lines.append(Line(f"without answers of up to {SHORT} characters", [Cell("")] * len(_HEADS), rule=True))
         for cut in cuts:
-            summaries = [found[(way, cut, longer)] for way in _HEADS]
-            cells = [interval_cell(one.value, one.interval, one.n_scored) for one in summaries]
+            here = [found[(way, cut, longer)] for way in _HEADS]
+            cells = [interval_cell(score.mean.value, score.mean.interval, score.n_scored) for score in here]
             lines.append(Line(f"{' ' * longer}{cut}", cells))
-            lines.append(Line(f"{' ' * longer}  n", [Cell(str(one.n_scored)) for one in summaries]))
+            lines.append(Line(f"{' ' * longer}  n", [Cell(str(score.n_scored)) for score in here]))
     notes = [
         f"Percent of questions. On: {source}.",
         INTERVALS,

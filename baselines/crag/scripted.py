@@ -29,7 +29,7 @@ class SampleEntities:
         self, batch: Sequence[list[dict[str, str]]], *, samples: Sequence[int] | None = None
     ) -> list[Reply | Failure]:
         """Answer a batch of chats in order."""
-        return [Reply(text, "stop", None, None, False, 0.0, None) for text in map(self._reply, batch)]
+        return [Reply(text, "stop", None, None, 0.0) for text in map(self._reply, batch)]
 
     def __call__(self, batch: Sequence[list[dict[str, str]]]) -> list[str | Failure]:
         """Answer as a judge does."""

@@ -95,5 +95,4 @@ TABLES = PaperTables(
     systems=tabulate_systems,
     blocks=_TASKS,
     service="CRAG names no gold documents, so the service's retrieval is not measured.",
-    own_unscored=("truthfulness",),
 )

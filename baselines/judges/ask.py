@@ -1,8 +1,7 @@
-"""What a judge says of the items of a label set: asked as a run asks it, or taken from files, the set, or a rule."""
+"""What a judge says of the items of a label set: asked as a run asks it, or taken from a file, the set, or a rule."""
 
 import inspect
 import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
-from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
+from quadrag.metrics._shared.rgb import bounded, correct, label
 from quadrag.metrics._shared.scoring import drive
 from quadrag.progress import Progress
 from quadrag.sheet import read_sheet
@@ -21,18 +20,17 @@ from quadrag.stats import NOT_APPLICABLE
 from ..core.benchmark import known, load
 from ..core.parts import Conditions
 from ..core.result import PROFILES
-from ..scoring.drive import Judge, load_scorer
+from ..scoring.drive import Judge, Messages, load_scorer
 from ..systems.system import Completer
-from .labels import PAIRS, Graded, Item, LabelSet, check_shown
-from .rules import RULE, RULES, judge_by_rule
+from .labels import Graded, Item, LabelSet, find_graded, list_lines
 
 PROFILE = PROFILES[-1]  # how replies are read
 RECORDED = "recorded:"
+# What asks nobody: an accepted answer stands in the answer, as whole numbers and words, or anywhere.
+RULES = ("rule:bounded", "rule:plain")
 _SHOWN = 120  # characters of a reply
 _NO_GOLD = "(none is given; go by the passages)"
 _CHINESE = re.compile("[\u4e00-\u9fff]")
-# Why a judge has no verdict, as files may say it in its place; "" is a blank cell.
-_REASONS = ("", "api_error", "raised", "unparsable", "truncated", "unreadable")
 
 
 @dataclass(slots=True)
@@ -40,165 +38,128 @@ class Verdicts:
     """What a judge said."""
 
     judge: str
-    # a grade for each id, or a number of a ranked set; None where none could be read. The judge's own alone: nothing
-    # stands here of what a rule decides
-    given: Mapping[str, str | None]
-    reasons: Mapping[str, str] = field(default_factory=dict)  # why not, by id
-    # the digests under which a run's signatures name the prompt; none of what no prompt was sent to
-    prompts: Sequence[str] = ()
+    grades: dict[str, str | None] = field(default_factory=dict)  # by id, the judge's own alone; None: not readable
+    reasons: dict[str, str] = field(default_factory=dict)  # why there is none, by id
+    by_rule: dict[str, str] = field(default_factory=dict)  # grades of items that rules of the metric decide, by id
+    prompts: Sequence[str] = ()  # the digests under which a run's signatures name the prompt; none of what had none
     service: str = ""  # where it was asked, as the ledger calls it
     usage: Mapping[str, Any] = field(default_factory=dict)  # calls, tokens and cost, of a live judge
-    seconds: float = 0.0  # that it took
     unread: str = ""  # what it said in place of a verdict, how one looks, and what to do
-    # the grades of items that the metric's rules decide, so that the judge is not asked, by id
-    by_rule: Mapping[str, str] = field(default_factory=dict)
 
 
 def list_judged(labels: LabelSet, verdicts: Verdicts) -> list[Item]:
     """Return the items that a judge has a verdict on; QuadragError where there is none."""
-    judged = [item for item in labels.items if verdicts.given.get(item.id) is not None]
-    if not judged and verdicts.by_rule and not verdicts.reasons:
-        raise QuadragError(f"The judge {verdicts.judge} was asked about none: rules decide all answers ({labels.name})")
+    judged = [item for item in labels.items if verdicts.grades.get(item.id) is not None]
     if not judged:
-        why = verdicts.unread or "; expected one at least"
-        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{why}")
+        ruled = f"; rules decide {len(verdicts.by_rule)} of {len(labels.items)} items" if verdicts.by_rule else ""
+        raise QuadragError(f"{verdicts.judge} has no readable verdict on {labels.name}{verdicts.unread}{ruled}")
     return judged
+
+
+# Without a model.
 
 
 def list_judges(labels: LabelSet) -> list[str]:
     """List the judges that a set needs no model for: those recorded with it, and rules where it has golds."""
-    rules = not labels.ranked and set(labels.classes) == {"right", "wrong"} and any(item.golds for item in labels.items)
-    return [*(f"{RECORDED}{name}" for name in labels.recorded), *(f"{RULE}{name}" for name in RULES if rules)]
+    rules = {*labels.graded.grades} == {"right", "wrong"} and any(item.golds for item in labels.items)
+    return [*(f"{RECORDED}{name}" for name in labels.recorded), *(RULES if rules else ())]
 
 
-def is_file(spec: str) -> bool:
-    """Tell whether a judge is named by a file of its verdicts."""
-    return Path(spec).is_file() or (Path(spec).suffix in (".csv", ".tsv", ".jsonl") and "://" not in spec)
-
-
-def is_known(spec: str) -> bool:
-    """Tell whether a judge is named that no model is asked for."""
-    return spec.startswith((RULE, RECORDED)) or is_file(spec)
-
-
-def known_verdicts(labels: LabelSet, spec: str) -> Verdicts:
-    """Return the verdicts of a rule, ``rule:bounded``, or of a judge recorded with a set, ``recorded:gpt-4``."""
+def find_verdicts(labels: LabelSet, spec: str) -> Verdicts | None:
+    """Find the verdicts of a file, of a rule, or of a judge recorded with a set; None of a model, which is asked."""
+    path = Path(spec)
+    if path.is_file() or (path.suffix in (".csv", ".tsv", ".jsonl") and "://" not in spec):
+        return read_verdicts(labels, path)
+    if not spec.startswith(("rule:", RECORDED)):
+        return None
     if spec not in list_judges(labels):
         raise unknown_name(f"judge of {labels.name}", spec, [*list_judges(labels), "http://host:port/v1#model"])
-    if spec.startswith(RULE):
-        return Verdicts(spec, {item.id: judge_by_rule(spec, item.answer, item.golds) for item in labels.items})
+    if spec in RULES:
+        return Verdicts(spec, {item.id: _judge_by_rule(spec, item) for item in labels.items})
     name = spec.removeprefix(RECORDED)
-    given = labels.recorded[name]
-    return Verdicts(name, given, {one: "unreadable" for one, verdict in given.items() if verdict is None})
+    return Verdicts(name, labels.recorded[name])
+
+
+def _judge_by_rule(rule: str, item: Item) -> str:
+    golds = [list(item.golds)]
+    if rule == "rule:bounded":
+        right = bounded(item.answer, golds, profile=PROFILE)
+    else:
+        right = correct(label(item.answer, golds, profile=PROFILE))
+    return "right" if right else "wrong"
 
 
 def read_verdicts(labels: LabelSet, path: Path) -> Verdicts:
-    """Read a judge's verdicts: a sheet with `id` and `verdict`.
+    """Read a judge's verdicts: a sheet with `id` and `verdict`, a grade or the judge's reply.
 
     Raises QuadragError for ids without a label, and answers other than people saw.
     """
-    items = {item.id: item for item in labels.items}
-    sheet = read_sheet(path, "id", "verdict")
-    verdicts = _read_texts(labels, {line.row["verdict"].strip() for line in sheet.lines})
-    given: dict[str, str | None] = {}
-    reasons = dict.fromkeys(items, "no verdict")
-    for line in sheet.lines:
-        name, text = line.row["id"].strip(), line.row["verdict"].strip()
-        if name in given:
-            raise QuadragError(f"{line.place}: item {name!r} has two verdicts; expected one")
-        if name in labels.left:
-            continue
-        if name not in items:
-            first = next(iter(items))
-            raise QuadragError(f"{line.place}: item {name!r} has no label in {labels.name}; expected ids as {first!r}")
-        shown = {"question": items[name].question, "answer": items[name].answer}
-        check_shown(line, name, **{column: text for column, text in shown.items() if text.strip()})
-        verdict = verdicts[text]
-        if verdict is None and text not in _REASONS:
-            wanted = "a number" if labels.ranked else " or ".join(PAIRS) if labels.pairs else labels.graded.spelled
-            raise QuadragError(f"{line.place}: verdict {text!r:.80} on {name!r}; expected {wanted}, or nothing")
-        given[name], reasons[name] = verdict, text or "unreadable"
-    return Verdicts(path.stem, {name: given.get(name) for name in items}, reasons)
+    shown = {item.id: {"question": item.question, "answer": item.answer} for item in labels.items}
+    nonblank = {name: {column: text for column, text in texts.items() if text.strip()} for name, texts in shown.items()}
+    lines = list_lines(read_sheet(path, "id", "verdict"), nonblank)
+    texts = {name: line.row["verdict"].strip() for name, line in lines.items()}
+    read = {text: labels.graded.read(text) for text in texts.values()}
+    if labels.graded.metric and not labels.pairs:
+        replies = [text for text, grade in read.items() if text and grade is None]
+        read |= zip(replies, read_replies(labels.graded, replies), strict=True)
+    for name, text in texts.items():
+        if text and read[text] is None:
+            expected = f"{labels.graded.spelled}, or nothing"
+            raise QuadragError(f"{lines[name].place}: verdict {text!r:.80} on {name!r}; expected {expected}")
+    reasons = {name: "unreadable" if name in texts else "no verdict" for name in shown}
+    return Verdicts(path.stem, {name: read[text] for name, text in texts.items()}, reasons)
 
 
-def _read_texts(labels: LabelSet, texts: set[str]) -> dict[str, str | None]:
-    """Read verdicts as files have them: a grade or a judge's reply, of ranked sets a number, of pairs its sign."""
-    if labels.ranked or labels.pairs:
-        numbers = {text: _number(text.replace(",", ".") if labels.pairs else text) for text in texts}
-        return {
-            text: None if number is None else str((number > 0) - (number < 0)) if labels.pairs else text
-            for text, number in numbers.items()
-        }
-    grades = {text: labels.graded.read(text) for text in texts}
-    replies = [text for text, grade in grades.items() if grade is None and text not in _REASONS]
-    return grades | dict(zip(replies, read_replies(labels.graded, replies), strict=True))
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text) if float(text) == float(text) else None
-    except ValueError:
-        return None
+# With one.
 
 
 def check_askable(labels: LabelSet) -> None:
-    """Refuse to ask where the items do not show what the judge must see."""
-    if labels.ranked:
-        raise QuadragError(f"no prompt here asks for what {labels.name} labels; give a file of numbers as --judge")
+    """Refuse to ask where no prompt asks for what people graded, or the items do not show what a judge must see."""
+    cure = "give a file of its verdicts as --judge"
+    if not labels.graded.metric:
+        raise QuadragError(f"no prompt asks a judge for {labels.graded.name}, as {labels.name} has it; {cure}")
     needed = "passages" if _is_by_passages(labels.graded) else "golds"
-    shown = ("question", "answer", needed)
-    lacking = [name for name in shown if not any(getattr(item, name) for item in labels.items)]
-    if lacking:
-        named = ", ".join(lacking).replace("golds", "gold")
-        raise QuadragError(
-            f"{labels.name} has no {named} to show a judge; add the columns, or give a file of its verdicts as --judge"
-        )
+    for name in ("question", "answer", needed):
+        if not any(getattr(item, name) for item in labels.items):
+            column = name.removesuffix("s") if name == "golds" else name
+            raise QuadragError(f"{labels.name} has no {column} to show a judge; add the column, or {cure}")
 
 
 def find_benchmark(graded: Graded) -> tuple[str, str]:
     """Return a benchmark, and a config of it, whose runs ask a judge for the value."""
-    for name in known():
-        for config in load(name).configs:
-            uses = load(name).metrics(config, Conditions("", top_k=1))
-            if any(use.module == graded.metric and graded.key in use.keys for use in uses):
-                return name, config
-    raise QuadragError(f"no benchmark asks a judge for {graded.name}; give a file of its verdicts as --judge")
+    return next(
+        (name, config)
+        for name in known()
+        for config in load(name).configs
+        for use in load(name).metrics(config, Conditions("", top_k=1))
+        if use.module == graded.metric and graded.key in use.keys
+    )
 
 
 def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
     """Ask a judge for a verdict on every item that no rule of the metric decides."""
-    started = time.perf_counter()
-    asked = _Asked(judge)
+    said: list[str] = []
+
+    def ask(batch: list[Messages]) -> list[Any]:
+        try:
+            replies = list(judge(batch))
+        except BudgetReached as stop:
+            raise QuadragError(f"{stop}; no certificate was made") from None
+        said.extend(reply for reply in replies if isinstance(reply, str))
+        return replies
+
     with Progress(f"{labels.name}: verdicts", len(labels.items)) as progress:
         judge.on_progress = progress.update
-        rows, signature = _judge_items(labels, asked)
-    given: dict[str, str | None] = {}
-    by_rule: dict[str, str] = {}
-    reasons: dict[str, str] = {}
-    for item, row in zip(labels.items, rows, strict=True):
-        grade = _grade_of(labels.grades, labels.graded.key, row)
-        if grade is not None and row.get("ruled"):
-            by_rule[item.id] = grade
-            continue
-        given[item.id] = grade
-        if grade is None:
-            reasons[item.id] = next(iter(row["reasons"].values()), "unparsable")
-    return Verdicts(
-        judge.model,
-        given,
-        reasons,
-        prompts=[read_signature(signature)["prompt"]],
-        service=str(getattr(judge, "service", "")),
-        usage={name: value for name, value in judge.spent.items() if name != "oldest"},
-        seconds=time.perf_counter() - started,
-        unread=_explain_unread(labels.graded, asked.said) if "unparsable" in reasons.values() else "",
-        by_rule=by_rule,
-    )
-
-
-def _explain_unread(graded: Graded, said: Sequence[str]) -> str:
-    first = next((text for text in said if read_replies(graded, [text]) == [None]), "")
-    return explain_unread(known_keys().line(first, _SHOWN), metric_record(graded.metric).verdict) if first else ""
+        verdicts = judge_items(labels, ask, judge.model)
+    verdicts.service = str(getattr(judge, "service", ""))
+    verdicts.usage = {name: value for name, value in judge.spent.items() if name != "oldest"}
+    if "unparsable" in verdicts.reasons.values():
+        single = find_graded(f"{labels.graded.metric}.{labels.graded.key}")
+        for reply in (text for text in said if read_replies(single, [text]) == [None]):
+            form = metric_record(single.metric).verdict
+            verdicts.unread = explain_unread(known_keys().line(reply, _SHOWN), form)
+            break
+    return verdicts
 
 
 def explain_unread(said: str, form: str) -> str:
@@ -209,21 +170,10 @@ def explain_unread(said: str, form: str) -> str:
 
 def read_replies(graded: Graded, replies: Sequence[str]) -> list[str | None]:
     """Return the grade that each reply says of some answer, None of one in which none can be read."""
-    item = Item("", "", "question", "answer", golds=("gold",), passages=("passage",))
-    rows, _ = _judge_items(LabelSet("", graded, [item] * len(replies), {}), lambda batch: list(replies))
-    return [_grade_of(graded.grades, graded.key, row) for row in rows]
-
-
-def list_requests(labels: LabelSet) -> list[list[dict[str, str]]]:
-    """Return what a judge would be asked of items, without asking one; nothing of those that a rule decides."""
-    requests: list[list[dict[str, str]]] = []
-
-    def record(batch: list[list[dict[str, str]]]) -> list[Any]:
-        requests.extend(batch)
-        return [Failure("api_error", "not asked")] * len(batch)
-
-    _judge_items(labels, record)
-    return requests
+    ids = [str(n) for n in range(len(replies))]
+    items = [Item(name, "", "question", "answer", golds=("gold",), passages=("passage",)) for name in ids]
+    verdicts = judge_items(LabelSet("", graded, items, {}), lambda batch: list(replies))
+    return [verdicts.grades.get(name) for name in ids]
 
 
 def read_signature(signature: str) -> dict[str, str]:
@@ -232,29 +182,14 @@ def read_signature(signature: str) -> dict[str, str]:
     return {name: value for name, _, value in fields}
 
 
-class _Asked:
-    """A judge that keeps what it said, and makes no certificate where its budget ends."""
+def judge_items(labels: LabelSet, judge: Judge, model: str = "") -> Verdicts:
+    """Return the verdict on each item as the metric makes it of what `judge` replies.
 
-    def __init__(self, judge: Completer) -> None:
-        self._judge = judge
-        self.said: list[str] = []
-        self.model = judge.model
-
-    def __call__(self, batch: list[list[dict[str, str]]]) -> list[Any]:
-        try:
-            verdicts = self._judge(batch)
-        except BudgetReached as stop:
-            raise QuadragError(f"{stop}; no certificate was made") from None
-        self.said += [verdict for verdict in verdicts if isinstance(verdict, str)]
-        return list(verdicts)
-
-
-def _judge_items(labels: LabelSet, judge: Judge) -> tuple[list[Mapping[str, Any]], str]:
-    """Return the row of each item as the metric judges it, of pairs of both answers, and the signature."""
+    Both answers of a pair are judged, each by itself.
+    """
     graded, items = labels.graded, labels.items
-    shown = [(item, item.answer) for item in items]
-    shown += [(item, item.other or "") for item in items if labels.pairs]
-    kind, n = load_scorer(graded.metric), len(items)
+    shown = [(item, answer) for item in items for answer in (item.answer, item.other) if answer is not None]
+    kind = load_scorer(graded.metric)
     language = "zh" if any(_CHINESE.search(item.question) for item in items) else "en"
     options = {"language": language} if "language" in inspect.signature(kind).parameters else {}
     config = graded.key if graded.key in metric_record(graded.metric).configs else None
@@ -267,10 +202,18 @@ def _judge_items(labels: LabelSet, judge: Judge) -> tuple[list[Mapping[str, Any]
         **kind.columns([answer for _, answer in shown], [_shape(graded, item) for item, _ in shown]),
         **{name: values for name, values in columns.items() if name in kind.COLUMNS},
     )
-    rows: list[Mapping[str, Any]] = [row[PROFILE] for row in drive(scorer, cases, [judge])]
-    if labels.pairs:
-        rows = [_better(graded.key, *both) for both in zip(rows[:n], rows[n:], strict=True)]
-    return rows, scorer.sign(PROFILE, [getattr(judge, "model", None)])
+    rows = (row[PROFILE] for row in drive(scorer, cases, [judge]))
+    verdicts = Verdicts(model, prompts=[read_signature(scorer.sign(PROFILE, [model]))["prompt"]])
+    for item in items:
+        row = next(rows) if item.other is None else _better(graded.key, next(rows), next(rows))
+        reason = row["reasons"].get(graded.key, "")
+        value = None if reason else row[graded.key]
+        grade = next((grade for grade, worth in graded.grades.items() if worth == value), None)
+        if grade is None or reason not in ("", NOT_APPLICABLE):
+            verdicts.reasons[item.id] = reason or "unparsable"
+        else:
+            (verdicts.by_rule if row.get("ruled") else verdicts.grades)[item.id] = grade
+    return verdicts
 
 
 def _shape(graded: Graded, item: Item) -> Any:
@@ -287,15 +230,5 @@ def _is_by_passages(graded: Graded) -> bool:
 
 def _better(key: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     reasons = {**first["reasons"], **second["reasons"]}
-    if key in reasons:
-        return {key: None, "reasons": reasons}
-    return {key: float((second[key] > first[key]) - (second[key] < first[key])), "reasons": {}}
-
-
-def _grade_of(grades: Mapping[str, float | None], key: str, row: Mapping[str, Any]) -> str | None:
-    """Return the grade that a metric's row of an item stands for; a value that stands for a failure is none."""
-    why = row["reasons"].get(key)
-    if why is not None and why != NOT_APPLICABLE:
-        return None
-    value = None if why else row[key]
-    return next((grade for grade, worth in grades.items() if worth == value), None)
+    sign = None if key in reasons else float((second[key] > first[key]) - (second[key] < first[key]))
+    return {key: sign, "reasons": reasons}

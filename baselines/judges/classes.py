@@ -8,13 +8,12 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import yaml
 
-from quadrag.chat.keys import known_keys
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill, quote
@@ -23,20 +22,16 @@ from quadrag.paths import room
 from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
-from ..results.judges import FIRST
 from ..systems.system import Completer
-from ..tables.cells import NOTHING, interval_cell
+from ..tables.cells import interval_cell
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.notes import INTERVALS
-from .ask import explain_unread
 from .corrected import Judged
 from .labels import Graded
 
 ERRORS = "errors"  # what `--metric` calls it
 UNPARSABLE, UNSORTED = "unparsable", "not sorted"  # a judge's reply that names no class; what people left blank
 _FIELD = "classes"  # of a judge's reply
-_FORM = '{"classes": ["other"]}'
-_SHOWN = 120  # characters of a reply
 
 PROMPT = """\
 You sort wrong answers by what went wrong. A model read documents and answered a question from them, and a rule found \
@@ -65,9 +60,7 @@ class Classes:
     number: int  # of the paper's table
     classes: Mapping[str, str]  # what each class means, by name
     right: str  # what a right answer would have done
-    published: Mapping[str, int] = field(default_factory=dict)  # printed shares in percent
-    of: str = ""  # what they are shares of
-    together: Mapping[str, Sequence[str]] = field(default_factory=dict)  # what the paper counts together, by name
+    published: str = ""  # shares that the paper's text prints
 
     @property
     def graded(self) -> Graded:
@@ -123,25 +116,15 @@ class Sorted(NamedTuple):
     grades: Mapping[str, str]
     reasons: Mapping[str, str]
     stopped: str = ""  # why a judge was asked no further: its budget ended
-    unread: str = ""  # the same: none of its first verdicts could be read
 
 
-def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer, most: float) -> Sorted:
-    """Ask a judge about wrong answers; no further where none of the first verdicts can be read, unless all may fail.
-
-    `most`: the share that may.
-    """
-    replies: list[Any] = []
+def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer) -> Sorted:
+    """Ask a judge about wrong answers."""
     stopped = ""
-    for part in (items[:FIRST], items[FIRST:]):
-        try:
-            replies += judge([classes.ask(item) for item in part])
-        except BudgetReached as stop:
-            replies, stopped = [*replies, *stop.results], str(stop)
-        read = [classes.read(reply) for reply in replies if isinstance(reply, str)]
-        if len(items) > len(replies) == len(read) and most < 1 and not any(read):
-            why = f"none of the first {FIRST} verdicts of {judge.model} could be read, and it is asked no further"
-            return Sorted({}, {}, unread=why + explain_unread(known_keys().line(replies[0], _SHOWN), _FORM))
+    try:
+        replies = list(judge([classes.ask(item) for item in items]))
+    except BudgetReached as stop:
+        replies, stopped = list(stop.results), str(stop)
     grades, reasons = {}, {}
     for item, reply in zip(items, replies, strict=True):
         if not isinstance(reply, str):
@@ -153,95 +136,38 @@ def sort_by_judge(items: Sequence[Judged], classes: Classes, judge: Completer, m
     return Sorted(grades, reasons, stopped)
 
 
-class _Part(NamedTuple):
-    """The wrong answers of a split: those that have classes, and why others have none."""
-
-    split: str
-    wrong: int
-    sorted: Sequence[tuple[Judged, set[str]]]
-    reasons: Counter[str]
-
-    @property
-    def failed(self) -> int:
-        """How many verdicts failed."""
-        return self.reasons.total() - self.reasons[UNSORTED]
-
-    def shares(self, names: Sequence[str]) -> list[Cell]:
-        """Make the cells of the shares of answers that have a class."""
-        columns = [[Item(item.asked, float(name in found)) for item, found in self.sorted] for name in names]
-        return [interval_cell(one.value, one.interval, one.n_scored) for one in summarise_all(columns)]
-
-    def parts(self, names: Mapping[str, Sequence[str]]) -> list[Cell]:
-        """Make the cells of the shares of all classes given, of some of them together; they add up to 100."""
-        given = Counter(name for _, found in self.sorted for name in found)
-        counts = [sum(given[name] for name in several) for several in names.values()]
-        return [interval_cell(count / given.total() if given else None, None, given.total()) for count in counts]
-
-
 def tabulate_classes(
-    title: str, classes: Classes, answers: Mapping[str, int], items: Sequence[Judged], found: Sorted, most: float
+    title: str, classes: Classes, answers: Mapping[str, int], items: Sequence[Judged], labels: Sorted, most: float
 ) -> Grid:
-    """Make the table of a run with so many `answers` by split.
+    """Make the table of a run with so many `answers` by split: the shares of wrong answers that have a class.
 
     An `Alarm` names every split with more than the share `most` of verdicts that failed.
     """
-    parts = []
-    for split_name in answers:
-        here = [item for item in items if item.split == split_name]
-        reasons = Counter(found.reasons.get(item.id, UNSORTED) for item in here if item.id not in found.grades)
-        graded = [(item, set(found.grades[item.id].split(";"))) for item in here if item.id in found.grades]
-        parts.append(_Part(split_name, len(here), graded, reasons))
-    invalid = [part for part in parts if part.failed > most * part.wrong]
-    shown = [part._replace(sorted=[]) if part in invalid else part for part in parts]
-    names = list(classes.classes)
-    lines = _block("of wrong answers", names, [part.shares(names) for part in shown], {})
-    if classes.published:
-        counted = {name for several in classes.together.values() for name in several}
-        blocks = {**classes.together, **{name: [name] for name in names if name not in counted}}
-        lines += _block("of all classes given", list(blocks), [part.parts(blocks) for part in shown], classes.published)
-    counts = {
-        "answers": list(answers.values()),
-        "wrong": [part.wrong for part in parts],
-        "sorted": [len(part.sorted) for part in parts],
-    }
-    lines += [Line(name, [Cell(str(n)) for n in row], rule=name == "answers") for name, row in counts.items()]
-    heads = [*answers, *["published"] * bool(classes.published)]
-    for line in lines:
-        line.cells += [Cell("")] * (len(heads) - len(line.cells))
-    notes = [*map(_tell_invalid, invalid), *_notes(classes, parts)]
-    return Grid(f"Table {classes.number}. Classes of errors: {title}", "class", heads, lines, notes)
-
-
-def _block(
-    label: str, names: Sequence[str], columns: Sequence[Sequence[Cell]], printed: Mapping[str, int]
-) -> list[Line]:
-    lines = [Line(label, [Cell("")] * len(columns), rule=bool(printed))]
-    for at, name in enumerate(names):
-        beside = [Cell(str(printed.get(name, NOTHING)))] if printed else []
-        lines.append(Line(f" {name.replace('_', ' ')}", [*(column[at] for column in columns), *beside]))
-    return lines
-
-
-def _tell_invalid(part: _Part) -> Alarm:
-    failed = f"{part.failed} of {part.wrong} verdicts failed ({_count(part)})"
-    return Alarm(f"INVALID, {part.split}: {failed}; try --judge-format json, or another judge.")
-
-
-def _count(part: _Part) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in sorted(part.reasons.items()))
-
-
-def _notes(classes: Classes, parts: Iterable[_Part]) -> list[str]:
+    columns: list[list[Cell]] = []
+    alarms, left_out = [], []
+    for split_name, n in answers.items():
+        wrong = [item for item in items if item.split == split_name]
+        named = [(item.asked, labels.grades[item.id].split(";")) for item in wrong if item.id in labels.grades]
+        reasons = Counter(labels.reasons.get(item.id, UNSORTED) for item in wrong if item.id not in labels.grades)
+        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+        failed = reasons.total() - reasons[UNSORTED]
+        if reasons:
+            left_out.append(f"{split_name} {counts}")
+        if invalid := failed > most * len(wrong):
+            told = f"INVALID, {split_name}: {failed} of {len(wrong)} verdicts failed ({counts})"
+            alarms.append(Alarm(f"{told}; try --judge-format json, or another judge."))
+        shown = [] if invalid else named
+        means = summarise_all(
+            [[Item(asked, float(name in names)) for asked, names in shown] for name in classes.classes]
+        )
+        shares = [interval_cell(mean.value, mean.interval, len(shown)) for mean in means]
+        columns.append([*shares, *(Cell(str(count)) for count in (n, len(wrong), len(named)))])
+    lines = [
+        Line(label.replace("_", " "), list(cells), rule=label == "answers")
+        for label, *cells in zip([*classes.classes, "answers", "wrong", "sorted"], *columns, strict=True)
+    ]
     notes = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
-    if without := [f"{part.split} {_count(part)}" for part in parts if part.reasons]:
-        notes.append(f"Without a class, and left out: {'; '.join(without)}.")
+    notes += [f"Without a class, and left out: {'; '.join(left_out)}."] if left_out else []
     where = f"Published: {load(classes.benchmark).paper}, table {classes.number}"
-    if not classes.published:
-        return [*notes, f"{where}: an example of each class."]
-    together = "; ".join(f"{name}: {', '.join(several)}" for name, several in classes.together.items())
-    notes.append(
-        f"{where} and the text beside it: {classes.of}. They add up to 100, so they stand beside the shares of all "
-        "classes given. "
-        f"{together.replace('_', ' ').capitalize()}."
-    )
-    return notes
+    notes.append(f"{where}: {classes.published or 'an example of each class'}.")
+    return Grid(f"Table {classes.number}. Classes of errors: {title}", "class", [*answers], lines, [*alarms, *notes])

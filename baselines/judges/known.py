@@ -1,14 +1,14 @@
 """Known label sets: their authors' files at pinned commits (``label_files.csv``), and what these files mean.
 
 Files are fetched and verified, or found in a folder. Rows that nobody labelled, or that their authors call improper,
-are left out, and a note says how many.
+are left out.
 """
 
 import csv
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,42 +18,36 @@ from quadrag.paths import cache_dir
 from quadrag.reading import parse_json
 from quadrag.records import read_jsonl
 
-from .labels import Item, LabelSet, check_classes, find_graded, read_labels
+from .labels import Graded, Item, LabelSet, check_classes, find_graded, read_labels
 
 _HOST = "https://raw.githubusercontent.com"
 _RIGHT = {"Yes": "right", "No": "wrong"}
 _BEM = 0.5  # the probability at which its authors take an answer for right
+# What no prompt here asks for.
+_FELT = Graded("usefulness", "How useful is the answer? 1: not at all, 5: very.", {str(n): n for n in range(1, 6)})
+_BETTER: Mapping[str, float | None] = {"-1": -1, "0": 0, "1": 1}  # of two answers: the first, neither, the second
 Files = Mapping[str, Path]  # by name
 
 
 class Known(NamedTuple):
-    """A label set: whose files, the values that people graded (the first by default), what reads it, its language."""
+    """A label set: the values that people graded (the first by default), what reads its files, what to know of it."""
 
-    files: str
     graded: tuple[str, ...]
     read: Callable[[LabelSet, Files], Iterator[Item]]
-    language: str = "en"
-
-
-class Source(NamedTuple):
-    """A file of a label set, where it is fetched, and its licence."""
-
-    name: str
-    remote: RemoteFile
-    origin: str  # repository and commit
-    licence: str
+    note: str = ""
 
 
 @cache
-def _sources() -> dict[str, list[Source]]:
-    found: dict[str, list[Source]] = {}
+def _sources(name: str) -> dict[RemoteFile, Mapping[str, str]]:
+    """Return the files of a set, with what ``label_files.csv`` says of each."""
+    sources: dict[RemoteFile, Mapping[str, str]] = {}
     with Path(__file__).with_name("label_files.csv").open(encoding="utf-8", newline="") as rows:
         for row in csv.DictReader(rows):
-            url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
-            remote = RemoteFile(row["path"], url, int(row["bytes"]), row["sha256"], row["git_blob_sha1"])
-            name, origin = row["path"].rpartition("/")[2], f"{row['repository']} at {row['commit'][:8]}"
-            found.setdefault(row["set"], []).append(Source(name, remote, origin, row["licence"]))
-    return found
+            if row["set"] == name.casefold():
+                url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
+                own = row["path"].rpartition("/")[2]
+                sources[RemoteFile(own, url, int(row["bytes"]), row["sha256"], row["git_blob_sha1"])] = row
+    return sources
 
 
 def open_labels(named: str, metric: str | None = None, data_dir: str | Path | None = None) -> LabelSet:
@@ -62,78 +56,63 @@ def open_labels(named: str, metric: str | None = None, data_dir: str | Path | No
     `metric`: what is graded; the set's own, and of a file truthfulness, when None.
     `data_dir`: a folder with the files of a known set; they are fetched when None.
     """
-    name = next((known for known in SETS if _plain(known) == _plain(named)), None)
-    path = Path(named)
-    if path.is_file():
-        return read_labels(path, find_graded(metric or "truthfulness"))
-    if name is None:
-        if path.suffix or "/" in named:
-            raise QuadragError(f"no file {named}; expected a CSV file with id and label, or {', '.join(SETS)}")
-        raise unknown_name("label set", named, SETS)
+    name = next((known for known in SETS if known.casefold() == named.casefold()), None)
+    if Path(named).is_file():
+        labels = read_labels(Path(named), find_graded(metric or "truthfulness"))
+    elif name is None:
+        raise unknown_name("label set, or CSV file with id and label,", named, SETS)
+    else:
+        labels = _open_known(name, metric, data_dir)
+    check_classes(labels.items, named, labels.graded)
+    return labels
+
+
+def _open_known(name: str, metric: str | None, data_dir: str | Path | None) -> LabelSet:
     about = SETS[name]
-    graded = find_graded(metric or about.graded[0])
+    asked = metric or about.graded[0]
+    graded = _FELT if asked == _FELT.name else find_graded(asked)
     if graded.name not in about.graded:
         raise QuadragError(f"{name} has no labels for {graded.name}; expected --metric {' or '.join(about.graded)}")
-    files = _fetch(about.files) if data_dir is None else _locate(about.files, Path(data_dir).expanduser())
+    if data_dir is None:
+        root = fetch([*_sources(name)], cache_dir() / "labels" / name.casefold())
+    else:
+        root = Path(data_dir).expanduser()
+    files = _locate(name, root)
     labels = LabelSet(name, graded, [], {path.name: sha256(path) for path in files.values()})
-    labels.source = _describe(about.files, files)
+    sources = _sources(name)
+    theirs = all(each.name in files and fault(files[each.name], each) is None for each in sources)
+    row = next(iter(sources.values()))
+    labels.source = f"{row['repository']} at {row['commit'][:8]}, {row['licence']}"
+    labels.source += f" ({'' if theirs else 'not all '}the authors' own files)"
+    labels.notes = [about.note] if about.note else []
     try:
         labels.items = list(about.read(labels, files))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         where = ", ".join(map(str, files.values()))
         raise QuadragError(f"{where}: not in the form of {name} ({error!r}); expected its authors' files") from None
-    if not labels.ranked:
-        check_classes(labels, name)
     return labels
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[-_ ]", "", name).casefold()
-
-
-def _fetch(name: str) -> Files:
-    folder = cache_dir() / "labels" / name
-    fetch([source.remote for source in _sources()[name]], folder)
-    return {source.name: folder / source.remote.name for source in _sources()[name]}
 
 
 def _locate(name: str, root: Path) -> Files:
     """Find the files of a set in a folder or below it, by their names or by their last folder's and theirs."""
-    if not root.is_dir():
-        raise QuadragError(f"no folder {str(root)!r}; expected the label files of {name}")
-    found = {}
-    for source in _sources()[name]:
-        names = (source.name, "_".join(source.remote.name.split("/")[-2:]))
+    files = {}
+    for source in _sources(name):
+        names = (source.name, "_".join(source.url.split("/")[-2:]))
         if places := [path for each in names for path in sorted(root.rglob(each)) if path.is_file()]:
-            found[source.name] = places[0]
-    if not found:
-        wanted = ", ".join(source.remote.name for source in _sources()[name])
+            files[source.name] = places[0]
+    if not files:
+        wanted = ", ".join(source.name for source in _sources(name))
         raise QuadragError(f"{root} has no file of {name}; expected {wanted}, or leave out --data-dir to fetch them")
-    return found
-
-
-def _describe(name: str, files: Files) -> str:
-    known = _sources()[name]
-    other = [one.name for one in known if one.name in files and fault(files[one.name], one.remote) is not None]
-    said = f"{', '.join(other)}: not the authors' own file" if other else "the authors' own files"
-    lacking = ", ".join(one.name for one in known if one.name not in files)
-    return f"{known[0].origin}, {known[0].licence} ({said}{f'; without {lacking}' if lacking else ''})"
+    return files
 
 
 def list_sets() -> Iterator[str]:
-    """Yield a line for every known set: what it grades, where it comes from, its licence; and which are Chinese."""
+    """Yield a line for every known set: what it grades, where it comes from, its licence."""
     width = max(map(len, SETS))
     yield f"{'LABELS':{width}}  what is graded; source, licence"
     for name, about in SETS.items():
-        source = _sources()[about.files][0]
-        yield f"{name:{width}}  {', '.join(about.graded)}; {source.origin.partition(' ')[0]}, {source.licence}"
-    yield f"Chinese: {', '.join(name for name, one in SETS.items() if one.language == 'zh')}; the others are English."
-
-
-def _need(files: Files, *names: str) -> list[Path]:
-    if lacking := [name for name in names if name not in files]:
-        raise QuadragError(f"{', '.join(lacking)} is not in the folder; expected it beside the set's other files")
-    return [files[name] for name in names]
+        row = next(iter(_sources(name).values()))
+        yield f"{name:{width}}  {', '.join(about.graded)}; {row['repository']}, {row['licence']}"
 
 
 def _json(path: Path) -> Any:
@@ -147,18 +126,14 @@ def _rows(path: Path) -> list[list[str]]:
 
 
 def _evouna(labels: LabelSet, files: Files) -> Iterator[Item]:
-    improper = unlabelled = 0
     for name, path in files.items():
         part = name.partition(".")[0]
         for number, row in enumerate(_json(path)):
-            if row["improper"]:
-                improper += 1
-                continue
             # As they stand, spaces too: the known figures of the rules are of these.
             golds = tuple(gold for gold in (row["golden_answer"] or "").split("/") if gold.strip())
             for system in [key.removeprefix("answer_") for key in row if key.startswith("answer_")]:
-                if (is_right := row[f"judge_{system}"]) is None:
-                    unlabelled += 1
+                is_right = row[f"judge_{system}"]
+                if row["improper"] or is_right is None:
                     continue
                 yield Item(
                     f"{part}-{number}-{system}",
@@ -167,88 +142,58 @@ def _evouna(labels: LabelSet, files: Files) -> Iterator[Item]:
                     row[f"answer_{system}"] or "",
                     golds=golds,
                     group=f"{part}-{number}",
-                    slices={"system": system},
                 )
-    labels.groups = "question"
-    labels.notes.append(f"Left out: {improper} improper questions, {unlabelled} answers that nobody labelled.")
 
 
 def _openqa_eval(labels: LabelSet, files: Files) -> Iterator[Item]:
     names = ("NQ301_human.tsv", "NQ301_BEM.tsv", "NQ301_gpt-4.tsv", "NQ301_text-davinci-003.tsv")
-    human, bem, *judges = map(_rows, _need(files, *names))
-    if {len(rows) for rows in (bem, *judges)} != {len(human)}:
-        raise QuadragError("the files of openqa-eval have unlike numbers of rows; expected them of one commit")
+    human, *judges = (_rows(files[name]) for name in names)
     recorded: dict[str, dict[str, str | None]] = {"gpt-4": {}, "davinci-003": {}, "bem": {}}
-    apart = decided = 0
-    for number, (row, gold, gpt4, davinci) in enumerate(zip(human, bem, *judges, strict=True), 1):
+    for number, (row, gold, gpt4, davinci) in enumerate(zip(human, *judges, strict=True), 1):
         name, (group, question, answer, label, *votes) = str(number), row
         # The third person was asked where the first two were split.
         people = tuple(_RIGHT.get(vote) for vote in votes[:2])
         golds = tuple(gold[2].split(" | "))
         yield Item(name, _RIGHT[label], question, answer, golds=golds, group=group, votes=people)
-        decided += bool(votes[2])
         # What was judged may be another answer than people saw.
         same = gpt4[2].split() == answer.split()
-        apart += not same
         recorded["gpt-4"][name] = _RIGHT.get(gpt4[-2]) if same else None
         recorded["davinci-003"][name] = _RIGHT.get(davinci[-2]) if davinci[1].endswith(answer) else None
         # A pair of probabilities for each accepted answer: right from 0.5 for any of them.
         recorded["bem"][name] = "right" if max(pair[1] for pair in json.loads(gold[5])) >= _BEM else "wrong"
-    labels.recorded, labels.groups = recorded, "question"
-    labels.notes.append(f"A third annotator decided {decided} answers; the ceiling is the first two's agreement.")
-    if apart:
-        labels.notes.append(f"GPT-4 was shown another answer than people in {apart} row: no verdict there.")
+    labels.recorded = recorded
 
 
-def _uhgeval(labels: LabelSet, files: Files, whole: bool) -> Iterator[Item]:
-    (path,) = _need(files, "dataset_uhgeval_concise.jsonl")
+def _uhgeval(labels: LabelSet, files: Files) -> Iterator[Item]:
+    (path,) = files.values()
     for _, row in read_jsonl(path):
-        real = row["realContinuation"].strip()
+        golds = (row["realContinuation"].strip(),)
         passages = (row["newsBeginning"].strip(), row["newsRemainder"].strip())
-        item = partial(Item, question=row["headLine"], golds=(real,), passages=passages, group=row["id"])
-        slices = {"type": row["type"]}
-        if whole:
-            yield item(f"{row['id']}-model", "1", answer=row["hallucinatedContinuation"].strip(), slices=slices)
-            yield item(f"{row['id']}-real", "0", answer=real, slices=slices)
-            continue
         for at, annotation in enumerate(row["annotations"]):
             keyword, _, said = annotation.partition("<sep>")
             label = "1" if said.startswith("不合理") else "0"
-            yield item(f"{row['id']}-{at}", label, answer=keyword, slices=slices | {"system": row["generatedBy"]})
-    labels.groups = "article"
-    constructed = "Constructed: every model's text holds a hallucination, the clean ones are the real articles."
-    labels.notes.append(constructed if whole else "Each item is a keyword of a model's text, not a whole answer.")
+            yield Item(f"{row['id']}-{at}", label, row["headLine"], keyword, None, golds, passages, row["id"])
 
 
-def _wice(labels: LabelSet, files: Files, partly: str) -> Iterator[Item]:
-    grades = {"supported": "0", "partially_supported": partly, "not_supported": "1"}
-    (path,) = _need(files, "dev.jsonl")
+def _wice(labels: LabelSet, files: Files) -> Iterator[Item]:
+    grades = {"supported": "0", "partially_supported": "1", "not_supported": "1"}
+    (path,) = files.values()
     for _, row in read_jsonl(path):
-        title = row["meta"]["claim_title"]
-        yield Item(
-            row["meta"]["id"],
-            grades[row["label"]],
-            f"What is said of {title}?",
-            row["claim"],
-            passages=tuple(row["evidence"]),
-            group=title,
-            slices={"support": row["label"]},
-        )
-    labels.groups = "article"
-    said, other = ("a hallucination", "WiCE-lenient") if partly == "1" else ("none", "WiCE")
-    labels.notes.append(
-        f"Nearly hallucination: a claim of people. Partly supported counts as {said}; {other} has the other."
-    )
+        meta = row["meta"]
+        asked = f"What is said of {meta['claim_title']}?"
+        passages = tuple(row["evidence"])
+        yield Item(meta["id"], grades[row["label"]], asked, row["claim"], passages=passages, group=meta["claim_title"])
 
 
 def _ragchecker(labels: LabelSet, files: Files) -> Iterator[Item]:
     column = {"acc": "correctness_label", "com": "completeness_label"}[labels.graded.key]
-    (path,) = _need(files, "human_labeled_data.json")
+    labels.graded = replace(labels.graded, grades=_BETTER)
+    (path,) = files.values()
     pairs: dict[str, list[Mapping[str, Any]]] = {}
     for row in _json(path):
         pairs.setdefault(str(row["instance_id"]), []).append(row)
     for name, (row, *others) in pairs.items():
-        signs = [_sign(one[column]) for one in (row, *others)]
+        signs = [_sign(each[column]) for each in (row, *others)]
         yield Item(
             name,
             str(_sign(sum(signs))),
@@ -257,13 +202,8 @@ def _ragchecker(labels: LabelSet, files: Files) -> Iterator[Item]:
             row["model2"]["response"],
             golds=(row["gt_answer"],),
             group=f"{row['dataset']}-{row['query_id']}",
-            slices={"data": row["dataset"]},
             votes=tuple(map(str, signs)),
         )
-    labels.groups, labels.pairs = "question", True
-    labels.notes.append(
-        "1: the second answer is the better one; -1: the first; 0: neither, or the two annotators differ."
-    )
 
 
 def _sign(number: float) -> int:
@@ -271,31 +211,27 @@ def _sign(number: float) -> int:
 
 
 def _alce(labels: LabelSet, files: Files) -> Iterator[Item]:
-    (path,) = _need(files, "human_eval_utility_completed.json")
-    blank = 0
+    (path,) = files.values()
     for data, systems in _json(path).items():
         for system, rows in systems.items():
             for key, row in rows.items():
                 if "utility_score" not in row:
                     continue  # a summary of the system
-                blank += not row["output"].strip()
-                name, group = f"{system}-{key}", f"{data}-{key}"
-                slices = {"system": system, "data": data}
-                label = str(row["utility_score"])
-                yield Item(name, label, row["question"], row["output"], group=group, slices=slices)
-    labels.ranked, labels.groups = True, "question"
-    labels.notes.append(
-        f"Usefulness as felt, from 1 to 5, without passages: not OmniEval's utilization. {blank} are blank."
-    )
+                label, group = str(row["utility_score"]), f"{data}-{key}"
+                yield Item(f"{system}-{key}", label, row["question"], row["output"], group=group)
 
+
+_VOTED = "The ceiling is the first two annotators' agreement; a third one decided where they differ."
+_KEYWORDS = "Each item is a keyword of a model's text, not a whole answer."
+_CLAIMS = "Nearly hallucination: a claim of people; one that is partly supported counts as a hallucination."
+_PAIRS = "1: the second answer is the better one; -1: the first; 0: neither, or the two annotators differ."
+_USEFUL = "Usefulness as felt, from 1 to 5, without passages: not OmniEval's utilization."
 
 SETS = {
-    "EVOUNA": Known("evouna", ("truthfulness",), _evouna),
-    "OpenQA-eval": Known("openqa-eval", ("truthfulness",), _openqa_eval),
-    "UHGEval": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=False), "zh"),
-    "UHGEval-texts": Known("uhgeval", ("omnieval.hal",), partial(_uhgeval, whole=True), "zh"),
-    "WiCE": Known("wice", ("omnieval.hal",), partial(_wice, partly="1")),
-    "WiCE-lenient": Known("wice", ("omnieval.hal",), partial(_wice, partly="0")),
-    "RAGChecker": Known("ragchecker", ("omnieval.acc", "omnieval.com"), _ragchecker),
-    "ALCE": Known("alce", ("omnieval.utl",), _alce),
+    "EVOUNA": Known(("truthfulness",), _evouna),
+    "OpenQA-eval": Known(("truthfulness",), _openqa_eval, _VOTED),
+    "UHGEval": Known(("omnieval.hal",), _uhgeval, _KEYWORDS),
+    "WiCE": Known(("omnieval.hal",), _wice, _CLAIMS),
+    "RAGChecker": Known(("omnieval.acc", "omnieval.com"), _ragchecker, _PAIRS),
+    "ALCE": Known((_FELT.name,), _alce, _USEFUL),
 }

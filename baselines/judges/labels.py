@@ -1,23 +1,22 @@
 """What people said of answers: what they are asked, an item, a set of items, and how a sheet is read into one."""
 
 import json
-import random
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from statistics import multimode
 
 from quadrag import catalogue
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.reading import parse_json
-from quadrag.sheet import ANNOTATOR, Line, join_people, read_sheet, write_sheet
+from quadrag.sheet import Line, Sheet, read_sheet, write_sheet
 
-PAIRS = {"-1": -1.0, "0": 0.0, "1": 1.0}  # which of two answers is better: the first, neither, the second
-_SEED = "certify-judge"
-_PERSON = re.compile(rf"{ANNOTATOR}[ _]?\d+", re.IGNORECASE)
+_PERSON = re.compile(r"annotator\d+")
 _PARTED = re.compile(r'[\[\]",;，；、|]')
+_SHOWN = 40  # characters of a text in a message
 # How people write grades that are words; what says only that an answer is good is no answer to another question.
 _SPELLED = {
     "yes": "y true 1 是",
@@ -34,17 +33,16 @@ class Graded:
     name: str  # what `--metric` calls it
     asks: str
     grades: Mapping[str, float | None]  # what may be said, with its value; None: the question does not apply
-    metric: str = ""  # the evaluate module a value of which it is, where it is one
+    metric: str = ""  # the evaluate module a value of which it is; "" where no prompt asks for it
     key: str = ""  # of the module's result
     several: bool = False  # whether an answer may have several of them at once
 
     @property
     def spelled(self) -> str:
-        """What a person may write, as a message says it: right or wrong (对 or 错)."""
+        """What a person may write, as a message says it."""
         if self.several:
             return f"some of {', '.join(self.grades)}, with ; between them"
-        chinese = [next((word for word in _spellings(name) if not word.isascii()), "") for name in self.grades]
-        return " or ".join(self.grades) + (f" ({' or '.join(chinese)})" if all(chinese) else "")
+        return " or ".join(self.grades)
 
     def read(self, text: str) -> str | None:
         """Return the grade that a text is, in any of its spellings and letter cases; None where it is none.
@@ -55,42 +53,33 @@ class Graded:
             said = {re.sub(r"[\s-]+", "_", part.strip().casefold()) for part in _PARTED.split(text) if part.strip()}
             known = [name for name in self.grades if name in said]
             return ";".join(known) if known and len(known) == len(said) else None
-        said_once = text.strip().casefold()
-        return next((name for name in self.grades if said_once in (name.casefold(), *_spellings(name))), None)
+        word = text.strip().casefold()
+        return next((name for name in self.grades if word in (name.casefold(), *_SPELLED.get(name, "").split())), None)
 
 
-def _spellings(grade: str) -> list[str]:
-    return _SPELLED.get(grade, "").split()
+@cache
+def _list_graded() -> dict[str, Graded]:
+    graded = {}
+    for module in catalogue.metrics():
+        records = {key: record for key, record in metric_record(module).keys.items() if record.grades}
+        for key, record in records.items():
+            full = f"{module}.{key}"
+            name = module if len(records) == 1 else full
+            graded[full] = Graded(name, record.asks, dict(record.grades), module, key)
+    return graded
 
 
 def find_graded(name: str) -> Graded:
     """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for; QuadragError where nobody grades it."""
-    module, _, key = name.partition(".")
-    module = catalogue.metric_folder(module).name
-    keys = _graded_keys(module)
-    if not keys:
-        known = [_name(each, one) for each in catalogue.metrics() for one in _graded_keys(each)]
-        raise QuadragError(f"{module} asks no judge for a grade; expected one of {', '.join(known)}")
-    if not key and len(keys) > 1:
-        raise QuadragError(f"{module} has several graded values; expected {' or '.join(f'{module}.{k}' for k in keys)}")
-    if key and key not in keys:
-        raise unknown_name(f"graded value of {module}", key, keys)
-    key = key or keys[0]
-    record = metric_record(module).keys[key]
-    return Graded(_name(module, key), record.asks, dict(record.grades), module, key)
+    graded = next((each for full, each in _list_graded().items() if name in (full, each.name)), None)
+    if graded is None:
+        raise unknown_name("graded value", name, [each.name for each in _list_graded().values()])
+    return graded
 
 
 def graded_keys() -> list[str]:
     """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
-    return [f"{module}.{key}" for module in catalogue.metrics() for key in _graded_keys(module)]
-
-
-def _graded_keys(module: str) -> list[str]:
-    return [key for key, record in metric_record(module).keys.items() if record.grades]
-
-
-def _name(module: str, key: str) -> str:
-    return module if len(_graded_keys(module)) == 1 else f"{module}.{key}"
+    return [*_list_graded()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +87,14 @@ class Item:
     """An answer that people labelled."""
 
     id: str  # unique in its set
-    label: str  # the grade that people gave, or a number where the set is ranked
+    label: str  # the grade that people gave
     question: str = ""
     answer: str = ""
-    other: str | None = None  # a second answer, where the label says which of the two is better
+    other: str | None = None  # a second answer, where the label says which of the two is better: -1, 0 or 1
     golds: tuple[str, ...] = ()  # accepted answers
     passages: tuple[str, ...] = ()  # what the answer was to be made from
     group: str = ""  # items of one group are drawn together for an interval
-    # groups that the judge may treat unlike, by what groups them: ``system``
-    slices: Mapping[str, str] = field(default_factory=dict)
     votes: tuple[str | None, ...] = ()  # what each of several people said, None where one said nothing
-
-    @property
-    def drawn(self) -> str:
-        """What is drawn as a whole: the group, else the item alone."""
-        return self.group or self.id
 
 
 @dataclass(slots=True)
@@ -127,93 +109,51 @@ class LabelSet:
     notes: list[str] = field(default_factory=list)  # what a reader of its figures must know
     # verdicts that the source has of judges, by judge and id; None where one cannot be read
     recorded: dict[str, dict[str, str | None]] = field(default_factory=dict)
-    pairs: bool = False  # an item is two answers, and its label the better one
-    ranked: bool = False  # labels are numbers, and agreement is a correlation of ranks
     # what people said of items that were left out since no answer has the most
     split: list[tuple[str | None, ...]] = field(default_factory=list)
-    groups: str = "group"  # what a group is, as ``question``
-    left: frozenset[str] = frozenset()  # the ids of items that are not looked at, of a first look
-
-    def draw(self, n: int) -> "LabelSet":
-        """Return n of the items, drawn by a fixed seed, in their order; those of a larger n hold those of a smaller."""
-        ids = sorted(item.id for item in self.items)
-        random.Random(_SEED).shuffle(ids)
-        left = frozenset(ids[n:])
-        notes = [*self.notes, f"A first look: {n} of {len(ids)} labels, drawn at random."] if left else self.notes
-        return replace(self, items=[item for item in self.items if item.id not in left], left=left, notes=notes)
 
     @property
-    def grades(self) -> Mapping[str, float | None]:
-        """All that a label may be, with its value."""
-        return PAIRS if self.pairs else self.graded.grades
-
-    @property
-    def classes(self) -> list[str]:
-        """All that a label may be."""
-        return list(self.grades)
+    def pairs(self) -> bool:
+        """Whether an item is two answers, and its label the better one."""
+        return any(item.other is not None for item in self.items)
 
 
 def read_labels(path: Path, graded: Graded) -> LabelSet:
     """Read a sheet: `id` and `label`, and where there are any `question`, `answer`, `gold`, `passages`, `group`.
 
-    A column `system` is a slice, columns `annotator1` and so on hold what each of several people said; where a column
-    `annotator` names who said it, each has a row of its own. Whatever is wrong is a QuadragError with the place.
+    Columns `annotator1` and so on hold what each of several people said. Whatever is wrong is a QuadragError with the
+    place.
     """
-    sheet = join_people(read_sheet(path, "id", "label"))
+    sheet = read_sheet(path, "id", "label")
     people = [name for name in sheet.columns if _PERSON.fullmatch(name)]
-    items: dict[str, Item] = {}
+    items: list[Item] = []
     split: list[tuple[str | None, ...]] = []
-    for line in sheet.lines:
-        name = line.row.get("id", "").strip()
-        if not name:
-            raise QuadragError(f"{line.place} has no id; expected one for every label")
-        votes = tuple(read_grade(line, person, graded) if line.row.get(person) else None for person in people)
-        is_voted = not line.row.get("label", "").strip() and any(votes)
-        label = _most(votes) if is_voted else read_grade(line, "label", graded)
-        if name in items:
-            raise QuadragError(f"{line.place}: item {name!r} has two labels; expected one label for an id")
-        if label is None:
+    for name, line in list_lines(sheet).items():
+        row = line.row
+        votes = tuple(read_grade(line, person, graded) if row.get(person) else None for person in people)
+        # A label that is not there is what most people said.
+        most = multimode(vote for vote in votes if vote)
+        if len(most) > 1 and not row["label"].strip():
             split.append(votes)
-        else:
-            items[name] = _item(line.row, name, label, votes)
-    found = LabelSet(path.stem, graded, list(items.values()), {path.name: sheet.sha256}, split=split)
+            continue
+        label = most[0] if most and not row["label"].strip() else read_grade(line, "label", graded)
+        question, answer = row.get("question", ""), row.get("answer", "")
+        golds, passages = (read_texts(row.get(column, "")) for column in ("gold", "passages"))
+        # Answers to one question are drawn together where nothing else is said.
+        group = row.get("group", "").strip() or question.strip() or name
+        items.append(Item(name, label, question, answer, None, golds, passages, group, votes))
+    labels = LabelSet(path.stem, graded, items, {path.name: sheet.sha256}, split=split)
     if split:
-        found.notes.append(f"{len(split)} items on which people split evenly are left out.")
-    questions = Counter(item.question for item in found.items if item.question.strip())
-    if "group" not in sheet.columns and questions and max(questions.values()) > 1:
-        found.items = [replace(item, group=item.question) for item in found.items]
-        found.groups = "question"
-    check_classes(found, str(path))
-    return found
+        labels.notes.append(f"{len(split)} items on which people split evenly are left out.")
+    return labels
 
 
 def read_grade(line: Line, column: str, graded: Graded) -> str:
     """Return the grade in a column of a sheet's line; QuadragError where there is none."""
     text = line.row.get(column, "").strip()
-    grade = graded.read(text)
-    if grade is None:
-        what = f"{column} {text!r:.80}" if text else f"no {column}"
-        raise QuadragError(f"{line.place} has {what}; expected {graded.spelled}, the grades of {graded.name}")
+    if (grade := graded.read(text)) is None:
+        raise QuadragError(f"{line.place} has {column} {text!r:.80}; expected {graded.spelled}, as {graded.name} has")
     return grade
-
-
-def _item(row: Mapping[str, str], name: str, label: str, votes: tuple[str | None, ...]) -> Item:
-    return Item(
-        name,
-        label,
-        row.get("question", ""),
-        row.get("answer", ""),
-        golds=read_texts(row.get("gold", "")),
-        passages=read_texts(row.get("passages", "")),
-        group=row.get("group", "").strip(),
-        slices={name: row[name].strip() for name in ("system", "position") if row.get(name, "").strip()},
-        votes=votes,
-    )
-
-
-def _most(votes: Sequence[str | None]) -> str | None:
-    counts = Counter(vote for vote in votes if vote).most_common(2)
-    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
 
 
 def write_items(labels: LabelSet, path: Path) -> None:
@@ -227,18 +167,12 @@ def write_items(labels: LabelSet, path: Path) -> None:
     write_sheet(path, rows)
 
 
-def check_classes(labels: LabelSet, where: str) -> None:
-    """Refuse labels of which all are in one class, where nothing can be said of agreement."""
-    there = Counter(item.label for item in labels.items)
-    empty = [name for name in labels.classes if not there[name]]
-    if len(labels.classes) - len(empty) < 2:
-        only = next(iter(there), "nothing")
-        raise QuadragError(
-            f"{where}: no item is labelled {' or '.join(empty)}, all {there.total()} are {only}; "
-            "expected items of both, or agreement says nothing"
-        )
-    if empty:
-        labels.notes.append(f"No item is labelled {', '.join(empty)}.")
+def check_classes(items: Sequence[Item], where: str, graded: Graded) -> None:
+    """Refuse labels of which all are in one class, where nothing can be said of agreement, or one is in none."""
+    there = {item.label for item in items}
+    if len(there) < 2 or there - graded.grades.keys():
+        labels = " or ".join(sorted(there)) or "none"
+        raise QuadragError(f"{where}: all labels are {labels}; expected several of {graded.spelled}")
 
 
 def read_texts(cell: str) -> tuple[str, ...]:
@@ -253,17 +187,25 @@ def read_texts(cell: str) -> tuple[str, ...]:
     return (cell,) if cell.strip() else ()
 
 
-def check_shown(line: Line, name: str, **shown: str) -> None:
-    """Refuse a line whose `question` or `answer` is another than was shown, but for white space."""
-    for column, text in shown.items():
-        given = line.row.get(column, "")
-        if given.strip() and given.split() != text.split():
+def list_lines(sheet: Sheet, shown: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, Line]:
+    """Return the lines of a sheet by id; QuadragError where an id stands twice.
+
+    `shown`: texts by column, by id. A line is of one of these ids, and holds the same texts where it holds any.
+    """
+    lines: dict[str, Line] = {}
+    for line in sheet.lines:
+        name = line.row["id"].strip()
+        if not name or name in lines or (shown is not None and name not in shown):
+            expected = f"ids as {next(iter(shown), '')!r}" if shown else "ids"
             raise QuadragError(
-                f"{line.place}: the {column} of {name!r} is {_cut(given)!r}, people saw {_cut(text)!r}; "
-                "expected files of the same data in the same language"
+                f"{line.place}: item {name!r} is twice, or not one of these; expected {expected}, each once"
             )
-
-
-def _cut(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 40 else f"{line[:39]}…"
+        for column, text in shown[name].items() if shown else ():
+            cell = line.row.get(column, "")
+            if cell.strip() and cell.split() != text.split():
+                raise QuadragError(
+                    f"{line.place}: the {column} of {name!r} is {cell[:_SHOWN]!r}, people saw {text[:_SHOWN]!r}; "
+                    "expected files of the same data in the same language"
+                )
+        lines[name] = line
+    return lines

@@ -1,4 +1,7 @@
-"""What a reader of a judged score is told of its judge: how far it agrees with people, or that nobody knows."""
+"""What a reader is told of judges: tables of certificates, and of a judged score how far its judge agrees with people.
+
+The tables are like OmniEval's 3, a line a judge, and CRAG's 10, a line a class.
+"""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,90 +11,123 @@ from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES, Result
 from ..results.score import Status, status_of
-from ..tables.cells import ALIKE
-from ..tables.grid import Alarm, Grid
+from ..tables.cells import ALIKE, NOTHING, write_number
+from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
 from .ask import read_signature
-from .certificate import Certificate, find_certificate, unique
-from .tables import COLUMNS, IN_PERCENT, agreement_lines
+from .certificate import Certificate, find_certificate, round_two, unique
+from .labels import LabelSet
 
 _NONE = "none"
+_IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chance."
+_INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
 
 
 def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
-    certified = [line for result in results for line in _note_certified(result, profile)]
-    return list(dict.fromkeys([*certified, *_note_uncertified(results, profile), *_note_unused(results)]))
-
-
-def tabulate_judges(results: Sequence[Result]) -> list[Grid]:
-    """Tabulate how far the judges of some runs agree with people, by the runs' certificates; [] without any."""
-    signatures = [row["signature"] for result in results for row in select_whole(result.scores) if _is_judged(row)]
-    given = _list_given(results)
-    used = [find_certificate(given, signature) for signature in signatures]
-    certified = [certificate for certificate in given if certificate in used and "agreement" in certificate.figures]
-    lines = [
-        line
-        for certificate in certified
-        for line in agreement_lines(certificate, f"{keep_name(certificate.judge)}, {certificate.labels['name']}")
-    ]
-    notes = ["By the judge's certificate, with 95% intervals.", IN_PERCENT]
-    return [Grid("Agreement of the judge with people", "judge", COLUMNS, lines, notes, "points")] if lines else []
-
-
-def _list_given(results: Sequence[Result]) -> list[Certificate]:
-    return unique(certificate for result in results for certificate in result.certificates)
-
-
-def _note_certified(result: Result, profile: str) -> Iterator[str]:
-    told: dict[tuple[str, str, bool, bool], dict[str, None]] = {}
-    for row in _find_judged(result, profile):
-        if certificate := find_certificate(result.certificates, row["signature"]):
-            judge = read_signature(row["signature"])["judge"]
-            said = judge, certificate.sentence, certificate.is_chance, certificate.is_worse
-            told.setdefault(said, {})[show_key(row["metric"], row["key"])] = None
-    for (judge, sentence, chance, worse), keys in told.items():
-        line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
-        line += f"; {ALIKE} marks what rests on them." if chance else "."
-        yield Alarm(line) if chance or worse else line
-
-
-def _note_uncertified(results: Sequence[Result], profile: str) -> Iterator[str]:
-    keys: dict[str, dict[str, None]] = {}
-    runs: dict[str, str] = {}
+    certified: dict[tuple[str, str, bool], dict[str, None]] = {}
+    uncertified: dict[str, dict[str, None]] = {}
+    folders: dict[str, str] = {}
     for result in results:
         for row in _find_judged(result, profile):
-            known = find_certificate(result.certificates, row["signature"])
-            if known is None and status_of(row) is not Status.UNTRUSTED_JUDGE:  # that says more
-                judge = read_signature(row["signature"])["judge"]
-                keys.setdefault(judge, {})[show_key(row["metric"], row["key"])] = None
-                runs.setdefault(judge, shlex.quote(str(result.folder or "RUN")))
-    for judge, names in keys.items():
-        label = f"to begin with, label what it judged: `quadrag label {runs[judge]} --out sheet.csv`"
-        yield f"judge not certified: {keep_names(judge)} ({', '.join(names)}); {label}."
+            judge, key = read_signature(row["signature"])["judge"], show_key(row["metric"], row["key"])
+            if certificate := find_certificate(result.certificates, row["signature"]):
+                certified.setdefault((judge, certificate.sentence, certificate.is_chance), {})[key] = None
+            elif status_of(row) is not Status.UNTRUSTED_JUDGE:  # that says more
+                uncertified.setdefault(judge, {})[key] = None
+                folders.setdefault(judge, shlex.quote(str(result.folder or "RUN")))
+    notes: list[str] = []
+    for (judge, sentence, chance), keys in certified.items():
+        line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
+        notes.append(Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else f"{line}.")
+    for judge, keys in uncertified.items():
+        label = f"to begin with, label what it judged: `quadrag label {folders[judge]} --out sheet.csv`"
+        notes.append(f"judge not certified: {keep_names(judge)} ({', '.join(keys)}); {label}.")
+    return [*notes, *_note_unused(results)]
 
 
-def _find_judged(result: Result, profile: str) -> list[dict[str, Any]]:
+def _find_judged(result: Result, profile: str) -> Iterator[dict[str, Any]]:
     """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
-    rows = (row for row in select_whole(result.scores) if row["profile"] == profile and _is_judged(row))
-    return [
-        row for row in rows if status_of(row) is not Status.INVALID and not row["n_scored"] == row.get("n_ruled", 0) > 0
-    ]
+    for row in select_whole(result.scores):
+        if row["profile"] != profile or not _is_judged(row) or status_of(row) is Status.INVALID:
+            continue
+        if not row["n_scored"] == row.get("n_ruled", 0) > 0:
+            yield row
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:
     signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
-    judges = dict.fromkeys(read_signature(signature)["judge"] for signature in signatures)
-    for certificate in _list_given(results):
+    for certificate in unique(certificate for result in results for certificate in result.certificates):
         if not any(map(certificate.fits, signatures)):
-            why = f"the judge here is {', '.join(map(keep_names, judges))}" if judges else "nothing here is judged"
-            why = "it is of another metric or prompt" if certificate.judge in judges else why
-            key = show_key(certificate.metric, certificate.key)
-            yield f"The certificate of {keep_name(certificate.judge)} ({key}) is not used: {why}."
+            name = f"{keep_name(certificate.judge)} ({certificate.labels['name']})"
+            yield f"The certificate of {name} is not used: no score here has its judge, metric and prompt."
 
 
 def _is_judged(row: Mapping[str, Any]) -> bool:
-    given = read_signature(row.get("signature", ""))
-    asked = given.get("judge", _NONE) != _NONE and given.get("prompt", _NONE) != _NONE
+    signed = read_signature(row.get("signature", ""))
+    asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
     return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
+
+
+# Tables of certificates.
+
+
+def describe_labels(labels: LabelSet) -> str:
+    """Say in a line what the labels are."""
+    counts = (f"{name} {sum(item.label == name for item in labels.items)}" for name in labels.graded.grades)
+    return f"{labels.name}: {len(labels.items)} labels ({', '.join(counts)})"
+
+
+def tabulate(judges: Sequence[Certificate]) -> list[Grid]:
+    """Make the tables of judges on one label set: a line for each, and of a judge alone also a line for each class."""
+    return [_compare(judges), *(_classes(judge) for judge in judges if len(judges) == 1)]
+
+
+def _compare(judges: Sequence[Certificate]) -> Grid:
+    labels, ceiling = judges[0].labels, judges[0].figures["ceiling"]
+    notes = [f"Labels: {labels['source']}."] if labels["source"] else []
+    notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
+    lines = []
+    for judge in judges:
+        name, figures = keep_name(judge.judge), judge.figures
+        mark = ALIKE if judge.is_chance else ""
+        lines.append(Line(name, _cells(figures, mark)))
+        if pipeline := figures.get("pipeline"):
+            lines.append(Line(f"rules and {name}", _cells(pipeline, mark)))
+        if judge.is_chance and len(judges) > 1:
+            notes.append(Alarm(f"{name} {judge.sentence}."))
+        if unreadable := figures["unreadable"]:
+            counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
+            notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")
+    if ceiling:
+        lines.append(Line("people (ceiling)", _cells(ceiling | {"agreement": ceiling["accuracy"]}), rule=True))
+    title = f"Agreement with people, {labels['name']}, {labels['graded']}"
+    return Grid(title, "judge", ["agreement", "kappa", "AC1", "n"], lines, notes)
+
+
+def _cells(figures: Mapping[str, Any], mark: str = "") -> list[Cell]:
+    cells = []
+    for name, write in (("agreement", _percent), ("kappa", round_two), ("ac1", round_two)):
+        value, between = figures[name], figures.get(f"{name}_interval")
+        low, high = between or (0, 0)
+        # An interval without width would look like certainty.
+        sub = "" if not between else NOTHING if low == high else f"{write(low)} to {write(high)}"
+        cells.append(Cell((NOTHING if value is None else write(value)) + mark, sub))
+    return [*cells, Cell(str(figures["n"]))]
+
+
+def _percent(value: float) -> str:
+    return write_number(100 * value, 1)
+
+
+def _classes(judge: Certificate) -> Grid:
+    """Make the table of the classes that people gave: in percent how a judge finds each, and what it says of them."""
+    figures = judge.figures
+    lines = []
+    for (label, figure), counts in zip(figures["by_class"].items(), figures["confusion"], strict=True):
+        shares = (figure[kind] for kind in ("precision", "recall", "f1"))
+        cells = [NOTHING if share is None else _percent(share) for share in shares]
+        lines.append(Line(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
+    columns = ["precision", "recall", "F1", *(f"judge {label}" for label in figures["classes"]), "n"]
+    return Grid(f"By class, {keep_name(judge.judge)}", "people say", columns, lines, ["Percent, and counts."])

@@ -9,7 +9,7 @@ from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
 from ..core.result import PROFILES, Result, own_profile
-from ..judges.notes import note_judges, tabulate_judges
+from ..judges.notes import note_judges
 from ..report.all import merge_all
 from ..report.compared.comparison import glance_pair, glance_several
 from ..report.compared.names import name_columns, tell_apart
@@ -65,7 +65,6 @@ def write_page(
     for column, (_, parts) in zip(columns, runs, strict=True):
         for grid in (grid for result in parts for grid in tabulate_found(result)):
             own.append(grid if alone else replace(grid, title=f"{column}: {grid.title}"))
-    own += tabulate_judges(results)
     changes = list_changes(answers)
     facts = list_facts(results)
     page = render_page(

@@ -6,7 +6,7 @@ from typing import Any
 
 from quadrag.chat.estimate import Estimate, Stage
 
-from ..systems.estimated import ANSWERS, ENTITIES
+from ..systems.estimated import JUDGE
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import keep_name
@@ -18,20 +18,8 @@ _LENGTHS = (
 _JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
-def tabulate_estimate(
-    estimate: Estimate,
-    currency: str | None,
-    budget: float | None = None,
-    lengths: Sequence[str] | None = None,
-) -> Grid:
-    """Make the table of an estimate.
-
-    Args:
-        estimate: what was noted.
-        currency: of the prices; None where there are none.
-        budget: what may be spent.
-        lengths: what is said of how often and how long it is asked, where it is no run.
-    """
+def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
+    """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
     stages = estimate.stages
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency else [])]
     lines = [Line(f"{one.name}, {keep_name(one.model)}", _estimate_cells([one], bool(currency))) for one in stages]
@@ -43,16 +31,11 @@ def tabulate_estimate(
         models = ", ".join(keep_name(one) for one in estimate.how if estimate.how[one] == how)
         notes.append(f"Tokens of {models}: {how}.")
     asked = {one.name for one in stages if one.calls}
-    if lengths is not None:
-        notes += lengths if asked else []
-    else:
-        notes += [_LENGTHS] if asked else []
-        notes += [_JUDGED] if asked - {ANSWERS, ENTITIES} else []
+    notes += [_LENGTHS] if asked else []
+    notes += [_JUDGED] if JUDGE in asked else []
     notes += estimate.notes
     if currency is None:
         notes.append("No price: --prices FILE names what tokens cost.")
-    elif budget is not None:
-        notes.append(_hold_against(stages, budget, currency))
     return Grid(title, "stage", columns, lines, notes)
 
 
@@ -96,14 +79,3 @@ def _estimate_cells(stages: Sequence[Stage], priced: bool) -> list[Cell]:
 def _cell(values: Sequence[Any], form: str) -> Cell:
     """Make the cell of a sum, of which one part may not be known."""
     return Cell(NOTHING if None in values else f"{sum(values):{form}}")
-
-
-def _hold_against(stages: Sequence[Stage], budget: float, currency: str) -> str:
-    """Say whether a budget will do."""
-    most = [one.cost(one.most_tokens) for one in stages]
-    about = [one.cost(one.reply_tokens) for one in stages]
-    if None not in most and sum(most) <= budget:  # type: ignore[arg-type]
-        return f"The budget of {budget:g} {currency} is enough, whatever is replied."
-    if None not in about and sum(about) <= budget:  # type: ignore[arg-type]
-        return f"The budget of {budget:g} {currency} is enough if replies are as long as is expected."
-    return f"The budget of {budget:g} {currency} will not be enough; a run that has reached it can be resumed."

@@ -8,7 +8,7 @@ from quadrag.stats import spread
 from ..core.result import Result
 from ..core.run_record import RunRecord
 from ..tables.names import keep_name, keep_names
-from .spent import count_kept, describe_stages
+from .spent import describe_stages
 
 _NONE = "none given"
 _UNJUDGED = "none: judged metrics are not run"
@@ -60,7 +60,7 @@ def describe_calls(results: Sequence[Result]) -> str:
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
         made, again = (sum(value.get(name, 0) for value in spent) for name in ("calls", "retries"))
-        known = sum(map(count_kept, spent))
+        known = sum(one.get("cached", 0) for one in spent)
         tried = f" ({again} tried again)" if again else ""
         parts.append(f"{'' if role == 'llm' else f'{role} '}{made} made{tried}, {known} kept replies used")
     return "; ".join(parts)
@@ -89,19 +89,9 @@ def tell_calls(results: Sequence[Result]) -> list[str]:
     """Say how many calls a command made and, in a line of its own, what runs had made that it only shows again."""
     made, before = (describe_calls([one for one in results if one.reused is reused]) for reused in (False, True))
     if not before:
-        return [f"calls: {made}", *_tell_equal(results)] if made else []
+        return [f"calls: {made}"] if made else []
     what = "the run" if len(results) == 1 else "the runs finished before"
     return [f"calls: {made or '0 made by this command'}", f"calls of {what}: {before}"]
-
-
-def _tell_equal(results: Sequence[Result]) -> list[str]:
-    """Say why a model or a judge had fewer calls than it was asked, where some are alike, of one run or of several."""
-    equal = {"model": 0, "judge": 0}
-    for role, spent in (pair for result in results for pair in result.run.usage.items()):
-        who = "judge" if role.startswith("judge") else "model" if role == "llm" else None
-        if who:
-            equal[who] += spent.get("equal", 0) + spent.get("cached", 0) - count_kept(spent)
-    return [f"{n} of the {who}'s requests equal others, which were asked once." for who, n in equal.items() if n]
 
 
 def tell_kept(results: Sequence[Result]) -> str:
@@ -127,8 +117,8 @@ def tell_verdicts(results: Sequence[Result], every: bool = False) -> str:
     spent = []
     for one in unread or [one for one in results if every and not one.reused]:
         for usage in (usage for role, usage in one.run.usage.items() if role.startswith("judge")):
-            known = count_kept(usage) + usage["calls"]
-            again = {"earlier": known, "calls": 0, "oldest": usage.get("oldest") or one.run.started}
+            known = usage.get("cached", 0) + usage["calls"]
+            again = {"cached": known, "calls": 0, "oldest": usage.get("oldest") or one.run.started}
             spent.append({**usage, **again} if one.reused else usage)
     counted = _tell_counted(spent, "verdicts")
     way = ".\n--retry unreadable asks those again that could not be read" if unread else "; --fresh asks anew"
@@ -137,7 +127,7 @@ def tell_verdicts(results: Sequence[Result], every: bool = False) -> str:
 
 def _tell_counted(spent: Sequence[Mapping[str, Any]], what: str) -> str:
     """Say how many of what was asked for are kept, and from when on."""
-    known = sum(map(count_kept, spent))
+    known = sum(one.get("cached", 0) for one in spent)
     times = [one["oldest"] for one in spent if one.get("oldest")]
     since = f", from {show_time(min(times))} on" if times else ""
     total = known + sum(one.get("calls", 0) for one in spent)
@@ -150,6 +140,6 @@ def describe_kept(results: Sequence[Result]) -> str:
     found: dict[str, list[str]] = {}
     for run in (result.run for result in results):
         for role, spent in run.usage.items():
-            if count_kept(spent) and spent.get("oldest"):
+            if spent.get("cached") and spent.get("oldest"):
                 found.setdefault(run.services.get(role, "here"), []).append(spent["oldest"])
     return "; ".join(f"{place}, oldest of {show_time(min(times))}" for place, times in found.items())

@@ -30,11 +30,6 @@ from ..runs.finished import run_folders
 FOLDER = ".eval_results"
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
 _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A-Za-z]:\\(?:[^\\|]+\\)*")
-_OTHER_DATA = {
-    Provenance.PARTIAL: "a part of the authors' own data",
-    Provenance.UNVERIFIED: "unverified data",
-    Provenance.OWN: "own data",
-}
 
 
 class ResultsPlan(NamedTuple):
@@ -50,13 +45,8 @@ def plan_results(
 ) -> ResultsPlan:
     """Read finished runs and say what would stand in a model's repository. Nothing is asked of the Hub.
 
-    Args:
-        org: whose dataset repositories bear the tasks: ``ORG/rgb``.
-        model: the model's repository, ``OWNER/NAME``.
-        runs: run folders, or folders of them as ``--all`` and recipes make.
-        accept_data: whether a run may be over a part of the questions, or over data that are not known to be theirs;
-            the notes then say so first. The bundled sample is never accepted.
-        source: a web address where more about the results is, as the runs themselves; None for none.
+    `org` is whose dataset repositories bear the tasks, as ``ORG/rgb``. With `accept_data` a run may be over a part of
+    the questions, or over data that are not known to be the authors', as the notes then say; never over the sample.
     """
     check_org(org)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
@@ -123,13 +113,12 @@ def _check(folder: Path, run: RunRecord) -> None:
 
 def _find_differences(run: RunRecord) -> list[str]:
     """Say in what the questions of a run are not the benchmark's own, all of them."""
-    found = [f"--limit {run.limit}"] if run.limit is not None else []
-    found += [f"answers to {run.coverage} questions"] if run.coverage and not run.limit else []
+    found = [f"answers to {run.coverage} questions"] if run.coverage else []
     own = options_of(catalogue.config(run.benchmark, run.config))
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
     options = {name: value for name, value in run.options.items() if name in own}
     found += [f"option {name}={value}" for name, value in options.items() if not name.endswith(("_file", "_dir"))]
-    return found + [said for whose, said in _OTHER_DATA.items() if run.whose is whose]
+    return found + ([] if run.whose is Provenance.AUTHORS else [f"{run.whose.value} data"])
 
 
 def _make_files(

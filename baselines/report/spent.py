@@ -1,4 +1,4 @@
-"""What models took, and what kept replies saved: in a line, and by stage."""
+"""What models took: in a line, and by stage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,7 @@ from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 
 _ROLES = {"llm": "answers", "entity": "entities"}
-_COUNTERS = ("calls", "cached", "prompt_tokens", "completion_tokens", "saved_prompt_tokens", "saved_completion_tokens")
-
-
-def count_kept(spent: Mapping[str, Any]) -> int:
-    """Count the kept replies that were used, of a model behind a server those from before the command."""
-    return int(spent.get("earlier", spent.get("cached", 0)))
+_COUNTERS = ("calls", "cached", "prompt_tokens", "completion_tokens")
 
 
 def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
@@ -23,31 +18,22 @@ def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     for role in dict.fromkeys(role for usage in usages for role in usage):
         spent = [usage[role] for usage in usages if role in usage]
         total: dict[str, Any] = {name: sum(one.get(name) or 0 for one in spent) for name in _COUNTERS}
-        total["kept"] = sum(map(count_kept, spent))
-        priced = [one for one in spent if one.get("cost") is not None]
-        if priced:
-            total |= {name: sum(one.get(name) or 0 for one in priced) for name in ("cost", "saved_cost")}
-            total["currency"] = priced[0].get("currency", "")
+        if priced := [one for one in spent if one.get("cost") is not None]:
+            total |= {"cost": sum(one["cost"] for one in priced), "currency": priced[0].get("currency", "")}
         found[_ROLES.get(role, role)] = total
     return found
 
 
-def _tell(total: dict[str, Any]) -> str:
-    """Say what was spent and saved, in words; "" where nothing was."""
-    spent, saved = ([total[f"{prefix}{side}_tokens"] for side in ("prompt", "completion")] for prefix in ("", "saved_"))
-    if not any(spent + saved):
+def _tell(total: Mapping[str, Any]) -> str:
+    """Say what was spent, in words; "" where nothing was."""
+    if not total["prompt_tokens"] + total["completion_tokens"]:
         return ""
-    parts = ["{:,} in, {:,} out".format(*spent)]
-    if "cost" in total:
-        parts.append(f"cost {total['cost']:.4g} {total['currency']}".rstrip())
-    if any(saved):
-        kept = f"{total['saved_cost']:.4g} {total['currency']}".rstrip() if "cost" in total else f"{sum(saved):,}"
-        parts.append(f"{'the ledger' if total['kept'] else 'asking once'} saved {kept}")
-    return "; ".join(parts)
+    said = f"{total['prompt_tokens']:,} in, {total['completion_tokens']:,} out"
+    return f"{said}; cost {total['cost']:.4g} {total['currency']}".rstrip() if "cost" in total else said
 
 
 def describe_cost(results: Sequence[Result]) -> str:
-    """Say what the commands behind runs spent last, and what the ledger saved; "" where no tokens were counted."""
+    """Say what the commands behind runs spent last; "" where no tokens were counted."""
     stages = list(_sum_up(results).values())
     if not stages:
         return ""
@@ -66,12 +52,12 @@ def tabulate_cost(results: Sequence[Result]) -> Grid:
     """Make the table of what was spent by stage."""
     stages = _sum_up(results)
     currency = next((one["currency"] or "cost" for one in stages.values() if "currency" in one), None)
-    columns = ["calls", "kept", "tokens in", "out", "saved in", "out"]
+    columns = ["calls", "kept", "tokens in", "out"]
     lines = []
     for stage, total in stages.items():
         cells = [Cell(f"{total[name]:,}") for name in _COUNTERS]
-        for name in ("cost", "saved_cost") if currency else ():
-            cells.append(Cell(f"{total[name]:.4g}" if name in total else NOTHING))
+        if currency:
+            cells.append(Cell(f"{total['cost']:.4g}" if "cost" in total else NOTHING))
         lines.append(Line(stage, cells))
-    notes = ["kept: replies that the ledger held; saved: what these would have taken."]
-    return Grid("Spent by stage", "stage", [*columns, *([currency, "saved"] if currency else [])], lines, notes)
+    notes = ["kept: replies that the ledger held."]
+    return Grid("Spent by stage", "stage", [*columns, *([currency] if currency else [])], lines, notes)

@@ -11,6 +11,7 @@ from ..audit.finding import Finding
 from ..core.result import PROFILES, Result
 from ..results.items import items_of
 from ..results.score import Status, status_of
+from ..scoring.rows import tally
 from ..tables.cells import Row, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
@@ -78,4 +79,4 @@ def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
         return None
     record = metric_record(row["metric"]).key(row["key"])
     found = summarise(items, profile=row["profile"], worst=record.worst, ends=record.range)
-    return {**row, **asdict(found), "n_filled": 0}
+    return {**row, **found._asdict(), **asdict(tally(items))}

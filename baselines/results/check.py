@@ -21,21 +21,23 @@ _CODES = {
 
 def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Note]:
     """Make the notes on the items of a run that failed; what of the other profile has no value needs none."""
-    groups: dict[tuple[Any, ...], dict[ScoreKey, Failures]] = {}
+    groups: dict[tuple[Any, ...], list[tuple[ScoreKey, Failures]]] = {}
     for (key, profile), lost in failures.items():
-        code, alike = _CODES[lost.status], str(replace(lost, read_by=""))
-        if code is NoteCode.INVALID:
-            if profile != run.profile:
-                continue
-            alike = str((lost.total, lost.profile, [*lost.reasons], metric_record(key.metric).verdict))
-        groups.setdefault((code, key.config, key.split, alike), {})[key] = lost
+        code = _CODES[lost.status]
+        if code is not NoteCode.INVALID or profile == run.profile:
+            judged = code is NoteCode.INVALID and metric_record(key.metric).verdict
+            groups.setdefault((code, key.config, key.split, judged, str(replace(lost, read_by=""))), []).append(
+                (key, lost)
+            )
     notes = []
     for (code, *_), group in groups.items():
-        most = max(group.values(), key=lambda lost: lost.failed)
-        counts = {name: getattr(most, name) for name in ("profile", "failed", "total", "reasons", "counted")}
-        counts["at_most"] = any(lost.failed < most.failed for lost in group.values())
-        cause = _find_cause(*next(iter(group.items())), run)
-        notes.append(_note(code, [*group], judge=run.judge, **counts, limit=run.max_failed, **cause))
+        (first, lost), keys = group[0], [key for key, _ in group]
+        counts = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
+        said = next(iter(run.failures.values()), None) if lost.cause in _CALLS else None
+        if lost.cause is Cause.UNPARSABLE and run.judge and metric_record(first.metric).verdict:
+            said = run.verdict
+        cause = {"cause": lost.cause.value, "said": said}
+        notes.append(_note(code, keys, judge=run.judge, **counts, limit=run.max_failed, **cause))
 
     unjudged: dict[tuple[str, str], list[ScoreKey]] = {}
     for score in scores:
@@ -50,14 +52,3 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
 def _note(code: NoteCode, keys: Sequence[ScoreKey], **params: Any) -> Note:
     names = [key.name for key in dict.fromkeys(keys)]
     return Note(code, {"config": keys[0].config, "split": keys[0].split, "keys": names, **params})
-
-
-def _find_cause(key: ScoreKey, lost: Failures, run: RunRecord) -> dict[str, Any]:
-    """Find out why most items failed, what was said where that is known, and which options may be raised."""
-    said = next(iter(run.failures.values()), None) if lost.cause in _CALLS else None
-    if lost.cause is Cause.UNPARSABLE and run.judge and metric_record(key.metric).verdict:
-        said = run.verdict
-    answers = not run.log and (lost.cause is Cause.CUT or not run.judge or run.count_short("cut"))
-    verdicts = run.judge and lost.cause is not Cause.CUT
-    raised = ["max_tokens"] * bool(answers) + ["judge_max_tokens"] * bool(verdicts)
-    return {"cause": lost.cause.value, "said": said, "options": raised}

@@ -26,14 +26,7 @@ def reason_of(entry: Mapping[str, Any], profile: str) -> str | None:
 
 
 def items_of(lines: Lines, metric: str, profile: str, units: Mapping[Key, str] | None = None) -> list[Item]:
-    """Read one metric's items, those that have some.
-
-    Args:
-        lines: of the file.
-        metric: ``module.key``.
-        profile: ``official`` or ``corrected``.
-        units: of the questions that do not stand alone, by their keys.
-    """
+    """Read the items of one metric, ``module.key``; `units` are of the questions that do not stand alone."""
     found = []
     for line in lines:
         if metric in line:

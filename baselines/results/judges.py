@@ -17,7 +17,7 @@ from .note import Note, NoteCode
 from .score import record_of
 
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further
-_LEAST, _FEW = 2, 5  # verdicts that can be the same; below, that may be chance
+_LEAST = 2  # verdicts that can be the same
 _TO_CHECK, _OFTEN = 3, 0.5  # answers that words find right and a judge wrong, and their share: too many to be chance
 _SOME, _FAR = 10, 0.5  # verdicts, and how far their mean is from what words say: nobody can believe both
 # In what verdicts are not what words say: many are against answers that words find right, as an inverted judge's are,
@@ -73,7 +73,7 @@ def note_constant(judge: str, alike: Sequence[Said], keys: Sequence[str]) -> Not
     """Note that all verdicts of a judge are one and the same by each of some keys."""
     counts = [max(map(len, each.values())) for each in alike]  # one verdict may have several keys
     verdicts = {name: own[0] for each in alike for name, own in each.items()}
-    params = {"judge": judge, "count": sum(counts), "few": max(counts) < _FEW, "verdicts": verdicts}
+    params = {"judge": judge, "count": sum(counts), "verdicts": verdicts}
     return Note(NoteCode.JUDGE_CONSTANT, {**params, "keys": list(keys)})
 
 

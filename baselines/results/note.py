@@ -17,15 +17,14 @@ class NoteCode(StrEnum):
 
     INVALID = "invalid"
     """Scores have no value: config, split, keys, judge (None: nobody was asked), cause (`score.Cause`), said (a reply,
-    or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, at_most (of
-    some fewer failed), limit (of the share), reasons (how many failed, by reason), counted (the same by how they count:
-    `Failures`), options (which to raise)."""
+    or why a call failed). But of a judge that is unread or dead: profile ("": under both), failed of total, limit (of
+    the share), reasons (how many failed, by reason)."""
     UNRELIABLE = "unreliable"
     """More than a fifth of their items failed, which the user allows: params as of INVALID."""
     FAILED_COUNTED = "failed_counted"
     """Some of their items failed: params as of INVALID."""
     JUDGE_CONSTANT = "judge_constant"
-    """All verdicts of a judge are the same: judge, count, few, verdicts (by score), keys (which rest on them)."""
+    """All verdicts of a judge are the same: judge, count, verdicts (by score), keys (which rest on them)."""
     JUDGE_DOUBTFUL = "judge_doubtful"
     """Verdicts are not what words say: judge, score, doubt (``refused``, ``far``), keys (which rest on them); n of the
     answers have the verdict, with ``refused`` of those that words find right; with ``far`` right of known are so by

@@ -33,11 +33,6 @@ class ScoreKey(NamedTuple):
         return f"{self.metric}.{self.key}"
 
     @property
-    def record(self) -> KeyRecord:
-        """What its values mean."""
-        return record_of(self.name)
-
-    @property
     def verdict(self) -> str:
         """The judge's verdict that it rests on, as items name it; "" where it rests on none."""
         return find_verdict(self.metric, self.key)
@@ -68,7 +63,6 @@ class Cause(StrEnum):
     JUDGE_DEAD = "judge_dead"
     JUDGE_CONSTANT = "judge_constant"  # it says the same of all
     JUDGE_DOUBTFUL = "judge_doubtful"  # its verdicts are not what words say
-    JUDGE_DOUBTFUL_BESIDE = "judge_doubtful_beside"  # as another run shows
     JUDGE_BY_CHANCE = "judge_by_chance"  # it agrees with people no better than chance
 
 

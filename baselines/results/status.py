@@ -21,35 +21,20 @@ from ..core.run_record import RunRecord
 from ..core.spec import MOST_FAILED
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
 from .note import NoteCode, notes_of
-from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status
-
-OFFICIAL, CORRECTED = PROFILES
+from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status, record_of
 
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """How many items of a score failed; equal ones are told of together.
+    """How many items of a score failed; equal ones are told of together."""
 
-    Attributes:
-        tried: the items that its metric applies to.
-        total: those of them that could fail, since no rule decided them; of replies alone, all.
-        failed: how many did.
-        reasons: the same by reason.
-        counted: the same by how they count: by official they are left_out, valued, wrong or not_applicable, and by
-            corrected wrong; or a model's reply that is empty or cut is scored as_is.
-        status: INVALID where these are more than may fail, UNRELIABLE where they are many.
-        read_by: the profile whose reasons say so.
-        profile: under which they failed; "" under both alike.
-    """
-
-    tried: int
-    total: int
+    tried: int  # items that its metric applies to
+    total: int  # those of them that could fail, since no rule decided them; of replies alone, all
     failed: int
     reasons: Mapping[str, int]
-    counted: Mapping[str, int]
-    status: Status
-    read_by: str = field(compare=False)
-    profile: str = ""
+    status: Status  # INVALID where more failed than may, UNRELIABLE where they are many
+    read_by: str = field(compare=False)  # the profile whose reasons say so
+    profile: str = ""  # under which they failed; "" under both alike
 
     @property
     def cause(self) -> Cause:
@@ -69,8 +54,7 @@ def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Foun
     for key in dict.fromkeys(score.key for score in scores if run.short or {*FAILED} & {*score.counts.unscored}):
         here = by_split.get((key.config, key.split), ())
         official, corrected = (_count(key, here, profile, run) for profile in PROFILES)
-        lost, lost_by_corrected = (each.failed - each.counted.get("as_is", 0) for each in (official, corrected))
-        if lost_by_corrected > lost:
+        if corrected.failed > official.failed:
             official = corrected
         for profile, failures in zip(PROFILES, (official, corrected), strict=True):
             if failures.failed:
@@ -79,9 +63,9 @@ def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Foun
 
 
 def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failures:
-    name, by_answer = key.name.removesuffix("_weighted"), bool(key.record.among)
-    reasons, counted = Counter[str](), Counter[str]()
-    by_rule, tried, ruled = is_by_rule(key.metric, key.key), 0, 0
+    name, by_answer = key.name.removesuffix("_weighted"), bool(record_of(key.name).among)
+    reasons, by_rule = Counter[str](), is_by_rule(key.metric, key.key)
+    tried, ruled = 0, 0
     for line in lines:
         entry = line.get(name)
         if entry is None:
@@ -94,7 +78,6 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
         short = short_of(line, run)  # which makes its verdict what it is
         if short or has_failed:
             reasons[short or why] += 1
-            counted[_count_as(entry, has_failed)] += 1
         else:
             ruled += is_ruled(entry, profile)
     total = tried if {*reasons} <= {*SHORT} else tried - ruled
@@ -102,15 +85,7 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
     share = failed / total if total else 0.0
     status = Status.UNRELIABLE if share > MOST_FAILED else Status.OK
     status = Status.INVALID if share > run.max_failed else status
-    return Failures(tried, total, failed, dict(reasons), dict(counted), status, profile)
-
-
-def _count_as(entry: Mapping[str, Any], has_failed: bool) -> str:
-    """Say how an item counts that failed, if not by a reason of the metric's own, by the model's reply."""
-    why = reason_of(entry, OFFICIAL)
-    if entry.get(OFFICIAL) is None:
-        return "not_applicable" if why == NOT_APPLICABLE else "left_out"
-    return "as_is" if not has_failed else "wrong" if why else "valued"
+    return Failures(tried, total, failed, dict(reasons), status, profile)
 
 
 def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Score]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from quadrag.data.builders import SAMPLE
 from quadrag.data.files import find_files
@@ -118,13 +117,13 @@ def _find_obstacle(spec: RunSpec, models: Models) -> str | None:
     return None
 
 
-def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path, budget: Any = None) -> Campaign:
+def run_table(recipes: Mapping[str, Sequence[RunSpec]], policy: CallPolicy, out: Path) -> Campaign:
     """Do the runs of recipes one after the other, each in a folder of its own below `out`, until one is stopped."""
     campaign = Campaign()
     since = find_fresh(run_folders(out)) if policy.fresh else None
     for recipe, specs in recipes.items():
         try:
-            with open_models(specs[0], policy, budget) as models:
+            with open_models(specs[0], policy) as models:
                 part = run_all(specs, policy, models, out / recipe, since)
         except NotReady as error:
             campaign.left_out[recipe] = str(error)

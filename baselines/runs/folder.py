@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from quadrag.errors import OtherRun, QuadragError
+from quadrag.errors import QuadragError
 from quadrag.records import Answer, read_jsonl, write_text
 
 from ..core.run_record import NAME, RunRecord, read_run, sha256
@@ -76,7 +76,7 @@ class RunFolder:
             self.run.verdict, self.run.unread_judge = None, None
             self.run.notes, self.run.certificates = [], []
         elif any((path / name).exists() and (path / name).stat().st_size for name in (ANSWERING, *STAGES[1:])):
-            raise OtherRun(path, tell_difference(before, run))
+            raise QuadragError(f"{path} holds a run {tell_difference(before, run)}")
         else:  # nothing is answered yet, as after a mistyped model: there is nothing to lose
             for name in (*STAGES, PARTIAL):
                 (path / name).unlink(missing_ok=True)

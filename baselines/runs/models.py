@@ -5,19 +5,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quadrag.chat.calling import Alias, Calling
 from quadrag.chat.estimate import Estimate
 from quadrag.chat.faults import DeadServer
-from quadrag.chat.http import MOST_REPLY_BYTES
-from quadrag.chat.ledger import Ledger, Reuse
-from quadrag.chat.prices import Budget, Prices, tell_spent
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import FAILED
 from quadrag.chat.spec import parse_spec
 from quadrag.errors import QuadragError
 
 from ..core.benchmark import load
 from ..core.run_record import name_judge
-from ..core.spec import EXTRACTIVE, CallPolicy, Chat, Function, RunSpec, Service
+from ..core.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
 from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
 from ..systems.models import open_completer, open_system
@@ -34,8 +32,7 @@ class Models:
     judges: Sequence[Completer] = ()
     entity_llm: Completer | None = None
     embed: Embed | None = None
-    reuse: Reuse = field(default_factory=Reuse)
-    budget: Budget | None = None
+    ledger: Ledger | None = None
     dead_judge: str | None = None
 
     @property
@@ -67,21 +64,14 @@ class Models:
             for role, spent in self.spent().items()
         }
 
-    def tell_spent(self) -> str:
-        """Say what all models have taken so far, against the budget."""
-        return tell_spent(self.spent().values(), self.budget)
-
 
 @contextmanager
-def open_models(
-    spec: RunSpec, policy: CallPolicy, budget: Budget | None = None, system: System | None = None
-) -> Iterator[Models]:
+def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None) -> Iterator[Models]:
     """Open the models that a spec names and the ledger of their replies, and close them.
 
     Args:
         spec: what answers and judges.
         policy: how they are called.
-        budget: what may be spent on all of them together; see `open_budget`.
         system: what answers, where no spec can name it, as a function.
     """
     asks = asks_models(spec)
@@ -95,38 +85,25 @@ def open_models(
 
         embed = Encoder(spec.embed, trust=policy.trust)
         embed.check()
-    reuse = Reuse(frozenset(policy.retry), began=policy.began)
     if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
         system = Extractive()
     if not asks:
-        yield Models(policy, system or Extractive(), embed=embed, reuse=reuse)
+        yield Models(policy, system or Extractive(), embed=embed)
         return
     with ExitStack() as stack:
-        calling = Calling(
-            ledger=stack.enter_context(Ledger(policy.ledger)),
-            concurrency=policy.concurrency,
-            timeout=policy.timeout,
-            retries=policy.retries,
-            prices=Prices.load(policy.prices) if policy.prices else None,
-            budget=budget,
-            replay=policy.replay,
-            allow_redirect=policy.allow_redirect,
-            reuse=reuse,
-            trust=policy.trust,
-            estimate=policy.estimate,
-            max_reply_bytes=MOST_REPLY_BYTES if policy.max_reply_bytes is None else policy.max_reply_bytes,
-        )
-        system = system or _open_system(spec, policy, calling)
+        ledger = stack.enter_context(policy.open_ledger())
+        policy = replace(policy, ledger=ledger)
+        system = system or _open_system(spec, policy)
         stack.callback(system.close)
         judges = []
         for judge in spec.judges:
-            judges.append(_open_judge(judge, calling))
+            judges.append(_open_judge(judge, policy))
             stack.callback(judges[-1].close)
         entity = None
         if spec.entity_model is not None:
-            entity = _open_chat(spec.entity_model, calling, "entity")
+            entity = _open_chat(spec.entity_model, policy)
             stack.callback(entity.close)
-        yield Models(policy, system, judges, entity, embed, reuse, budget)
+        yield Models(policy, system, judges, entity, embed, ledger)
 
 
 def asks_models(spec: RunSpec) -> bool:
@@ -135,16 +112,7 @@ def asks_models(spec: RunSpec) -> bool:
     return answers or bool(spec.judges) or spec.entity_model is not None
 
 
-def open_budget(policy: CallPolicy) -> Budget | None:
-    """Return what a command may spend on all its models together; None where nothing bounds it."""
-    if policy.budget is None:
-        return None
-    if not policy.prices:
-        raise QuadragError("--budget needs the prices of the models; name a price file with --prices")
-    return Budget(policy.budget, Prices.load(policy.prices).currency)
-
-
-def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
+def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
     if isinstance(spec.system, Service):
         if policy.estimate is not None:
             raise QuadragError(
@@ -153,34 +121,36 @@ def _open_system(spec: RunSpec, policy: CallPolicy, calling: Calling) -> System:
             )
         return RagService(
             spec.system.rag,
-            calling,
+            policy,
             name=spec.system.name,
             timeout=policy.service_timeout,
         )
     assert isinstance(spec.system, Chat)
-    own = replace(calling, alias=Alias(spec.system.name))
     chat = spec.system
-    return open_system(chat.address, own, chat.sampling.sent(), chat.template, chat.batch_size)
+    return open_system(chat.address, policy, chat.sampling.sent(), **_settings(chat))
 
 
-def _open_chat(chat: Chat, calling: Calling, role: str, **more: Any) -> Completer:
+def _settings(chat: Chat) -> dict[str, Any]:
+    return {"name": chat.name, "template": chat.template, "batch_size": chat.batch_size}
+
+
+def _open_chat(chat: Chat, policy: CallPolicy, judges: bool = False, **more: Any) -> Completer:
     if not chat.is_chat:
         raise QuadragError(f"{chat.llm} is no chat model; expected http://host:port/v1#model or the like")
-    own = replace(calling, alias=Alias(chat.name, role=role))
-    return open_completer(chat.address, own, {**chat.sampling.sent(), **more}, chat.template, chat.batch_size)
+    return open_completer(chat.address, policy, {**chat.sampling.sent(), **more}, judges=judges, **_settings(chat))
 
 
-def _open_judge(judge: Any, calling: Calling) -> Completer:
+def _open_judge(judge: Any, policy: CallPolicy) -> Completer:
     shape = {} if judge.response_format is None else {"response_format": judge.response_format}
     try:
-        opened = _open_chat(judge, calling, "judge", **shape)
+        opened = _open_chat(judge, policy, judges=True, **shape)
         opened.model  # noqa: B018  # a server's only one is asked for here
     except DeadServer:
-        if calling.estimate is not None:
+        if policy.estimate is not None:
             raise
         # It is called by its address, and whatever needs no judge is scored.
         named = judge.model_copy(update={"model": parse_spec(judge.address).shown})
-        return _open_chat(named, replace(calling, prices=None, budget=None), "judge", **shape)
+        return _open_chat(named, replace(policy, prices=None, budget=None), judges=True, **shape)
     return opened
 
 

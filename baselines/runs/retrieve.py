@@ -88,10 +88,7 @@ def rows(questions: Iterable[Question], passages: Mapping[Key, tuple[Passage, ..
     """Yield the lines of ``retrieved.jsonl``, one per question in their order."""
     for question in questions:
         yield {
-            "benchmark": question.benchmark,
-            "config": question.config,
-            "split": question.split,
-            "id": question.id,
+            **dict(zip(("benchmark", "config", "split", "id"), (question.benchmark, *question.key), strict=True)),
             "passages": [passage._asdict() for passage in passages[question.key]],
         }
 
@@ -104,8 +101,6 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
             key, passages = _read_row(row)
         except (KeyError, TypeError, Unreadable) as error:
             raise QuadragError(f"{path}:{number} is not a retrieval result ({error!r})") from None
-        if key in found:
-            raise QuadragError(f"{path}:{number} retrieves for {key[1]} {key[2]} a second time; expected once")
         found[key] = passages
     known = {question.key for question in questions}
     if found.keys() != known:

@@ -252,7 +252,8 @@ def renew(folder: RunFolder, models: Models, policy: CallPolicy, since: float | 
         folder.redo(STAGES[1:])
     elif record.failed_verdicts or to_the_end:
         folder.redo(STAGES[2:])
-    models.reuse.since = folder.run.fresh or 0.0
+    if models.ledger:
+        models.ledger.since = folder.run.fresh or 0.0
 
 
 def show_again(folder: RunFolder, policy: CallPolicy) -> Result:
@@ -310,7 +311,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     if all(map(folder.stands, made)):
         return Generated(read_answers(folder.place(ANSWERS)))
     system.keep(folder.place(ANSWERING))
-    with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples, models.tell_spent) as progress:
+    with Progress(f"{spec.config}: answers", len(loaded.questions) * spec.samples) as progress:
         try:
             generated = system.answer(loaded.work, loaded.questions, passages, progress.update)
         except BudgetReached as stop:
@@ -320,7 +321,7 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
     _note_answers(record, generated)
     if system.finds_passages:
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
-    folder.write(ANSWERS, jsonl_text(each.as_row() for each in generated.answers))
+    folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
     if not generated.failures:  # else what stands is there for the run that asks for them again
         folder.place(ANSWERING).unlink(missing_ok=True)
     return generated

@@ -81,7 +81,7 @@ class ScoringInputs:
 
 
 def load_scorer(name: str) -> Any:
-    """Return the class that is a metric's pure core."""
+    """Return a metric's pure core, a class."""
     return importlib.import_module(f"quadrag.metrics.{name}.scorer").SCORER
 
 
@@ -99,18 +99,7 @@ class Work:
         profiles: Sequence[str] = PROFILES,
         judge: int | None = None,
     ) -> None:
-        """Bring answers and references to the metric's form.
-
-        Args:
-            benchmark: of the questions.
-            metric: which one, and how it is asked.
-            questions: at least those answered.
-            answers: in the order of the rows.
-            conditions: under which the answers were made.
-            given: judges, embedding, passages.
-            profiles: those that are wanted.
-            judge: the place of the one that is asked alone, where there are several.
-        """
+        """Bring answers and references to the metric's form; the one judge at `judge` may be asked alone."""
         self.metric, self.profiles, self._n = metric, profiles, len(answers)
         self.idle = all(given.find_lacking(metric, key) for key in metric.keys)
         if self.idle:

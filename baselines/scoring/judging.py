@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from quadrag.chat.keys import known_keys
-from quadrag.chat.ledger import Reuse
+from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import UNREADABLE, Failure
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record
@@ -56,14 +56,11 @@ class Judging(Protocol):
     judges: Sequence[Completer]
     dead_judge: str | None
     embed: Embed | None
-    reuse: Reuse
+    ledger: Ledger | None
 
     @property
     def max_failed(self) -> float:
         """The share of a metric's items above which its value is not shown."""
-
-    def tell_spent(self) -> str:
-        """Say what was spent so far."""
 
 
 class Judged(NamedTuple):
@@ -124,10 +121,14 @@ def score_answers(
     dead, unread = models.dead_judge, None
     if models.judges and not stopped and not dead:
         try:
-            with Progress(f"{task.config}: verdicts", len(answers), models.tell_spent) as progress:
+            with Progress(f"{task.config}: verdicts", len(answers)) as progress:
                 for judge in models.judges:
                     judge.on_progress = progress.update
-                unread = _find_unread(models, judged) if models.max_failed < 1 else None
+                unread = _probe(judged) if models.max_failed < 1 else None
+                if unread and models.ledger and UNREADABLE in models.ledger.retry:
+                    given.said.clear()
+                    with models.ledger.renewing():
+                        unread = _probe(judged)
                 if unread is None:
                     return _judge(models, judged)
         except DeadJudge as error:
@@ -141,8 +142,9 @@ def _judge(models: Judging, judged: Judged) -> Scored:
     """Score answers with the judges; those whose verdicts could not be read once more, where this is wanted."""
     verdicts: Rows = []
     items, scores = judged.score(verdicts)
-    if UNREADABLE in models.reuse.retry and not judged.given.stopped:
-        with models.reuse.renewing():
+    ledger = models.ledger
+    if ledger and UNREADABLE in ledger.retry and not judged.given.stopped:
+        with ledger.renewing():
             _ask_again(judged, items)
         verdicts.clear()
         items, scores = judged.score(verdicts)
@@ -150,18 +152,12 @@ def _judge(models: Judging, judged: Judged) -> Scored:
     return Scored(items, scores, judged.given.stopped, quoted, notes=notes, verdicts=verdicts)
 
 
-def _find_unread(models: Judging, judged: Judged) -> tuple[str, str] | None:
-    """Find a judge none of whose first verdicts can be read, and what it said, where there are more to ask for."""
-    unread = _probe(judged)
-    if unread and UNREADABLE in models.reuse.retry:
-        judged.given.said.clear()
-        with models.reuse.renewing():
-            unread = _probe(judged)
-    return unread
-
-
 def _probe(judged: Judged) -> tuple[str, str] | None:
-    """Ask every judge for its first verdicts, of the first metric that asks it."""
+    """Ask every judge for its first verdicts, of the first metric that asks it.
+
+    Returns:
+        One none of whose first can be read, where there are more to ask for, and what it said.
+    """
     answered = [answer for answer in judged.answers if answer.answer is not None][:_AMONG]
     for place, model in enumerate(judged.given.models if len(answered) > FIRST else ()):
         for metric in judged.metrics(place)[:1]:
@@ -262,12 +258,17 @@ def check_models(models: Any, runs: Runs) -> None:
     metrics = list_metrics(runs)
     where = f"{runs[0][0].name} {', '.join(dict.fromkeys(task.config for _, task in runs))}"
     for model, is_asked, use, option in (
-        (models.judges, any(metric.judged for metric in metrics), "judge", "--judge"),
-        (models.embed, any(metric.embedded for metric in metrics), "embedding", "--bertscore"),
-        (models.entity_llm, any(benchmark.asks_entities(task) for benchmark, task in runs), "entities", "--entity-llm"),
+        (models.judges, any(metric.judged for metric in metrics), "a judge", "--judge"),
+        (models.embed, any(metric.embedded for metric in metrics), "for an embedding", "--bertscore"),
+        (
+            models.entity_llm,
+            any(benchmark.asks_entities(task) for benchmark, task in runs),
+            "for entities",
+            "--entity-llm",
+        ),
     ):
         if model and not is_asked:
-            raise QuadragError(f"{where} has no use for {option} ({use}) as it is run here; leave it out")
+            raise QuadragError(f"nothing in {where} asks {use} as it is run here; leave out {option}")
     check_judges(runs, len(models.judges))
 
 
@@ -280,12 +281,9 @@ def check_judges(runs: Runs, judges: int) -> None:
 
 
 def verdict_format(benchmark: Benchmark, shape: str, role: int = 0) -> dict[str, Any]:
-    """Return the request's field that holds a judge to a form: none for ``text``, any JSON, or a metric's own schema.
+    """Return the request's field that holds a judge to a form: none for ``text``, any ``json``, a metric's ``schema``.
 
-    Args:
-        benchmark: whose verdicts they are.
-        shape: ``text``, ``json`` or ``schema``.
-        role: the judge's place; OmniEval's second is asked about hallucination alone, and has its schema.
+    At its place (`role`) OmniEval's second judge is asked about hallucination alone, and has its schema.
     """
     if shape == "text":
         return {}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from quadrag.records import Key, Question
-from quadrag.stats import NOT_APPLICABLE, Item, Mean, Summary, macro, summarise_all
+from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse, Stratum
 from ..results.items import Lines, is_ruled, items_of
@@ -18,21 +18,13 @@ from ..results.score import ALL, Counts, Score, ScoreKey, Status
 
 
 class Measured(NamedTuple):
-    """One metric under one profile, over the items of one split.
-
-    Attributes:
-        metric: whose keys they are.
-        profile: ``official`` or ``corrected``.
-        signature: of the module's result.
-        lacking: of each key why it could not be computed, or None.
-        values: the module's values over all items, by key.
-    """
+    """One metric under one profile, over the items of one split."""
 
     metric: MetricUse
     profile: str
     signature: str
-    lacking: Mapping[str, str | None]
-    values: Mapping[str, Any]
+    lacking: Mapping[str, str | None]  # of each key why it could not be computed
+    values: Mapping[str, Any]  # the metric's own over all items, by key
 
     def scale(self, key: str) -> dict[str, Any]:
         """Return how means of a key are taken: under which profile, of values in which range."""
@@ -40,7 +32,7 @@ class Measured(NamedTuple):
         return {"profile": self.profile, "worst": record.worst, "ends": record.range}
 
 
-Found = dict[tuple[str, str], tuple[Mean | Summary, Counts]]  # by slice, or grouping, and key
+Found = dict[tuple[str, str], tuple[Mean, Counts]]  # by slice, or grouping, and key
 
 
 def rows_of(
@@ -52,17 +44,7 @@ def rows_of(
     measured: Sequence[Measured],
     strata: Mapping[Key, Stratum] | None = None,
 ) -> list[dict[str, Any]]:
-    """Make the rows of ``scores.json`` of one split.
-
-    Args:
-        benchmark: whose groupings have means.
-        config: of the split.
-        split: its name.
-        lines: of ``items.jsonl``, all of the split.
-        questions: of each line, in their order.
-        measured: the metrics, in the order of the rows.
-        strata: of the questions, for the intervals of weighted means.
-    """
+    """Make the rows of ``scores.json`` of one split, from its lines of ``items.jsonl`` and the question of each."""
     slices, units = slices_of(questions), find_units(questions)
     groupings = {
         f"macro:{name}": groups
@@ -83,7 +65,7 @@ def rows_of(
                 if (part, key) in found:
                     mean, n = found[part, key]
                     value = given.values.get(key, mean.value) if part == ALL else mean.value
-                    method, over_scored = mean.method if mean.interval else None, getattr(mean, "over_scored", None)
+                    method, over_scored = mean.method if mean.interval else None, mean.over_scored
                     scores.append(Score(*place, value, mean.interval, n, given.signature, method, over_scored))
                 elif part in slices and key not in given.values:
                     why, n = given.lacking[key] or "no references", Counts(len(slices[part]))
@@ -112,12 +94,12 @@ def _measure(
             for key, own, summary in zip(columns, picked, summarise_all(picked, **dict(scale)), strict=True):
                 entries = [lines[at][f"{given.metric.module}.{key}"] for at in members]
                 n_ruled = sum(is_ruled(entry, given.profile) for entry in entries)
-                found[part, key] = summary, replace(_count(own), n_ruled=n_ruled)
+                found[part, key] = summary, replace(tally(own), n_ruled=n_ruled)
         for part, groups in groupings.items():
             grouped = [[[own[at] for at in group] for own in columns.values()] for group in groups]
             for (key, items), mean in zip(columns.items(), macro(grouped, **dict(scale)), strict=True):
                 n_groups = sum(any(counts(items[at], given.profile) for at in group) for group in groups)
-                whole = _count([items[at] for group in groups for at in group])
+                whole = tally([items[at] for group in groups for at in group])
                 found[part, key] = mean, replace(whole, n_filled=0, n_groups=n_groups)
     return found
 
@@ -132,7 +114,7 @@ def _weigh(given: Measured, key: str, lines: Lines, units: Mapping[Key, str], st
     return means[0] if means else Mean(None, None, None)
 
 
-def _count(items: Sequence[Item]) -> Counts:
+def tally(items: Sequence[Item]) -> Counts:
     """Count items by what became of them; one that has both value and reason was filled in by its metric."""
     reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
     filled = sum(item.value is not None and item.reason is not None for item in items)
@@ -185,14 +167,9 @@ def counts(item: Item, profile: str) -> bool:
 def stratify(
     items: Sequence[Item], strata: Mapping[Any, Stratum], profile: str
 ) -> tuple[list[list[Item]], list[float]]:
-    """Put items into their strata, with each stratum's weight in the mean.
+    """Put items into the strata of their questions, with each stratum's weight in the mean.
 
     That is the mean over domains of the weighted mean over a domain's types, of those in which an item counts.
-
-    Args:
-        items: of one metric, each of a question that has a stratum.
-        strata: of each question.
-        profile: ``official`` or ``corrected``.
     """
     groups: dict[Stratum, list[Item]] = defaultdict(list)
     for item in items:

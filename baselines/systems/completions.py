@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.chat.http import Server, Transport, post_json
+from quadrag.chat.http import Server, Transport
 from quadrag.chat.reply import Row, read_message
+from quadrag.chat.spec import page_url
 from quadrag.errors import pick
 from quadrag.reading import parse_yaml
 from quadrag.records import dumps
@@ -26,7 +27,7 @@ _FILE = Path(__file__).with_name("templates.yaml")
 class CompletionsTransport(Transport):
     """Calls of ``/v1/completions``; a call's messages are one, the prompt."""
 
-    page = "/completions"
+    page = "completions"
     form = "a completion"
     unsent = ("api", "template")
 
@@ -52,10 +53,10 @@ class CompletionsTransport(Transport):
             turns = [first, *turns]
         return self._template.render(turns=turns)
 
-    async def attempt(self, session: Any, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
+    async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt; see `Transport.attempt`."""
         sent = {"model": model, "prompt": messages[0]["content"], **body}
-        reply = json.loads(await post_json(session, server, self._address(server), sent))
+        reply = json.loads(await server.post(page_url(server.address, self.page), sent))
         choices = reply.get("choices")
         if not choices:
             raise ValueError(f"no choices; {reply.get('error') or reply}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag import parallel
-from quadrag.chat.ledger import Batch, Ledger, Shelf
+from quadrag.chat.ledger import Ledger, look_up
 from quadrag.chat.reply import NOT_ASKED, Failure, Outcome, Reply, Row, as_verdict, read_message, read_row
 from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.trust import Pins, Trust, refuse_code
@@ -34,7 +34,7 @@ class LocalModel:
         self,
         model: str,
         *,
-        ledger: Ledger | Shelf | None = None,
+        ledger: Ledger | None = None,
         replay: bool = False,
         parameters: Mapping[str, Any],
         trust: Trust | None = None,
@@ -52,7 +52,7 @@ class LocalModel:
         self.on_progress: Callable[[int, int], None] | None = None
         self.spent: dict[str, Any] = dict.fromkeys(("calls", "cached", "prompt_tokens", "completion_tokens"), 0)
         self.spent["seconds"] = 0.0  # of generation
-        self.shelf = Shelf(ledger) if isinstance(ledger, Ledger) else ledger
+        self.ledger = ledger
         self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
@@ -61,19 +61,25 @@ class LocalModel:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the weights and the ledger behind: a worker of `quadrag.parallel` loads its own."""
-        return {**vars(self), "_loaded": None, "shelf": None, "on_progress": None, "spent": {}}
+        return {**vars(self), "_loaded": None, "ledger": None, "on_progress": None, "spent": {}}
 
     def complete(self, batch: Sequence[Chat], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Answer a batch of chats in order; see `quadrag.chat.client.ChatClient.complete`."""
-        calls = Batch(self.known_as, batch, self.parameters, samples or [0] * len(batch), self.shelf)
-        self.spent["cached"] += calls.count(calls.stored)
-        if calls.missing and not self._replay:
-            self._make(calls)
-        elif calls.missing and not calls.stored:
-            lacking = f"{len(calls.missing)} of {len(calls.times)} replies of {self.known_as}"
-            raise QuadragError(f"the ledger lacks {lacking}; run without --replay")
+        _, keys, kept = self.look_up(batch, samples)
+        calls, outcomes = dict(zip(keys, batch, strict=True)), dict[bytes, Outcome](kept)
+        self.spent["cached"] += sum(key in kept for key in keys)
+        if len(kept) < len(calls) and not self._replay:
+            self._make(calls, outcomes)
+        elif calls and not kept:
+            raise QuadragError(f"the ledger lacks the {len(calls)} replies of {self.known_as}; run without --replay")
         undone = f"{NOT_ASKED}: the ledger has no reply to replay"
-        return [_read(calls.outcomes.get(key, undone), key in calls.stored) for key in calls.keys]
+        return [read_row(outcomes.get(key, undone)) for key in keys]
+
+    def look_up(
+        self, batch: Sequence[Chat], samples: Sequence[int] | None = None
+    ) -> tuple[Sequence[Chat], list[bytes], dict[bytes, Row]]:
+        """Return chats, the keys of their calls, and what the ledger has of these."""
+        return batch, *look_up(self.ledger, self.known_as, batch, self.parameters, samples)
 
     def __call__(self, batch: Sequence[Chat]) -> list[str | Failure]:
         """Answer as a judge does; a reply cut by length is a failure."""
@@ -83,34 +89,35 @@ class LocalModel:
         """Let the model go."""
         self._loaded = None
 
-    def _make(self, calls: Batch) -> None:
-        """Make the missing calls, batch by batch; each is kept at once.
+    def _make(self, calls: Mapping[bytes, Chat], outcomes: dict[bytes, Outcome]) -> None:
+        """Make the calls that lack an outcome, batch by batch; each is kept at once.
 
         Raises:
             QuadragError: of the first calls none succeeds, so the others would not.
         """
-        encoded = [(key, self._encode(chat)) for key, chat in dict(zip(calls.keys, calls.chats, strict=True)).items()]
+        kept = set(outcomes)
+        encoded = [(key, self._encode(chat)) for key, chat in calls.items()]
         # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
         # makes those that it would have made.
         encoded.sort(key=lambda call: (-len(call[1]), call[0]))
         parts = [encoded[start : start + self._batch_size] for start in range(0, len(encoded), self._batch_size)]
-        parts = [part for part in ([call for call in part if call[0] in calls.missing] for part in parts) if part]
-        alive = bool(calls.stored)
-        for part, outcomes in zip(parts, parallel.each(self.generate, parts), strict=True):
-            made = dict(zip((key for key, _ in part), outcomes, strict=True))
+        parts = [part for part in ([call for call in part if call[0] not in kept] for part in parts) if part]
+        alive = bool(kept)
+        for part, results in zip(parts, parallel.each(self.generate, parts), strict=True):
+            made = dict(zip((key for key, _ in part), results, strict=True))
             rows = {key: row for key, row in made.items() if not isinstance(row, str)}
             alive = alive or bool(rows)
             if not alive:
-                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {outcomes[0]}")
-            if self.shelf is not None:
-                self.shelf.put_many(rows.items(), model=self.known_as)
-            calls.outcomes |= made
+                raise QuadragError(f"the first {len(part)} calls of {self.known_as} all failed: {results[0]}")
+            if self.ledger is not None:
+                self.ledger.put_many(rows.items())
+            outcomes |= made
             self.spent["calls"] += len(part)
             self.spent["seconds"] += sum(row["latency"] for row in rows.values())
             for name in ("prompt_tokens", "completion_tokens"):
                 self.spent[name] += sum(row["usage"][name] for row in rows.values())
             if self.on_progress:
-                self.on_progress(calls.count(calls.outcomes), len(calls.keys))
+                self.on_progress(len(outcomes), len(calls))
 
     def _encode(self, chat: Chat) -> list[int]:
         """Return the tokens of a chat as the model is asked."""
@@ -194,7 +201,3 @@ class LocalModel:
             raise QuadragError(f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}); {way}")
         self._loaded = tokenizer, model.eval()
         return self._loaded
-
-
-def _read(outcome: Outcome, cached: bool) -> Reply | Failure:
-    return Failure("api_error", outcome) if isinstance(outcome, str) else read_row(outcome, cached, None)

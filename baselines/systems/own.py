@@ -99,7 +99,7 @@ def read_result(result: Any) -> Served:
     answer = next((parts[name] for name in _ANSWERS if name in parts), result)
     passages = find_passages(parts)
     if isinstance(text := plain(answer), str):
-        return Served(text, None, None, find_reasoning(parts), False, 0.0, None, passages)
+        return Served(text, None, None, find_reasoning(parts), 0.0, passages)
     whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
         whose = f" with the keys {name_keys(result)}"

@@ -9,21 +9,19 @@ Replies are kept whole in the ledger, by the service's address and name.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from quadrag.chat.calling import Calling
 from quadrag.chat.client import ChatClient
-from quadrag.chat.faults import Fault, explain_dead_server, explain_faults, worst_fault
-from quadrag.chat.http import Server, Transport, post_json
-from quadrag.chat.keys import KEY_VARIABLES, Keys
-from quadrag.chat.prices import Rate
+from quadrag.chat.faults import Fault
+from quadrag.chat.http import Server, Transport
+from quadrag.chat.keys import KEY_VARIABLES
+from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
-from quadrag.chat.spec import Spec, page_url, parse_spec, shown_url, without_user
+from quadrag.chat.spec import page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import name_keys, read_passages
 from quadrag.reading import Unreadable, name_kind, parse_json
@@ -37,10 +35,6 @@ from .own import OpenQuestion, Served, pose, read_result, take_served
 from .system import Assignment, Generated, Passages, Questions, Tell, collect
 
 UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
-_FORMS = (
-    'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
-    "http://HOST:PORT/v1#MODEL; see docs/own-system.md"
-)
 # Where services put the passages of a chat completion, the first that has any: Azure OpenAI, Perplexity (addresses
 # alone), LangChain, OpenAI's web search and OpenRouter.
 _CITED = (
@@ -54,14 +48,14 @@ class RagService(ChatModel):
 
     finds_passages = True
 
-    def __init__(self, spec: str, calling: Calling | None = None, *, name: str | None = None, **options: Any) -> None:
+    def __init__(self, spec: str, policy: CallPolicy | None = None, *, name: str | None = None, **options: Any) -> None:
         """Describe the service by its address; without ``#MODEL`` one of OpenAI's form is asked for its only model.
 
         `name` is what `run.json` and the ledger call it, else the model, else the address; `options` are fields of
-        `calling` that are to be other.
+        `policy` that are to be other.
         """
-        calling = replace(calling or Calling(), prices=None, **options)
-        if calling.budget is not None:
+        policy = replace(policy or CallPolicy(), **options)
+        if policy.budget is not None:
             raise QuadragError("--budget bounds calls whose cost is known before; a RAG service's is not, leave it out")
         parsed, address = parse_spec(spec), spec.partition("#")[0].strip()
         if parsed.url is None:
@@ -69,12 +63,12 @@ class RagService(ChatModel):
         chat = parsed.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
         self.contract, self.model = "openai" if chat else "json", parsed.model
         if chat and not self.model:
-            with ChatClient(address, calling) as client:
+            with ChatClient(address, policy) as client:
                 self.model = client.find_model().removeprefix("rag:")  # as a replay's ledger has it
         label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
         client = ChatClient(
             f"{address}#rag:{label}",
-            calling,
+            replace(policy, prices=None),
             parameters={"contract": self.contract},
             transport=RagTransport(self.contract, page_url(address, "chat/completions") if chat else address),
         )
@@ -113,24 +107,22 @@ class RagTransport(Transport):
     timeout = 300.0  # a service searches, ranks and writes
     unsent = ("contract",)
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
+    remedy = (
+        'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
+        "http://HOST:PORT/v1#MODEL; see docs/own-system.md"
+    )
 
     def __init__(self, contract: str, address: str = "") -> None:
         """Take the contract, ``json`` or ``openai``, and where requests go."""
         self.contract, self.address = contract, without_user(address)
-
-    def find_keys(self, spec: Spec) -> Keys:
-        """Return the key to send and what to hide; a service of the JSON contract is sent `QUADRAG_API_KEY` alone."""
-        keys = super().find_keys(spec)
-        if self.contract == "json" and keys.variable != KEY_VARIABLES[0]:
-            # A token for the Hub or a model's provider is none of this service's business.
-            return replace(keys, value=None, variable=None)
-        return keys
+        if contract == "json":  # a token for the Hub or a model's provider is none of this service's business
+            self.key_variables = KEY_VARIABLES[:1]
 
     async def attempt(
-        self, session: Any, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
+        self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
-        """Make one attempt; the ledger's row is the whole ``reply``, read before it is kept, and ``usage``."""
-        content = await post_json(session, server, self.address, {**messages[0], **body})
+        """Make one attempt; the ledger's row is that of a chat completion, and the whole ``reply``."""
+        content = await server.post(self.address, {**messages[0], **body})
         try:
             reply = parse_json(content, f"{server.shown}: the reply")
         except QuadragError as error:
@@ -140,7 +132,9 @@ class RagTransport(Transport):
             said = said.get("message", said) if isinstance(said, Mapping) else said
             raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
         try:
-            return {"reply": reply, "usage": self.read(reply).usage}
+            read = self.read(reply)
+            row = {name: getattr(read, name) for name in ("text", "reasoning", "finish_reason", "usage")}
+            return {**row, "reply": reply}
         except Unreadable as error:
             # Another attempt would bring the same.
             detail = server.keys.line(f"{UNREADABLE} ({server.shown}): {error}")
@@ -159,29 +153,14 @@ class RagTransport(Transport):
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise Unreadable(f"it is not a chat completion ({error})") from None
         passages = _find_cited({**reply, "message": reply["choices"][0]["message"]})
-        return Served(**row, cached=False, latency=0.0, cost=None, passages=passages)
+        return Served(**row, latency=0.0, passages=passages)
 
-    def said(self, row: Row) -> str:
-        """Return what a service said; see `Transport.said`."""
-        return json.dumps(row["reply"], ensure_ascii=False)
-
-    async def explain_dead(
-        self, faults: Sequence[Fault], model: str, keys: Keys, list_models: Callable[[], Awaitable[list[str]]]
-    ) -> QuadragError:
-        """Return the error for a service of which nothing came but faults: it says what a service wants."""
-        status = worst_fault(faults).status
-        if status is None or status >= 500:
-            return explain_dead_server(faults, model, [], keys, self.timeout_option)
-        refused = status in (401, 403)
-        return explain_faults(faults, keys.explain_refusal(KEY_VARIABLES[0]) if refused else _FORMS)
-
-    def read_outcome(self, outcome: Outcome, cached: bool, rate: Rate | None) -> Reply | Failure:
+    def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
             return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
-        served = replace(self.read(outcome["reply"]), cached=cached, latency=outcome["latency"])
-        cut = read_row(asdict(served), cached, None)
-        return cut if isinstance(cut, Failure) else served
+        cut = read_row(outcome)
+        return cut if isinstance(cut, Failure) else replace(self.read(outcome["reply"]), latency=outcome["latency"])
 
 
 def _find_cited(reply: Mapping[str, Any]) -> tuple[Passage, ...]:

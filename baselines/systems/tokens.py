@@ -1,13 +1,9 @@
-"""How many tokens a text has for a model: by the model's own tokenizer where that is here, else by a rule.
-
-Nothing is downloaded. The rule's error was measured on the prompts of runs (`RULE`).
-"""
+"""How many tokens a text has for a model: by its own tokenizer where that is here, else by a rule; none is fetched."""
 
 import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from ..retrieval import cl100k
 from ..retrieval.chunk import count_tokens
@@ -17,43 +13,29 @@ RULE = "4.4 characters a token, 1 of Chinese, within 2% on English prompts toget
 _WIDE = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 
 
-class Counting(NamedTuple):
-    """What counts the tokens of a text, and in words how."""
-
-    count: Callable[[str], int]
-    how: str
-
-
 def reckon(text: str) -> int:
     """Return about how many tokens a text has, by its characters."""
     wide = len(_WIDE.findall(text))
     return round(wide + (len(text) - wide) / _LATIN)
 
 
-def find_counting(model: str, named: str | None = None) -> Counting:
-    """Find what counts the tokens of a model.
+def find_counting(model: str, named: str | None = None) -> tuple[Callable[[str], int], str]:
+    """Return what counts the tokens of a model, a name or a folder, and in words how.
 
-    Args:
-        model: as it is requested, a name or a folder.
-        named: the tokenizer that the user names: cl100k_base, a file, a folder or a name on the Hub.
+    `named` is the tokenizer that the user names: cl100k_base, a file, a folder or a name on the Hub.
     """
     if named is not None:
-        return Counting(count_tokens(named), f"counted by {named}")
+        return count_tokens(named), f"counted by {named}"
     if encoding := cl100k.find_encoding(model):
-        return Counting(partial(cl100k.count, name=encoding), f"counted by its own {encoding}")
-    if (file := _find_file(model)) is not None:
-        return Counting(count_tokens(file), "counted by its own tokenizer.json")
-    return Counting(reckon, f"reckoned, {RULE}; --tokens-by TOKENIZER counts them")
+        return partial(cl100k.count, name=encoding), f"counted by its own {encoding}"
+    from huggingface_hub import try_to_load_from_cache
 
-
-def _find_file(model: str) -> str | None:
-    file = Path(model).expanduser() / "tokenizer.json"
-    if file.is_file():
-        return str(file)
-    try:
-        from huggingface_hub import try_to_load_from_cache
-
-        found = try_to_load_from_cache(model, "tokenizer.json")
-    except ValueError:  # no name of the Hub
-        return None
-    return found if isinstance(found, str) else None
+    file: object = Path(model).expanduser() / "tokenizer.json"
+    if not Path(str(file)).is_file():
+        try:
+            file = try_to_load_from_cache(model, "tokenizer.json")
+        except ValueError:  # no name of the Hub
+            file = None
+    if isinstance(file, str | Path):
+        return count_tokens(str(file)), "counted by its own tokenizer.json"
+    return reckon, f"reckoned, {RULE}; --tokens-by TOKENIZER counts them"

@@ -29,7 +29,7 @@ def _note_places(results: Sequence[Result], code: NoteCode, lead: str = "") -> l
         for note in notes_of(result.run, code):
             config, split = note.params["config"], note.params["split"]
             own = split if name and config == result.run.config else f"{config} {split}"
-            places.setdefault(say(note, result.run), {})[" ".join(filter(None, (name, own)))] = None
+            places.setdefault(say(note), {})[" ".join(filter(None, (name, own)))] = None
     notes = [f"{lead}{shorten_list([*of])}: {said}." for said, of in places.items()]
     more, level = len(notes) - _MOST, Loud if lead else Alarm
     hidden = [level(f"{lead or 'Failed, '}{more} more such lines: --verbose.")] * (more > 0)

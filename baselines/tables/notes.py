@@ -1,4 +1,4 @@
-"""What is said under a table of its values: their units and intervals, what did not run, what could not be scored."""
+"""What is said under a table of its values: their units and intervals, what did not run, what applies to nothing."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -6,11 +6,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from quadrag.metric_record import metric_record, show_key
 
 from ..core.result import PROFILES
-from ..results.adapter import list_untold, shorten_list
-from ..results.score import Status, status_of
+from ..results.adapter import shorten_list
+from ..results.items import FAILED
+from ..results.score import UNJUDGED, Status, status_of
 from .cells import CHARACTERS, FEW, Row, unit_of
 from .grid import Detail, Line
-from .paper import load_tables
 
 INTERVALS = Detail(
     f"95% intervals over {FEW} or more questions: of shares by Wilson (by logit where questions belong together), of "
@@ -24,13 +24,12 @@ CORRECTED = "corrected: what the paper defines; above it official, what the auth
 FOLDED = (
     "Official compares letter by letter; to corrected blanks, hyphens, apostrophes, width and grouped digits are alike"
 )
-LEFT_OUT = "Official leaves unscored items out, corrected counts them as wrong."
 SHOWN = 0.0005  # a difference of rates that tables show
 _REMEDIES = {"no judge": "--judge", "no embedding": "--bertscore"}
 
 
 def note_scores(rows: Sequence[Row], profiles: Sequence[str]) -> list[str]:
-    """Say which metrics did not run, and what could not be scored under the profiles shown."""
+    """Say which metrics did not run, and what has no value under the profiles shown."""
     shown = [row for row in rows if row["profile"] in profiles]
     return list(dict.fromkeys([*note_keys(shown), *note_not_run(rows), *note_unscored(shown)]))
 
@@ -58,11 +57,9 @@ def tell_differing(one: Row, other: Row) -> list[str]:
         return []
     known = metric_record(one["metric"]).key(one["key"])
     reason = FOLDED if known.folded and (high > low or not known.differs) else known.differs
-    plain = one["metric"] not in load_tables(one["benchmark"]).own_unscored
-    unscored = plain and any(list_untold(row) for row in (one, other) if row.get("unscored"))
     ours, theirs = official.get("over_scored"), corrected.get("over_scored")
     moved = ours is None or theirs is None or not math.isclose(ours, theirs, abs_tol=1e-9)
-    return [f"{reason}."] * bool(reason and moved) + [LEFT_OUT] * unscored
+    return [f"{reason}."] * bool(reason and moved)
 
 
 def note_keys(rows: Iterable[Row]) -> list[str]:
@@ -103,18 +100,18 @@ def name_place(row: Row) -> str:
 
 
 def note_unscored(rows: Sequence[Row]) -> list[str]:
-    """List what could not be scored, by metric, profile, split and reason; of a metric that applies to none why."""
-    found: dict[str, dict[str, list[str]]] = {}  # by what is unscored where, of keys by profile
+    """List what has no value though it did not fail, by metric, split and reason; of a metric that applies to none why.
+
+    What failed the notes of the runs tell.
+    """
+    found: dict[str, dict[str, None]] = {}
     for row in rows:
-        if lacking := list_untold(row) if row.get("unscored") else {}:
-            counts = ", ".join(f"{reason} {count}" for reason, count in lacking.items())
-            of = found.setdefault(f"{name_place(row)}: {counts}", {})
-            of.setdefault(show_key(row["metric"], row["key"]), []).append(row["profile"])
-    notes = _note_none(rows)
-    for place, keys in found.items():
-        named = [key if len({*profiles}) > 1 else f"{key} ({profiles[0]})" for key, profiles in keys.items()]
-        notes.append(f"Unscored, {shorten_list(named)}: {place}.")
-    return notes
+        lacking = {why: n for why, n in (row.get("unscored") or {}).items() if why not in (*FAILED, UNJUDGED)}
+        if lacking:
+            counts = ", ".join(f"{why} {count}" for why, count in lacking.items())
+            found.setdefault(f"{name_place(row)}: {counts}", {})[show_key(row["metric"], row["key"])] = None
+    notes = [f"Unscored, {shorten_list([*keys])}: {place}." for place, keys in found.items()]
+    return _note_none(rows) + notes
 
 
 def _note_none(rows: Sequence[Row]) -> list[str]:

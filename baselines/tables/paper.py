@@ -31,7 +31,6 @@ class PaperTables:
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
         corpus_options: the options that put documents into the corpus which the printed rows lack.
         service: what a RAG service cannot be asked, or not measured by.
-        own_unscored: metrics of which unscored items become something else than they do elsewhere.
     """
 
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
@@ -42,7 +41,6 @@ class PaperTables:
     mixing: bool = False
     corpus_options: tuple[str, ...] = ()
     service: str = ""
-    own_unscored: tuple[str, ...] = ()
 
 
 def load_tables(benchmark: str) -> PaperTables:

@@ -16,7 +16,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN, WHOLE
 from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
-from ..results.score import Cause, Status, status_of
+from ..results.score import Status, status_of
 from .answers import note_answers
 from .cells import ALIKE, Row
 from .failed import note_failed, note_invalid
@@ -54,14 +54,9 @@ def note_partial(results: Sequence[Result]) -> list[str]:
     named = list(zip(name_apart(results), results, strict=True))
     told = group_notes((name, Alarm(line)) for name, one in named for line in _list_partial(one))
     doubts = [
-        (name, Alarm(f"{say(note, one.run)}{_MARKED if note.params['keys'] and _is_marked(one) else '.'}"))
+        (name, Alarm(f"{say(note)}{_MARKED if note.params['keys'] and _is_marked(one) else '.'}"))
         for name, one in named
         for note in notes_of(one.run, NoteCode.JUDGE_CONSTANT, NoteCode.JUDGE_DOUBTFUL)
-    ]
-    doubts += [
-        (name, Alarm(f"{ALIKE} marks what rests on the same judge here too."))
-        for name, one in named
-        if Cause.JUDGE_DOUBTFUL_BESIDE in [row.get("reason") for row in one.scores if row["value"] is not None]
     ]
     notes = [
         *_name_some(told),

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from .fold import fold
 from .scoring import Column, Item, Request, Scorer
 from .slots import ask_user, fill, instructions
-from .tally import is_list, strings
+from .tally import column, strings
 
 REJECTION = ("信息不足", "insufficient information")
 FACTUAL_ERROR = ("事实性错误", "factual errors")
@@ -38,13 +38,12 @@ _NEGATION = re.compile(
 )
 
 
-def parts(reference: Any, name: str = "reference") -> list[list[str]]:
+def parts(value: Any, name: str = "reference") -> list[list[str]]:
     """Bring a gold answer to one list of accepted strings per needed part: of a string, or a list of either."""
-    if isinstance(reference, str):
-        return [strings([reference], name)]
-    if not is_list(reference):
-        raise ValueError(f"{name} is {type(reference).__name__}; expected a string or a list")
-    return [strings([part] if isinstance(part, str) else part, f"{name}[{i}]") for i, part in enumerate(reference)]
+    if isinstance(value, str):
+        return [strings([value], name)]
+    listed = enumerate(column(value, name, entries=" of strings, or a string"))
+    return [strings([part] if isinstance(part, str) else part, f"{name}[{i}]") for i, part in listed]
 
 
 def _squeeze(text: str, language: str) -> str:
@@ -188,7 +187,8 @@ class JudgedScorer(RgbScorer):
     def __init__(self, *, language: str = "en", prompt: str | None = None, **common: Any) -> None:
         """Take the language of the answers, and instructions in place of our own."""
         super().__init__(language=language, **common)
-        self.prompt = instructions(prompt, self.PROMPTS[language], ["{answer}"])
+        given = None if prompt is None else {"prompt": prompt}
+        self.prompt = instructions(given, {"prompt": self.PROMPTS[language]}, {"prompt": ["{answer}"]})["prompt"]
         self.keys = [key for key in self.KEYS if self.judges or not key.endswith("_judged")]
 
     @staticmethod

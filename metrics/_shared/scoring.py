@@ -96,7 +96,7 @@ class Scorer:
         replies: list[Any] = [None] * len(marks)  # None begins a generator
         while marks:
             batch: dict[tuple[int, str], Request] = {}
-            places = {}
+            places: dict[tuple[int, str], int] = {}
             waiting, asked = [], []
             for (at, profile, mark), heard in zip(marks, replies, strict=True):
                 try:
@@ -181,12 +181,13 @@ def count(rows: Sequence[Row]) -> dict[str, Any]:
     unscored: Counter[str] = Counter()
     for row in rows:
         reasons = [reason for reason in row["reasons"].values() if reason != NOT_APPLICABLE]
-        unscored.update(sorted(reasons, key=_rank)[:1])
+        unscored.update([choose_reason(reasons)] if reasons else [])
     return {"n_total": len(rows), "n_scored": len(rows) - unscored.total(), "unscored": dict(unscored)}
 
 
-def _rank(reason: str) -> int:
-    return UNSCORED.index(reason) if reason in UNSCORED else len(UNSCORED)
+def choose_reason(reasons: Sequence[str]) -> str:
+    """Return the one of several reasons for which an item counts as unscored."""
+    return min(reasons, key=lambda reason: UNSCORED.index(reason) if reason in UNSCORED else len(UNSCORED))
 
 
 def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[Row]:
@@ -210,8 +211,7 @@ def drive(scorer: Scorer, items: Sequence[Item], judges: Sequence[Any]) -> list[
 def _ask(judge: Any, chats: list[Any]) -> list[Any]:
     replies = judge(chats)
     if not is_list(replies):
-        waits = "; write it as a plain function, not an async one" * hasattr(replies, "__await__")
-        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies{waits}")
+        raise ValueError(f"the judge returned {type(replies).__name__}; expected a list of replies, at once")
     replies = list(replies)
     if len(replies) != len(chats):
         raise ValueError(f"judge returned {len(replies)} replies to {len(chats)} requests; expected one each")

@@ -105,11 +105,22 @@ def ask_user(content: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": content}]
 
 
-def instructions(prompt: Any, ours: str, needed: Sequence[str]) -> str:
-    """Return the given instructions, else ours; ValueError where a slot that is needed is not in them."""
-    chosen = ours if prompt is None else prompt
-    for slot in needed:
-        if not isinstance(chosen, str) or slot not in chosen:
-            wanted = f"{', '.join(needed)} and, if need be, {{question}}"
-            raise ValueError(f"prompt has no {slot}; expected a text with {wanted}")
-    return chosen
+def instructions(prompts: Any, ours: Mapping[str, Any], needed: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the instructions by name, ours where one is not given, each a text or a system's and a user's.
+
+    Raises:
+        ValueError: a name is not among ours, or a slot that is needed has no place.
+    """
+    given = {} if prompts is None else prompts
+    if not isinstance(given, Mapping) or not given.keys() <= ours.keys():
+        shown = ", ".join(map(repr, given)) if isinstance(given, Mapping) else type(given).__name__
+        raise ValueError(f"prompts is {shown}; expected a mapping from {', '.join(ours)} to texts")
+    for name, prompt in given.items():
+        texts = [*prompt] if isinstance(prompt, list | tuple) else [prompt]
+        known = len(texts) in (1, 2) and all(isinstance(text, str) for text in texts)
+        lacking = [slot for slot in needed[name] if not (known and any(slot in text for text in texts))]
+        if lacking or not known:
+            raise ValueError(
+                f"prompts[{name!r}] has no {', '.join(lacking)}; expected a text with {' '.join(needed[name])}"
+            )
+    return {**ours, **given}

@@ -40,8 +40,9 @@ def column(values: Any, name: str, n: int | None = None, entries: str = "") -> l
     """Return a column of `n` entries as a list; ValueError for a table, a mapping, a set."""
     if not is_list(values) or isinstance(values, Set):
         kind = type(values).__name__
-        one = "; of a table pass one column" * (hasattr(values, "__iter__") and not isinstance(values, str | bytes))
-        raise ValueError(f"{name} is {kind}; expected a list{entries or ', one per prediction'}{one}")
+        raise ValueError(
+            f"{name} is {kind}; expected a list{entries or ', one per prediction'}; of a table pass a column"
+        )
     listed = list(values.to_pylist() if hasattr(values, "to_pylist") else values)
     if n is not None and len(listed) != n:
         raise ValueError(f"{name} has {len(listed)} entries for {n} predictions; give one per prediction")
@@ -56,8 +57,6 @@ def strings(values: Any, name: str, n: int | None = None, null: bool = False) ->
 
 def read_accepted(reference: Any, name: str = "reference") -> list[str]:
     """Bring a reference to a list of accepted answers: of a string, a list of strings, or None for none."""
-    if reference is not None and not isinstance(reference, str) and not is_list(reference):
-        raise ValueError(f"{name} is {type(reference).__name__}; expected a string, a list of strings or None")
     return strings([reference] if isinstance(reference, str) else [] if reference is None else reference, name)
 
 

@@ -9,7 +9,7 @@ judge's own. Linear in the length of a reply, whatever it holds.
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .fold import fold
 
@@ -17,26 +17,12 @@ _QUOTES = "\"'"
 _NEAR = 64  # characters before a field's name that are looked at
 
 
-class Marks(NamedTuple):
-    """What may stand around a field and its value in text, as parts of patterns."""
-
-    begins: str  # the place where the name may begin
-    links: str
-    goes_on: str  # what follows a comma behind a value that may be no whole one
-    stops: str  # what ends a value beside commas, brackets, quotation marks and line ends
-    flags: re.RegexFlag
-
-
-# The field's name also ends a longer word; digits and blanks are those of every script.
-ENGLISH = Marks("", ":=", r"\d", "", re.IGNORECASE)
-# 为 and 是 too; the name is a whole word, digits and blanks are ASCII's.
-CHINESE = Marks(
-    begins=r"(?:(?<![a-z0-9_])|(?<=\\n)|(?<=\\t))",
-    links=":=为是",
-    goes_on=r"\s?\d|\s*\Z",
-    stops="。",
-    flags=re.IGNORECASE | re.ASCII,
-)
+# What may stand around a field and its value in text, as parts of patterns: where the name may begin, what links the
+# two, what follows a comma behind a value that may be no whole one, what ends a value beside commas, brackets,
+# quotation marks and line ends, and flags. In English the field's name also ends a longer word; digits and blanks are
+# those of every script. In Chinese 为 and 是 link too; the name is a whole word, digits and blanks are ASCII's.
+ENGLISH = ("", ":=", r"\d", "", re.IGNORECASE)
+CHINESE = (r"(?:(?<![a-z0-9_])|(?<=\\n)|(?<=\\t))", ":=为是", r"\s?\d|\s*\Z", "。", re.IGNORECASE | re.ASCII)
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -83,7 +69,8 @@ class VerdictReader:
     where it could be meant as a verdict.
     """
 
-    def __init__(self, field: str, scale: Sequence[int], other: str = "", marks: Marks = ENGLISH) -> None:
+    def __init__(self, field: str, scale: Sequence[int], other: str = "", marks: Any = ENGLISH) -> None:
+        begins, links, goes_on, stops, flags = marks
         self.field, self.other = field, other
         self.words = {text: verdict for verdict in scale for text in (f"{verdict}", f"{verdict}.0")}
         self.words |= {"false": 0, "true": 1} if max(scale) == 1 else {}
@@ -91,7 +78,7 @@ class VerdictReader:
         quote = f"[{_QUOTES}]"
         # The field with what may stand around it, up to its value.
         self.name = re.compile(
-            rf"{marks.begins}(?:{names})[\s\\*_{_QUOTES}]{{0,9}}(?:[{marks.links}]|\b(?:is|of)\b)"
+            rf"{begins}(?:{names})[\s\\*_{_QUOTES}]{{0,9}}(?:[{links}]|\b(?:is|of)\b)"
             r"[ \t*_]{0,9}\n?[ \t]{0,9}",
             re.IGNORECASE,
         )
@@ -100,8 +87,8 @@ class VerdictReader:
         # A whole value, and what may stand after one; then the beginning of any.
         self.whole = re.compile(
             rf"\\?(?P<quote>{quote})?[ ]?(?P<value>-?\d(?:\.0)?|true|false)[ ]?(?(quote)\\?{quote})[*_]{{0,3}}"
-            rf"(?=[ \t]*(?:,(?!{marks.goes_on})|[}}\];\r\n{marks.stops}]|\\?{quote}|\\n|\.\s|\Z))",
-            marks.flags,
+            rf"(?=[ \t]*(?:,(?!{goes_on})|[}}\];\r\n{stops}]|\\?{quote}|\\n|\.\s|\Z))",
+            flags,
         )
         self.partial = re.compile(rf"\\?{quote}?[ ]?(?:[-+.\d]|true|false)", re.IGNORECASE)
 

@@ -19,9 +19,9 @@ from .tally import is_list, string
 ORDERS = range(1, 5)
 
 
-def one_text(reference: Any, name: str) -> str | None:
+def one_text(value: Any, name: str) -> str | None:
     """Bring a reference, a string or a list of one, to a string, or None for none."""
-    given = list(reference) if is_list(reference) else [reference]
+    given = list(value) if is_list(value) else [value]
     if len(given) > 1:
         raise ValueError(f"{name} holds {len(given)} entries; expected one string, or a list of one")
     return string(given[0] if given else None, name, null=True)
@@ -63,19 +63,13 @@ def cosines(pairs: Sequence[tuple[str, str]], embed: Callable[[list[str]], Any])
     `embed` takes m texts and returns an m x d array; it is called once, with each text once.
     """
     bare = [(left.strip(), right.strip()) for left, right in pairs]
-    full = [i for i, pair in enumerate(bare) if all(pair)]
-    row = {text: n for n, text in enumerate(dict.fromkeys(text for i in full for text in bare[i]))}
-    values = [0.0] * len(bare)
-    if not row:
-        return values
-    vectors = np.asarray(embed(list(row)), dtype=np.float64)
-    if vectors.ndim != 2 or len(vectors) != len(row):
-        raise ValueError(f"embed returned shape {vectors.shape} for {len(row)} texts; expected ({len(row)}, d)")
-    if not np.isfinite(vectors).all():
-        raise ValueError("embed returned numbers that are not finite; expected a vector for every text")
+    texts = list(dict.fromkeys(text for pair in bare if all(pair) for text in pair))
+    if not texts:
+        return [0.0] * len(pairs)
+    vectors = np.asarray(embed(texts), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():
+        raise ValueError(f"embed returned shape {vectors.shape}; expected ({len(texts)}, d), all numbers finite")
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
-    for i in full:
-        left, right = (vectors[row[text]] for text in bare[i])
-        values[i] = min(1.0, max(-1.0, float(left @ right)))
-    return values
+    unit = dict(zip(texts, vectors, strict=True))
+    return [min(1.0, max(-1.0, float(unit[left] @ unit[right]))) if left and right else 0.0 for left, right in bare]

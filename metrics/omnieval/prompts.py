@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .scales import KEYS, RETRIEVAL, SCALES
-from .slots import fill, quote
-from .tally import column, is_list, strings
+from .slots import fill, instructions, quote
+from .tally import column, strings
 
 _INTRO = """\
 你给一个金融问题的回答打分。下面一行是一个 JSON 对象，装着全部材料，打分的要求写在材料之后：
@@ -68,26 +68,14 @@ def _prompt(key: str) -> str:
 
 
 PROMPTS = {key: _prompt(key) for key in KEYS}
-_ROLES = {1: ("user",), 2: ("system", "user")}
-Prompt = tuple[str, ...]
+_NEEDED = {key: ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)) for key in KEYS}
+Prompt = tuple[str, ...]  # a user message, or a system and a user one
 
 
 def templates(prompts: Any, keys: Sequence[str]) -> dict[str, Prompt]:
-    """Return the given instructions, ours where one is not given, each as a user message or a system and a user one."""
-    if prompts is not None and not isinstance(prompts, Mapping):
-        raise ValueError(f"prompts is {type(prompts).__name__}; expected a mapping from {', '.join(KEYS)} to texts")
-    chosen: dict[str, Prompt] = {}
-    for key, given in (PROMPTS | dict(prompts or {})).items():
-        if key not in KEYS:
-            raise ValueError(f"prompts has {key!r}; expected {', '.join(KEYS)}")
-        texts = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, list | tuple) else ()
-        if len(texts) not in _ROLES or not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"prompts[{key!r}] is no text; expected one, or two: the system's and the user's")
-        for slot in ("{references}", "{answer}", *["{passages}"] * (key in RETRIEVAL)):
-            if not any(slot in text for text in texts):
-                raise ValueError(f"prompts[{key!r}] has no {slot}; the judge has to see it")
-        chosen[key] = texts
-    return {key: chosen[key] for key in keys}
+    """Return the given instructions, ours where one is not given."""
+    chosen = instructions(prompts, PROMPTS, _NEEDED)
+    return {key: (chosen[key],) if isinstance(chosen[key], str) else tuple(chosen[key]) for key in keys}
 
 
 def fields(
@@ -106,40 +94,32 @@ def fields(
 
 def messages(prompt: Prompt, material: Mapping[str, str]) -> list[dict[str, str]]:
     """The chat messages of one request; a slot's name within a text stays as it is."""
-    return [
-        {"role": role, "content": fill(text, material)} for role, text in zip(_ROLES[len(prompt)], prompt, strict=True)
-    ]
-
-
-_TURN = ("question", "answer")
+    roles = ("system", "user")[-len(prompt) :]
+    return [{"role": role, "content": fill(text, material)} for role, text in zip(roles, prompt, strict=True)]
 
 
 def passages(contexts: Any, name: str, n: int) -> list[list[str] | None]:
     """Return what was retrieved for each of n items, lists or one text; None stands for none."""
-    found: list[list[str] | None] = []
+    read: list[list[str] | None] = []
     for i, entry in enumerate(column(contexts, name, n)):
-        if entry is not None and not isinstance(entry, str) and not is_list(entry):
-            raise ValueError(f"{name}[{i}] is {type(entry).__name__}; expected a list of passages or a string")
         listed = [entry] if isinstance(entry, str) else entry
-        found.append(None if listed is None else strings(listed, f"{name}[{i}]"))
-    return found
+        read.append(None if listed is None else strings(listed, f"{name}[{i}]"))
+    return read
 
 
 def turns(history: Any, name: str, n: int) -> list[list[dict[str, str]]]:
     """Return the conversation before each of n questions; None or an empty list where there is none."""
-    found: list[list[dict[str, str]]] = []
+    read: list[list[dict[str, str]]] = []
     for i, entry in enumerate(column(history, name, n)):
-        if entry is not None and not is_list(entry):
-            raise ValueError(f"{name}[{i}] is {type(entry).__name__}; expected a list of turns")
-        found.append([_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(entry if entry is not None else ())])
-    return found
+        listed = column([] if entry is None else entry, f"{name}[{i}]", entries=" of turns")
+        for k, turn in enumerate(listed):
+            if not isinstance(turn, Mapping) or not {"question"} <= set(turn) <= {"question", "answer"}:
+                shown = ", ".join(map(str, turn)) if isinstance(turn, Mapping) else type(turn).__name__
+                raise ValueError(f"{name}[{i}][{k}] is {shown[:60]}; expected a mapping with 'question' and 'answer'")
+        read.append([_turn(turn, f"{name}[{i}][{k}]") for k, turn in enumerate(listed)])
+    return read
 
 
-def _turn(turn: Any, name: str) -> dict[str, str]:
-    if not isinstance(turn, Mapping) or "question" not in turn or not set(turn) <= set(_TURN):
-        shown = (
-            f"has the keys {', '.join(map(str, turn))}" if isinstance(turn, Mapping) else f"is {type(turn).__name__}"
-        )
-        raise ValueError(f"{name} {shown}; expected a mapping with 'question' and 'answer'")
-    parts = [part for part in _TURN if part == "question" or turn.get(part) is not None]
+def _turn(turn: Mapping[str, Any], name: str) -> dict[str, str]:
+    parts = [part for part in ("question", "answer") if part == "question" or turn.get(part) is not None]
     return dict(zip(parts, strings([turn[part] for part in parts], name), strict=True))

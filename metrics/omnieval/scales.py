@@ -6,6 +6,7 @@ Scales are those of OmniEval's code (Wang et al., EMNLP 2025, arXiv:2412.13018),
 """
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ RETRIEVAL = ("hal", "utl")  # judged by what was retrieved, so not in close-book
 SCALES = {"acc": (0, 1, 2), "hal": (0, 1), "com": (-1, 0, 1, 2), "utl": (0, 1, 2), "nac": (-1, 0, 1)}
 # What `corrected` reads: the paper has a -1 for hallucination, the code asks for none.
 READABLE = SCALES | {"hal": (-1, 0, 1)}
+_LONGEST = 4_000  # characters that are mended: json_repair takes the square of their number at worst
 _HALVED = ("acc", "com", "utl")
 
 
@@ -74,7 +76,8 @@ def official(reply: str, key: str) -> int | None:
         try:
             found = json.loads(reply)
         except json.JSONDecodeError:
-            found = json_repair.repair_json(reply, return_objects=True, skip_json_loads=True)
+            mended = re.sub(r"\A[^{\[]+", "", reply)[:_LONGEST]
+            found = json_repair.repair_json(mended, return_objects=True, skip_json_loads=True)
         if not isinstance(found, dict):
             return None
         verdict = int(found.get(FIELD, found.get(NAMES[key])))

@@ -61,8 +61,7 @@ class Omnieval(Scorer):
         shown = [""] if item.get("passages") is None else item["passages"]
         golds, answer = item["reference"], str(item["prediction"])
         material = fields(item["question"], item.get("history", ()), golds, answer, shown)
-        form = self.schema
-        replies = yield [{"messages": messages(self.words[key], material), "schema": form} for key in self.keys]
+        replies = yield [{"messages": messages(self.words[key], material)} for key in self.keys]
         cells: dict[str, float | str] = {}
         for key, reply in zip(self.keys, replies, strict=True):
             text, reason = self.hear(reply, profile)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .slots import ask_user, fill
+from .slots import ask_user, fill, instructions
 from .tally import strings
 
 PROMPTS = {
@@ -66,16 +66,7 @@ _SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
 
 def templates(prompts: Any) -> dict[str, str]:
     """Return the given instructions, ours where one is not given."""
-    if prompts is not None and not isinstance(prompts, Mapping):
-        raise ValueError(f"prompts is {type(prompts).__name__}; expected a mapping of 'questions' and 'answers'")
-    given = dict(prompts or {})
-    for name, text in given.items():
-        if name not in PROMPTS:
-            raise ValueError(f"prompts has {name!r}; expected 'questions' and 'answers'")
-        for slot in _SLOTS[name]:
-            if not isinstance(text, str) or slot not in text:
-                raise ValueError(f"prompts[{name!r}] has no {slot}; expected a text with {' and '.join(_SLOTS[name])}")
-    return PROMPTS | given
+    return instructions(prompts, PROMPTS, _SLOTS)
 
 
 def to_ask(words: Mapping[str, str], text: str) -> list[dict[str, str]]:

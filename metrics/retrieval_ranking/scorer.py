@@ -58,7 +58,7 @@ class RetrievalRanking(Scorer):
 
 def _check_k(k: Any) -> tuple[int, ...]:
     cuts = list(k) if is_list(k) else []
-    whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and cut > 0 for cut in cuts)
+    whole = all(isinstance(cut, Integral) and not isinstance(cut, bool) and int(cut) > 0 for cut in cuts)
     if not cuts or not whole or len({*cuts}) < len(cuts):
         raise ValueError(f"k is {k!r}; expected a list of different positive integers such as [1, 5, 10]")
     return tuple(map(int, cuts))
@@ -66,10 +66,8 @@ def _check_k(k: Any) -> tuple[int, ...]:
 
 def _ids(values: Any, name: str) -> list[str]:
     """Return a list of ids, strings or integers of up to 300 digits, as strings."""
-    if not is_list(values):
-        raise ValueError(f"{name} is {type(values).__name__}; expected a list of ids")
     texts = []
-    for i, value in enumerate(values):
+    for i, value in enumerate(column(values, name, entries=" of ids")):
         number = isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < 10**_DIGITS
         if not number and not isinstance(value, str):
             kind = type(value).__name__

@@ -43,8 +43,9 @@ _DIGITS = re.compile(r'"score"\s*:\s*(\d+)')
 
 def template(prompt: Any) -> str:
     """Return the given instructions, else ours; ValueError where one of the two texts alone has a place in them."""
+    given = None if prompt is None else {"prompt": prompt}
     whole = isinstance(prompt, str) and prompt.strip() and not any(slot in prompt for slot in _SLOTS)
-    return instructions(prompt, PROMPT, [] if whole else _SLOTS)
+    return str(instructions(given, {"prompt": PROMPT}, {"prompt": () if whole else _SLOTS})["prompt"])
 
 
 def requests(prompt: str, question: str, references: Sequence[str], answer: str) -> list[dict[str, Any]]:

@@ -15,11 +15,12 @@ from typing import Any, ClassVar
 
 from .judging import PROMPT, official, official_either, requests, template
 from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, tokenizer_name, trimmer
-from .scoring import Cells, Column, Item, Request, Rounds, Scorer, row
+from .scoring import Cells, Column, Item, Request, Rounds, Row, Scorer, choose_reason, row
 from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
 from .verdict_reader import VerdictReader
 
 KEYS = ("truthfulness", "accuracy", "hallucination", "missing")
+RATED = ("perfect", "acceptable")
 _UNRATED, _NO_JUDGE = "unrated", "no_judge"
 _VALUES = {CORRECT: (1.0, 1.0, 0.0, 0.0), INCORRECT: (-1.0, 0.0, 1.0, 0.0), MISSING: (0.0, 0.0, 0.0, 1.0)}
 _RATINGS = {
@@ -71,7 +72,7 @@ class Truthfulness(Scorer):
         if columns.get("ratings") is not None:
             if self.judges:
                 raise ValueError("both ratings and a judge were given; expected one of them")
-            self.rated, self.keys = True, (*KEYS, "perfect", "acceptable")
+            self.rated, self.keys = True, (*KEYS, *RATED)
         items = super().items(predictions, references, **columns)
         if self.weights is not None:
             for name in ("domains", "question_types"):
@@ -86,8 +87,8 @@ class Truthfulness(Scorer):
         if self.rated:
             cells = _rate(item["rating"])
         elif not item["reference"] or item["state"]:
-            cells, ruled = _average([item["state"] if item["reference"] else NOT_APPLICABLE]), bool(self.judges)
-            ruled = ruled and not item["state"]
+            cells = _average([item["state"] if item["reference"] else NOT_APPLICABLE])
+            ruled = bool(self.judges) and not item["state"]
         else:
             answer = self.cut(item["prediction"]).strip()
             outcome, undecided = settle(answer, item["reference"], profile)
@@ -115,8 +116,8 @@ class Truthfulness(Scorer):
                 text, why = self.hear(reply, profile)
                 verdict = None if text is None else read(text)
                 verdicts.add(why or "unparsable" if verdict is None else verdict)
-            failed = next((reason for reason in UNSCORED if reason in verdicts), INCORRECT)
-            outcomes.append(CORRECT if 1 in verdicts else outcome or failed)
+            lacking = [verdict for verdict in verdicts if isinstance(verdict, str)]
+            outcomes.append(CORRECT if 1 in verdicts else outcome or (choose_reason(lacking) if lacking else INCORRECT))
         return outcomes
 
     def conditions(self, profile: str) -> dict[str, str]:
@@ -126,7 +127,7 @@ class Truthfulness(Scorer):
             signed["weights"] = hashlib.sha256(text.encode()).hexdigest()[:8]
         return signed | ({"judge": "human"} if self.rated else {})
 
-    def summarise(self, rows: Sequence[Mapping[str, Any]], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
+    def summarise(self, rows: Sequence[Row], profile: str, models: Sequence[Any] = ()) -> dict[str, Any]:
         """Return the result, with `unscored_share` for "corrected" and, with weights, `<key>_weighted`."""
         result = super().summarise(rows, profile, models)
         if profile == "corrected":
@@ -169,7 +170,7 @@ def _weight(weights: Any, domain: str, kind: str) -> float:
     if any(isinstance(value, Mapping) for value in table.values()):
         table = table[domain] if isinstance(table.get(domain), Mapping) else {}
     weight = table.get(kind)
-    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= weight < inf:
+    if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < inf:
         raise ValueError(
             f"weights has {str(weight)[:60]} for question type {kind[:60]!r} in domain {domain[:60]!r}; expected"
             " numbers of at least 0, as {type: number} or {domain: {type: number}}"
@@ -184,7 +185,7 @@ def _average(outcomes: Sequence[str]) -> Cells:
     """
     reasons = [outcome for outcome in outcomes if outcome not in _VALUES]
     if reasons:
-        why = next((reason for reason in UNSCORED if reason in reasons), reasons[0])
+        why = choose_reason(reasons)
         return dict.fromkeys(KEYS, why) | ({"missing": 0.0} if why == _NO_JUDGE else {})
     columns = zip(*(_VALUES[outcome] for outcome in outcomes), strict=True)
     return {key: sum(column) / len(outcomes) for key, column in zip(KEYS, columns, strict=True)}
@@ -193,10 +194,9 @@ def _average(outcomes: Sequence[str]) -> Cells:
 def _rate(rating: str) -> Cells:
     """Return the values of a human rating, or its reason; what is acceptable is accurate too."""
     if rating not in _RATINGS:
-        return dict.fromkeys((*KEYS, "perfect", "acceptable"), rating)
+        return dict.fromkeys((*KEYS, *RATED), rating)
     worth, outcome = _RATINGS[rating]
-    graded = {key: float(rating == key) for key in ("perfect", "acceptable")}
-    return {**_average([outcome]), "truthfulness": worth, **graded}
+    return {**_average([outcome]), "truthfulness": worth, **{key: float(rating == key) for key in RATED}}
 
 
 SCORER = Truthfulness

@@ -11,16 +11,16 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import wait
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from quadrag.chat.calling import Calling
-from quadrag.chat.faults import Fault, Refused, adjust, read_refusal
-from quadrag.chat.http import Server
-from quadrag.chat.ledger import Batch, Shelf
+from quadrag.chat.faults import Fault, Refused, adjust, explain_dead, read_refusal
+from quadrag.chat.http import Messages, Server
+from quadrag.chat.ledger import Ledger
+from quadrag.chat.policy import CallPolicy
 from quadrag.chat.prices import Budget, Rate
 from quadrag.chat.reply import Outcome, Row
 
@@ -46,7 +46,7 @@ class Gate:
     def __init__(self, most: int, timeout: float) -> None:
         self.flight = 0
         self._most, self._seconds = most, _IN_TIME * timeout
-        self._allowed, self._free = 1.0, 0  # places, and those to give away; fewer than none: to take back
+        self.allowed, self._free = 1.0, 0  # places, and those to give away; fewer than none: to take back
         self._places = asyncio.Semaphore(1)
         self._narrowed = 0.0
 
@@ -60,21 +60,18 @@ class Gate:
 
     def answered(self, flight: int, seconds: float) -> None:
         """Take note of a reply: how many calls were in flight when it was asked for, and how long it took."""
-        self._allow(max(self._allowed + 1 / self._allowed, flight * self._seconds / max(seconds, 1e-3)))
-
-    def widen(self) -> None:
-        """Let more calls show whether a server lives that has refused some."""
-        self._allow(2 * self._allowed)
+        self.allow(max(self.allowed + 1 / self.allowed, flight * self._seconds / max(seconds, 1e-3)))
 
     def narrow(self, began: float) -> None:
         """Take note of a call that was lost; those that were lost together are one."""
         if began >= self._narrowed:
             self._narrowed = time.monotonic()
-            self._allow(self._allowed / 2)
+            self.allow(self.allowed / 2)
 
-    def _allow(self, number: float) -> None:
-        before, self._allowed = int(self._allowed), max(1.0, min(number, self._most))
-        self._give(int(self._allowed) - before)
+    def allow(self, number: float) -> None:
+        """Have so many in flight."""
+        before, self.allowed = int(self.allowed), max(1.0, min(number, self._most))
+        self._give(int(self.allowed) - before)
 
     def _give(self, places: int) -> None:
         self._free += places
@@ -87,14 +84,13 @@ class Engine:
     """The running side of a chat client; it lives as long, and keeps the connections open between batches."""
 
     def __init__(
-        self, server: Server, calling: Calling, budget: Budget | None, shelf: Shelf | None, spent: dict[str, Any]
+        self, server: Server, policy: CallPolicy, budget: Budget | None, ledger: Ledger | None, spent: dict[str, Any]
     ) -> None:
-        """Start the loop; no connection is opened. `spent` are running totals, which are updated in place."""
-        self.done: list[bytes] = []  # keys of the batch's calls that are settled
-        self._server, self._concurrency, self._retries = server, calling.concurrency, calling.retries
-        self._budget, self._shelf, self._spent = budget, shelf, spent
+        """Start the loop; `spent` are running totals, which are updated in place."""
+        self._server, self._concurrency, self._retries = server, policy.concurrency, policy.retries
+        self._budget, self._ledger, self._spent = budget, ledger, spent
         self._refused: Refused = spent["refused"]
-        self._gate, self._line = Gate(calling.concurrency, server.bounds.timeout), asyncio.Lock()
+        self._gate, self._line = Gate(policy.concurrency, server.timeout), asyncio.Lock()
         self._answers, self._heard = 0, asyncio.Event()  # of all batches: whether the server lives
         self._answered_at = self._pause_until = 0.0
         self._idle = threading.Event()
@@ -111,18 +107,23 @@ class Engine:
         except Fault as fault:
             return fault
 
-    def run(self, model: str, batch: Batch, rate: Rate | None, proven: bool, tell: Callable[[], None]) -> None:
-        """Make a batch's missing calls of a model and wait for them; `tell` is called now and then, and at the end.
+    def run(
+        self,
+        model: str,
+        calls: Mapping[bytes, tuple[Messages, int]],
+        parameters: Mapping[str, Any],
+        rate: Rate | None,
+        outcomes: dict[bytes, Outcome],
+        tell: Callable[[], None],
+    ) -> None:
+        """Make calls of a model, by their keys, and wait for them; `tell` is called now and then, and at the end.
 
-        `proven` says that the model has answered calls like these before.
-
-        Raises:
-            QuadragError: nothing ever answered and all first calls failed, or the ledger cannot be written.
-            BudgetReached: the next call could pass the budget; every call in flight has settled.
+        What comes of each is entered in `outcomes`; what stands there shows that the model has answered before.
         """
-        self.done = []
+        self._model, self._parameters, self._rate, self._outcomes = model, parameters, rate, outcomes
+        self._proven = bool(outcomes) or self._spent["cached"] > 0
         self._idle.clear()
-        running = asyncio.run_coroutine_threadsafe(self._run(model, batch, rate, proven), self._loop)
+        running = asyncio.run_coroutine_threadsafe(self._run(calls), self._loop)
         try:
             while not wait([running], _TELL_EVERY).done:
                 tell()
@@ -133,20 +134,19 @@ class Engine:
         running.result()
         tell()
 
-    async def _run(self, model: str, batch: Batch, rate: Rate | None, proven: bool) -> None:
-        self._model, self._batch, self._rate, self._proven = model, batch, rate, proven
+    async def _run(self, calls: Mapping[bytes, tuple[Messages, int]]) -> None:
         self._lost: list[Fault] = []  # of calls that wait for a first answer
         self._kept: dict[bytes, Outcome] = {}
         self._commit: asyncio.Future[None] | None = None
         self._answered_at = time.monotonic()
-        self._working = min(self._concurrency, len(batch.missing))
-        left = iter(batch.missing.items())
+        self._working = min(self._concurrency, len(calls))
+        left = iter(calls.items())
 
         async def work() -> None:
-            for key, place in left:
-                await self._keep(key, await self._call(place))
+            for key, (messages, sample) in left:
+                await self._keep(key, await self._call(messages, sample))
             self._working -= 1
-            await self._raise_if_dead()
+            self._raise_if_dead()
 
         workers = [asyncio.ensure_future(work()) for _ in range(self._working)]
         try:
@@ -158,48 +158,42 @@ class Engine:
             self._flush()
             self._idle.set()
 
-    async def _call(self, place: int) -> Outcome:
+    async def _call(self, messages: Messages, sample: int) -> Outcome:
         """Make a call, and again while that may help."""
-        attempt = stalled = 0
-        seen = self._answers
+        failed, stalled, seen = 0, 0, self._answers
         while True:
-            result = await self._attempt(place)
+            result = await self._attempt(messages, sample)
             if not isinstance(result, Fault):
                 self._spent["calls"] += 1
                 return result
+            # The server limits the rate while others get through: waiting one's turn is no failed attempt.
+            failed += not (result.status == 429 and self._answers > seen)
             stalled += result.stalled
             gone = not result.connected and self._answers and time.monotonic() - self._answered_at > _GONE_AFTER
-            last = attempt >= self._retries or gone or stalled > self._server.transport.stalls
-            # The server limits the rate while others get through: waiting one's turn is no failed attempt.
-            through = result.status == 429 and self._answers > seen and self._retries > 0
-            if not _may_pass(result) or (last and not through):
+            if not _may_pass(result) or failed > self._retries or gone or stalled > self._server.transport.stalls:
                 # A server that answered before is not dead because it refuses this call's content.
                 if not result.own and not (self._proven and result.status not in (None, 401, 403, 404)):
                     await self._wait_for_answer(result)
                 self._spent["calls"] += 1
                 self._spent["failed"] += 1
-                return result.detail if attempt == 0 else f"{result.detail} (after {attempt} retries)"
+                return result.detail
             self._spent["retries"] += 1
-            seen, pause = self._answers, backoff(attempt)
-            if through:
-                pause = result.wait or pause
-            else:
-                attempt += 1
-            if result.status is None and (result.stalled or attempt > _FIRST_TRIES):
+            seen = self._answers
+            if result.status is None and (result.stalled or failed > _FIRST_TRIES):
                 await self._wait_for_answer(result)
-            await asyncio.sleep(max(pause, result.wait or 0.0))
+            await asyncio.sleep(max(backoff(failed - 1), result.wait or 0.0))
 
-    async def _attempt(self, place: int) -> Row | Fault:
+    async def _attempt(self, messages: Messages, sample: int) -> Row | Fault:
         """Ask once, and again only without fields that the server refuses."""
-        unsent, sample = self._server.transport.unsent, self._batch.numbers[place]
-        body = {name: value for name, value in self._batch.parameters.items() if name not in unsent}
+        unsent = self._server.transport.unsent
+        body = {name: value for name, value in self._parameters.items() if name not in unsent}
         if sample and isinstance(body.get("seed"), int):
             body["seed"] += sample  # with one seed for all, the samples of a question would be the same text
         own: Refused = {}  # of this call alone, until one without it has been answered
         async with self._gate:
             while True:
                 known = {**self._refused, **own}
-                result = await self._ask(place, adjust(body, known))
+                result = await self._ask(messages, adjust(body, known))
                 if not isinstance(result, Fault):
                     if known:
                         result["refused"] = known
@@ -208,18 +202,18 @@ class Engine:
                 more = result.refusal and read_refusal(result, body, known, self._budget is not None)
                 if not more:
                     if not self._answers and not result.stalled:
-                        self._gate.widen()
+                        self._gate.allow(2 * self._gate.allowed)  # more show whether the server lives
                     return result
                 own = known | more
                 self._spent["retries"] += 1
 
-    async def _ask(self, place: int, body: dict[str, Any]) -> Row | Fault:
+    async def _ask(self, messages: Messages, body: dict[str, Any]) -> Row | Fault:
         """Send a request when server and budget allow it, and take note of what it came to."""
         while (pause := self._pause_until - time.monotonic()) > 0:
             await asyncio.sleep(pause + backoff(0) * 0.1)
-        messages, worst = self._batch.chats[place], Decimal(0)
+        worst = Decimal(0)
         if self._budget is not None and self._rate is not None:
-            worst = self._rate.bound(messages, self._batch.parameters)
+            worst = self._rate.bound(messages, self._parameters)
             async with self._line:  # one after the other: else small calls would pass a large one for ever
                 while not self._budget.reserve(worst):
                     await asyncio.sleep(_LOOK)
@@ -230,7 +224,6 @@ class Engine:
         except Fault as fault:
             # The server may have done the work of a reply that was lost: it counts as done.
             cost = worst if fault.billed else Decimal(0)
-            self._spent["timed_out"] += fault.stalled
             if fault.stalled and self._answers:
                 self._gate.narrow(began)
             if fault.wait is not None and _may_pass(fault):
@@ -250,12 +243,11 @@ class Engine:
         usage = row["usage"]
         if usage is None:
             return worst
-        tokens = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
-        self._spent["prompt_tokens"] += tokens[0]
-        self._spent["completion_tokens"] += tokens[1]
+        for name in ("prompt_tokens", "completion_tokens"):
+            self._spent[name] += usage[name]
         if self._rate is None:
             return worst
-        cost = self._rate.cost(*tokens)
+        cost = self._rate.cost(**usage)
         self._spent["cost"] = float(Decimal(str(self._spent["cost"])) + cost)
         return cost
 
@@ -263,14 +255,14 @@ class Engine:
         """Hold a failed call back until something has ever answered; where all calls wait so, the server is dead."""
         if not self._answers:
             self._lost.append(fault)
-            await self._raise_if_dead()
+            self._raise_if_dead()
             await self._heard.wait()
 
-    async def _raise_if_dead(self) -> None:
+    def _raise_if_dead(self) -> None:
         stalled = sum(fault.stalled for fault in self._lost)  # a second one tells that it was not the question's fault
         if self._lost and not self._answers and (len(self._lost) >= self._working or stalled > 1):
-            server = self._server
-            raise await server.transport.explain_dead(self._lost, self._model, server.keys, server.list_models)
+            transport = self._server.transport
+            raise explain_dead(self._lost, self._server.keys, transport.timeout_option, transport.remedy)
 
     async def _keep(self, key: bytes, outcome: Outcome) -> None:
         """Wait until an outcome is kept, with all others of this turn of the loop, in one commit.
@@ -290,9 +282,8 @@ class Engine:
         rows = [(key, outcome) for key, outcome in kept.items() if not isinstance(outcome, str)]
         with suppress(asyncio.InvalidStateError):  # of workers that were told to stop
             try:
-                first = self._shelf.put_many(rows, self._model) if self._shelf is not None and rows else {}
-                self._batch.outcomes.update({**kept, **first})
-                self.done.extend(kept)
+                first = self._ledger.put_many(rows) if self._ledger is not None and rows else {}
+                self._outcomes.update({**kept, **first})
                 commit.set_result(None)
             except Exception as error:
                 commit.set_exception(error)

@@ -5,17 +5,15 @@ A kept reply is taken as ever; in place of any other stands a text of the length
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from quadrag.chat.http import Transport
-from quadrag.chat.ledger import HERE, Batch, Shelf
-from quadrag.chat.prices import Rate
-from quadrag.chat.reply import Failure, Reply, as_verdict
+from quadrag.chat.prices import Rate, longest_reply
+from quadrag.chat.reply import Failure, Reply, as_verdict, read_row
 
-Messages = list[dict[str, str]]
+Messages = Sequence[Mapping[str, Any]]
 Count = Callable[[str], int]
 
 # OpenAI's form of a chat: two marks and a role before each message, a line break; a role and marks before the reply.
@@ -48,75 +46,49 @@ class Estimate:
 
     def __init__(self, find_count: Callable[[str], tuple[Count, str]]) -> None:
         """Take what returns, of a model's name, the function that counts its tokens, and in words how it does."""
-        self._find_count = find_count
-        self._counts: dict[str, Count] = {}
+        self.find_count = find_count
         self.how: dict[str, str] = {}
         self.notes: list[str] = []  # what else the numbers rest on
-        self._stages: dict[tuple[str, str], Stage] = {}
-
-    @property
-    def stages(self) -> list[Stage]:
-        """Those in which anything is asked, in their order."""
-        return list(self._stages.values())
-
-    def stage(self, name: str, model: str, rate: Rate | None) -> Stage:
-        """Return the stage of this name and model."""
-        return self._stages.setdefault((name, model), Stage(name, model, rate))
-
-    def count(self, model: str, text: str) -> int:
-        """Return how many tokens a text has for a model."""
-        if model not in self._counts:
-            self._counts[model], self.how[model] = self._find_count(model)
-        return self._counts[model](text)
+        self.stages: list[Stage] = []  # those in which anything is asked
 
 
-class Estimator:
-    """A chat model that is asked nothing, in the place of a `ChatClient` or of a model loaded here; see the module."""
+@dataclass
+class StandIn:
+    """In place of a `ChatClient`, or of a model loaded here, which is `asked` for what it has kept alone."""
 
-    def __init__(
-        self,
-        estimate: Estimate,
-        model: str,
-        parameters: Mapping[str, Any],
-        shelf: Shelf | None,
-        *,
-        service: str | None = None,
-        rate: Rate | None = None,
-        transport: Transport | None = None,
-        known_as: str | None = None,
-    ) -> None:
-        """Describe the model."""
-        self.estimate, self.model, self.parameters, self.service = estimate, model, dict(parameters), service
-        self.spent: dict[str, Any] = {}
-        self.on_progress: Callable[[int, int], None] | None = None
-        # What it is expected to say: of each chat the stage, and the text.
-        self.expect: Callable[[Sequence[Messages]], Iterable[tuple[str, str]]] = lambda batch: [("", "")] * len(batch)
-        self._shelf, self._rate, self._known_as = shelf, rate, known_as or model
-        self._transport = transport or Transport()
+    estimate: Estimate
+    asked: Any
+    stage: str
+    expect: Callable[[Sequence[Messages]], Sequence[str]]  # what it is expected to say to chats
+    rate: Rate | None = None
+    on_progress: Callable[[int, int], None] | None = None
+    spent: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.model, self.parameters = self.asked.model, self.asked.parameters
+        self.service = getattr(self.asked, "service", None)
+        self._count, self.estimate.how[self.model] = self.estimate.find_count(self.model)
 
     def complete(self, batch: Sequence[Messages], *, samples: Sequence[int] | None = None) -> list[Reply | Failure]:
         """Note the calls; return kept replies, and in place of others what is expected; see `ChatClient.complete`."""
-        chats = [self._transport.compose(messages) for messages in batch]
-        numbers = [0] * len(chats) if samples is None else samples
-        calls = Batch(self._known_as, chats, self.parameters, numbers, self._shelf, self.service or HERE)
-        longest = self.parameters.get("max_tokens", self.parameters.get("max_completion_tokens"))
+        chats, keys, kept = self.asked.look_up(batch, samples)
+        stage = next((s for s in self.estimate.stages if (s.name, s.model) == (self.stage, self.model)), None)
+        if stage is None:
+            self.estimate.stages.append(stage := Stage(self.stage, self.model, self.rate))
         replies: list[Reply | Failure] = []
-        for key, chat, (name, text) in zip(calls.keys, chats, self.expect(batch), strict=True):
-            stage, kept = self.estimate.stage(name, self.model, self._rate), key in calls.stored
-            stored = self._transport.read_outcome(calls.outcomes[key], True, None) if kept else None
-            replies.append(stored or Reply(text, "stop", None, None, False, 0.0, None))
+        most = longest_reply(self.parameters)
+        for key, chat, text in zip(keys, chats, self.expect(batch), strict=True):
+            replies.append(read_row(kept[key]) if key in kept else Reply(text, "stop", None, None, 0.0))
             if key in stage.keys:
                 continue
             stage.keys.add(key)
-            stage.kept += kept
-            if not kept:
-                length = self.estimate.count(self.model, text)
+            stage.kept += key in kept
+            if key not in kept:
+                length = self._count(text)
                 stage.calls += 1
                 stage.prompt_tokens += self._size(chat)
-                stage.reply_tokens += length if longest is None else min(length, longest)
-                stage.most_tokens = (
-                    None if longest is None or stage.most_tokens is None else stage.most_tokens + longest
-                )
+                stage.reply_tokens += length if most is None else min(length, most)
+                stage.most_tokens = None if most is None or stage.most_tokens is None else stage.most_tokens + most
         return replies
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
@@ -126,8 +98,8 @@ class Estimator:
     def close(self) -> None:
         """Nothing is open."""
 
-    def _size(self, chat: Sequence[Mapping[str, Any]]) -> int:
-        tokens = sum(self.estimate.count(self.model, str(message["content"])) for message in chat)
-        if chat and chat[0].get("role") == "prompt":  # of a model without a chat interface: the text as it is sent
+    def _size(self, chat: Messages) -> int:
+        tokens = sum(self._count(str(message["content"])) for message in chat)
+        if chat[0]["role"] == "prompt":  # of a model without a chat interface: the text as it is sent
             return tokens
         return tokens + _BY_MESSAGE * len(chat) + _BY_CALL

@@ -11,8 +11,6 @@ import json
 import os
 import re
 import time
-import warnings
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
@@ -23,27 +21,20 @@ from quadrag.chat.keys import Keys
 from quadrag.chat.reply import NoText
 from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
 
-_PAGE = 4000  # characters of a page that are looked at
-_REFUSED = (400, 422)
-# How servers say that a request does not fit into the model's context, some with the status of a fault of their own.
+_READ = 4000  # characters of an error's body that are looked at
+# How servers say that a request does not fit into the model's context.
 _TOO_LONG = re.compile(
-    r"context[ _-]?(?:length|window|size|limit)|exceed_context|(?:prompt|input|request|messages?)\W.{0,60}\btoo long\b|"
-    r"\btoken.{0,80}\bexceeds?\b|\bexceeds?\b.{0,80}\btoken|(?:input|prompt|sequence|model)[ _](?:length|len)\b|"
-    r"too many (?:input |prompt )?tokens|`inputs`.{0,60}must (?:be <=|have less)|reduce the length|"
-    r"max_tokens must be at least 1, got -|上下文(?:长度|窗口)|超长|输入长度",
+    r"context.?(?:length|window|size|limit)|exceed_context|too long|\btoken.{0,80}\bexceeds?\b|上下文",
     re.IGNORECASE | re.DOTALL,
 )
-# Without these a number of tokens for the reply alone is refused, whatever is asked.
-_OF_REPLIES, _OF_REQUESTS = re.compile(r"max_\w*tokens"), re.compile(r"input|prompt|messages|got -")
-
 
 # Of a field the name under which it is sent, None where it is left out.
 Refused = dict[str, str | None]
 _LENGTH = re.compile(r"\bmax_(?:\w+_)?tokens\b")
 # Of a value that is out of bounds, which is the user's to correct; 0 alone asks for nothing drawn.
 _BOUNDS = re.compile(
-    r"[<>]=|[<>] ?-?\d|[≤≥]|\b(?:at (?:least|most)|(?:less|greater|larger|smaller|more|fewer|higher|lower) than|"
-    r"too \w+|between|range|above|below|exceed\w*|(?:max|min)imum|negative|positive)\b|取值范围"
+    r"[<>≤≥]|\b(?:at (?:least|most)|(?:less|greater|larger|smaller|more|fewer) than|between|range|"
+    r"(?:max|min)imum|negative|positive)\b"
 )
 
 
@@ -60,20 +51,18 @@ class Fault(Exception):
     wait: float | None = None  # seconds the server asked to wait
     own: bool = False  # whether the call itself is at fault, which tells nothing of the server
     stalled: bool = False  # whether the server took the call and said nothing in time
-    refusal: str = ""  # what a server says that refuses the request itself; the field that it names stands first
+    refusal: str = ""  # what a server says that refuses the request itself
 
 
 class DeadServer(QuadragError):
     """A server of which nothing came but faults."""
 
 
-def read_fault(
-    error: Exception, where: str, timeout: float, connect: float, keys: Keys, form: str = "a chat completion"
-) -> Fault:
+def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: str) -> Fault:
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
 
-    `where` and `form` say the server and what a reply was to be; `connect` are the seconds for a connection alone. An
-    OSError is raised where this machine has no file descriptors left, of which no server is guilty.
+    `where` and `form` say the server and what a reply was to be. An OSError is raised where this machine has no file
+    descriptors left, of which no server is guilty.
     """
     import httpx2
 
@@ -83,84 +72,59 @@ def read_fault(
             return cause
         if isinstance(cause, OSError) and cause.errno in NO_DESCRIPTORS:
             raise cause from None
-    if isinstance(error, UnicodeEncodeError):
-        return Fault("the messages are no valid Unicode", retry=False, own=True)
-    if any(isinstance(cause, httpx2.ConnectTimeout) for cause in chain):
-        return Fault(f"{where}: no connection within {connect:g} s", connected=False)
     if isinstance(error, TimeoutError):
         return Fault(f"{where}: no reply within {timeout:g} s", billed=True, stalled=True)
     if isinstance(error, NoText):
         # With a status: another attempt would bring the same, and the server is well.
         return Fault(keys.line(f"{where}: {error}"), status=200, retry=False, billed=True)
     if isinstance(error, (httpx2.HTTPError, httpx2.InvalidURL)):
-        reached = not isinstance(error, httpx2.ConnectError)
+        reached = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
         codes = [cause.errno for cause in chain if isinstance(cause, OSError) and cause.errno and cause.errno > 0]
         why = os.strerror(codes[-1]) if codes else str(error) or type(error).__name__
         return Fault(keys.line(f"{where}: {why}"), connected=reached, billed=reached)
-    why = str(error)
-    if isinstance(error, json.JSONDecodeError) and error.doc:
-        begins, _ = _read_error(error.doc[:_PAGE].encode("utf-8", "replace"))
-        why = f"it begins with {keys.line(begins, 80)!r}"
-    elif not isinstance(error, (ValueError, TypeError, AttributeError, KeyError, RecursionError, zlib.error)):
-        # A mistake of ours, or of a library's, which a reply brought to light: tests make an error of the warning.
-        why = f"{type(error).__name__}: {error}"
-        warnings.warn(keys.line(f"quadrag met an error it did not foresee ({why})"), RuntimeWarning, stacklevel=2)
+    why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, json.JSONDecodeError):
+        why = f"it begins with {keys.line(error.doc[:_READ], 80)!r}"
     return Fault(keys.line(f"{where}: the reply is not {form} ({why})"), billed=True)
 
 
 def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     """Describe a reply whose status is that of an error, or of no reply at all."""
     status = response.status_code
-    message, parameter = _read_error(body)
-    detail = keys.line(f"{where} answered {status}: {message or response.reason_phrase}")
-    if _is_too_long(status, f"{message[:_PAGE]} {body[:_PAGE].decode('utf-8', 'replace')}"):
+    text = said = body.decode("utf-8", "replace")
+    with suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        for name in ("error", "message", "detail"):
+            value = value.get(name, value) if isinstance(value, Mapping) else value
+        said = str(value)
+    detail = keys.line(f"{where} answered {status}: {said or response.reason_phrase}")
+    refusal = f"{said[:_READ]} {text[:_READ]}" if status in (400, 413, 422) else ""
+    if _TOO_LONG.search(refusal):
         way = "serve the model with a larger context, or send less: fewer passages (--top-k), a smaller --max-tokens"
         return Fault(f"{detail}; {way}", status=status, retry=False, own=True)
-    if status in _REFUSED:
-        return Fault(detail, status=status, retry=False, refusal=f"{parameter} {message}"[:_PAGE])
     retry = status in (408, 429) or status >= 500
     wait = read_retry_after(response.headers.get("retry-after"))
     # A gateway that gave up waiting says nothing of the server behind it, which may have done the work.
-    return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504))
+    return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504), refusal=refusal)
 
 
-def worst_fault(faults: Sequence[Fault]) -> Fault:
-    """Return the fault that says most of a server: a refusal tells more than a lost connection."""
-    return max(faults, key=lambda fault: (fault.status is not None and not fault.retry, fault.status or 0))
+def explain_dead(faults: Sequence[Fault], keys: Keys, option: str, remedy: str) -> QuadragError:
+    """Build the error for a server of which nothing came but faults.
 
-
-def explain_faults(faults: Sequence[Fault], remedy: str) -> QuadragError:
-    """Build the error for a server of which nothing came but faults; the remedy may be empty."""
-    count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
-    return DeadServer("; ".join(filter(None, (f"{count}: {worst_fault(faults).detail}", remedy))))
-
-
-def explain_dead_server(
-    faults: Sequence[Fault],
-    model: str,
-    served: Sequence[str] | Fault,
-    keys: Keys,
-    option: str,
-    page: str = "/chat/completions",
-) -> QuadragError:
-    """Build the error for a server of which nothing came but faults."""
-    fault = worst_fault(faults)
-    if fault.status is None and not fault.retry:
-        return QuadragError(fault.detail)
-    remedy = "start the server or correct its address"
+    `option` gives it longer to reply; `remedy` is what to do where it refuses what it is sent.
+    """
+    # A refusal tells more than a lost connection.
+    fault = max(faults, key=lambda fault: (fault.status is not None and not fault.retry, fault.status or 0))
     if fault.stalled:
         remedy = f"see the server's log, ask less at once with --concurrency 1, or give it longer with {option} SECONDS"
-    elif fault.status == 401:
-        remedy = keys.explain_refusal("QUADRAG_API_KEY, OPENAI_API_KEY or HF_TOKEN")
-    elif fault.status == 403:
-        remedy = f"{keys.sent or 'a call without a key'} may not use {model!r}; take another key or model"
-    elif fault.status == 404:
-        listed = f"not listed: {served.detail}" if isinstance(served, Fault) else f"served: {', '.join(served)}"
-        remedy = f"there is no model {model!r} or no {page}; correct the spec ({keys.line(listed)})"
-    elif fault.status is not None:  # what is wrong with a reply that came is said already
-        remedy = "see the server's log" if fault.status >= 500 else "correct the request's parameters"
-        remedy = remedy if fault.status >= 400 else ""
-    return explain_faults(faults, remedy)
+    elif fault.status is None:
+        remedy = "start the server or correct its address"
+    elif fault.status in (401, 403):
+        remedy = f"it was sent {keys.shown}; set QUADRAG_API_KEY to a valid one, or correct the address"
+    elif fault.status >= 500:
+        remedy = "see the server's log"
+    count = f"the first {len(faults)} calls all failed" if len(faults) > 1 else "the first call failed"
+    return DeadServer(f"{count}: {fault.detail}; {remedy}")
 
 
 def read_retry_after(value: str | None) -> float | None:
@@ -169,31 +133,6 @@ def read_retry_after(value: str | None) -> float | None:
         with suppress(ValueError, TypeError, IndexError, OverflowError, OSError):  # no date, or beyond all calendars
             return max(0.0, read(value or ""))
     return None
-
-
-def _is_too_long(status: int, text: str) -> bool:
-    if status not in (*_REFUSED, 413, 500) or not _TOO_LONG.search(text):
-        return False
-    if status == 500:
-        return "context" in text
-    return not _OF_REPLIES.search(text) or bool(_OF_REQUESTS.search(text))
-
-
-def _read_error(body: bytes) -> tuple[str, str]:
-    """Return what a server says in the body of an error, and which parameter it is about, "" where it names none."""
-    text = body.decode("utf-8", "replace")
-    parameter: Any = None
-    try:
-        message: Any = json.loads(text)
-        for name in ("error", "message", "detail"):
-            if isinstance(message, Mapping):
-                parameter, message = message.get("param") or parameter, message.get(name, message)
-        return str(message), str(parameter or "")
-    except (ValueError, RecursionError):
-        if not text.lstrip().startswith("<"):
-            return text, ""
-        # A page, as servers and gateways make one: its words. A line holds no more of them.
-        return " ".join(re.sub(r"(?is)<(script|style|title)\b.*?</\1>|<[^>]*>", " ", text[:_PAGE]).split()), ""
 
 
 def adjust(body: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
@@ -206,13 +145,12 @@ def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounde
 
     A QuadragError is raised where the length of replies would not be `bounded` any more, as a budget needs it.
     """
-    # Some servers write fields as topK.
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", fault.refusal).lower()
+    words = fault.refusal.lower()
     places = [(re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", words), name) for name in body]
     named = sorted((place.start(), name) for place, name in places if place and name not in refused)
     if not named:
         return {}
-    name = named[-1 if "both" in words else 0][1]
+    name = named[-1 if "both" in words else 0][1]  # of two that exclude each other the first is kept
     if body[name] and _BOUNDS.search(words):
         return {}
     if not _LENGTH.fullmatch(name):

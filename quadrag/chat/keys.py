@@ -7,11 +7,11 @@ whose score would be another without it.
 import base64
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from quadrag.chat.spec import Spec
+from quadrag.chat.spec import PROVIDERS, Spec
 from quadrag.errors import QuadragError, one_line
 
 KEY_VARIABLES = ("QUADRAG_API_KEY", "OPENAI_API_KEY", "HF_TOKEN")
@@ -27,33 +27,16 @@ _known: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The key in use with the variable it came from, and every value that may not be shown.
+    """What a server is sent, `headers` and `shown` as messages may name it; and every value that may not be shown."""
 
-    `login` is whether the URL brings a user name and password, which go before the key; `header` is where the key goes
-    that is not sent as a bearer.
-    """
-
-    value: str | None = field(repr=False)
-    variable: str | None
     secrets: tuple[str, ...] = field(repr=False)
-    login: bool = False
-    header: str | None = None
-
-    @property
-    def sent(self) -> str | None:
-        """What a server is sent, as messages may name it; None where it is nothing."""
-        return "the login in the URL" if self.login else f"the key in {self.variable}" if self.value else None
-
-    def explain_refusal(self, variables: str) -> str:
-        """Say what was refused and what to do, where keys are read from such variables."""
-        remedy = "correct it in the spec" if self.login else f"set {variables} to a valid one"
-        return f"{f'{self.sent} is refused' if self.sent else 'it was asked without a key'}; {remedy}"
+    headers: dict[str, str] = field(default_factory=dict, repr=False)
+    shown: str = "no key"
 
     def hide(self, text: str) -> str:
         """Return the text with every secret in it replaced by ``***``."""
         for secret in self.secrets:
-            if secret in text:
-                text = text.replace(secret, "***")
+            text = text.replace(secret, "***")
         return text
 
     def line(self, text: object, longest: int | None = _DETAIL_LENGTH) -> str:
@@ -66,27 +49,35 @@ class Keys:
         return any(len(secret) >= _SHORTEST_ECHO and secret in text for secret in self.secrets)
 
 
-def find_keys(spec: Spec) -> Keys:
-    """Find the key for a spec in the environment; without one no other token is sent.
+def find_keys(spec: Spec, variables: Sequence[str] = KEY_VARIABLES) -> Keys:
+    """Find what a server is sent: the login in its URL, else the key in the first of these variables.
 
     Inference Providers take Hugging Face tokens alone: the first variable that holds one, then the user's own login.
     """
-    header = os.environ.get(HEADER_VARIABLE, "").strip() or None
+    header = os.environ.get(HEADER_VARIABLE, "").strip()
     if header and not re.fullmatch(r"[\w-]+", header, re.ASCII):
         raise QuadragError(f"{HEADER_VARIABLE} is no name of a header; expected one as api-key, and the key elsewhere")
-    keys = _read_environment()
-    secrets = {key for key in keys.values() if len(key) >= _SHORTEST_KEY} | {*_secrets_of(spec.url or "")}
+    environment = _read_environment()
+    secrets = {key for key in environment.values() if len(key) >= _SHORTEST_KEY} | {*_secrets_of(spec.url or "")}
+    keys = {name: key for name, key in environment.items() if name in variables}
     if spec.url is None:
         from huggingface_hub import get_token
 
-        header = None
+        header = ""
         keys = {name: key for name, key in keys.items() if key.startswith("hf_")}
         if not keys and (token := get_token()):
             keys = {"the saved login": token}
             secrets.add(token)
+        if not keys:
+            raise QuadragError(f"{PROVIDERS} want a token of Hugging Face; set HF_TOKEN to one")
     _known.update(secrets)
-    variable, value = next(iter(keys.items()), (None, None))
-    return Keys(value, variable, _longest_first(secrets), bool(basic_credentials(spec.url or "")), header)
+    name, key = next(iter(keys.items()), ("", ""))
+    headers, shown = {}, f"the key in {name}" if key else "no key"
+    if key:
+        headers = {header: key} if header else {"authorization": f"Bearer {key}"}
+    if basic := _basic_credentials(spec.url or ""):
+        headers["authorization"], shown = f"Basic {basic}", "the login in the URL"
+    return Keys(_longest_first(secrets), headers, shown)
 
 
 def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
@@ -96,10 +87,10 @@ def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
     characters may stand in a reply by chance.
     """
     keys = {key for key in _read_environment().values() if len(key) >= _SHORTEST_KEY}
-    return Keys(None, None, _longest_first(secret for secret in keys | _known if len(secret) >= shortest))
+    return Keys(_longest_first(secret for secret in keys | _known if len(secret) >= shortest))
 
 
-def basic_credentials(url: str) -> str | None:
+def _basic_credentials(url: str) -> str | None:
     """Return the user name and password of a URL as Basic authentication has them, base64; None without any."""
     userinfo = urlsplit(url).netloc.rpartition("@")[0]
     user, _, password = userinfo.partition(":")
@@ -118,7 +109,7 @@ def _longest_first(secrets: Iterable[str]) -> tuple[str, ...]:
 def _secrets_of(url: str) -> Iterator[str]:
     """Yield what of a URL may not be shown, as it is written and as it is meant."""
     parts = urlsplit(url)
-    if basic := basic_credentials(url):
+    if basic := _basic_credentials(url):
         userinfo = parts.netloc.rpartition("@")[0]
         user, _, password = userinfo.partition(":")
         yield from (basic, userinfo, unquote(userinfo))

@@ -16,54 +16,74 @@ import os
 import sqlite3
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from quadrag.chat.reply import CUT, EMPTY
 from quadrag.errors import QuadragError
 from quadrag.paths import cache_dir
 
 Value = dict[str, Any]
 
-HERE = ""  # the service of what runs in this process
 _CHUNK = 900  # SQLite builds before 3.32 take at most 999 parameters in one statement
-_APPLICATION, _VERSION = 0x51524147, 3  # "QRAG"
+_APPLICATION = 0x51524104  # "QRA" and the version of the table
 _BUSY_SECONDS = 60.0
+_spell = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 
 def canonical(value: Any) -> bytes:
     """Return the one JSON spelling of a value: sorted keys, no blanks, UTF-8 (lone surrogates kept apart)."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    return _spell(value).encode("utf-8", "surrogatepass")
 
 
 def call_key(
-    model: str,
-    messages: Sequence[Mapping[str, Any]],
-    parameters: Mapping[str, Any],
-    sample: int = 0,
-    service: str = HERE,
+    model: str, messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any], sample: int = 0, service: str = ""
 ) -> bytes:
     """Return a call's key: the sha256 (32 bytes) of the canonical JSON of all that it is sent with."""
     return hashlib.sha256(canonical([service, model, messages, parameters, sample])).digest()
 
 
-def default_path() -> Path:
-    """Return the path of the user's shared ledger, in quadrag's cache folder."""
-    return cache_dir() / "ledger.sqlite"
+def look_up(
+    ledger: Ledger | None,
+    model: str,
+    chats: Sequence[Sequence[Mapping[str, Any]]],
+    parameters: Mapping[str, Any],
+    samples: Sequence[int] | None = None,
+    service: str = "",
+) -> tuple[list[bytes], dict[bytes, Value]]:
+    """Return the key of every call of a batch, and by key the replies that are kept; equal calls have one key."""
+    calls = [*zip(chats, [0] * len(chats) if samples is None else samples, strict=True)]
+    try:
+        keys = [call_key(model, chat, parameters, sample, service) for chat, sample in calls]
+    except (TypeError, ValueError) as error:
+        raise QuadragError(f"messages or parameters are no JSON: {error}") from None
+    return keys, {} if ledger is None else ledger.get_many(keys)
 
 
 class Ledger:
-    """Replies by call key; safe for several threads and several processes. What fails is one line, a QuadragError."""
+    """Replies by call key; safe for several threads and several processes. What fails is one line, a QuadragError.
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+    Attributes:
+        retry: kinds of replies, ``cut`` and ``empty``, that count for nothing where they were made before `began`.
+        since: Unix time; what is older counts for nothing.
+        began: Unix time of the command's beginning.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        retry: Iterable[str] = (),
+        since: float = 0.0,
+        began: float | None = None,
+    ) -> None:
         """Open a ledger, the user's shared one when None, and make it where there is none."""
-        self.path = default_path() if path is None else Path(path)
+        self.path = cache_dir() / "ledger.sqlite" if path is None else Path(path)
+        self.retry, self.since = frozenset(retry), since
+        self.began = time.time() if began is None else began
         self._lock = threading.Lock()
-        self._models: set[str] = set()
         with self._guard():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._db = _open_file(self.path)
@@ -79,43 +99,47 @@ class Ledger:
             raise QuadragError(f"the ledger {self.path} cannot be used ({error}); {remedy}; replies are kept") from None
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
-        """Return the stored values by key; a key that is not stored is absent."""
+        """Return the stored values that count, by key."""
         wanted = list(keys)
         rows: list[tuple[bytes, str]] = []
         with self._guard():
             for start in range(0, len(wanted), _CHUNK):
                 part = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(part))
-                rows.extend(self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part))
+                rows += self._db.execute(f"SELECT key, value FROM replies WHERE key IN ({marks})", part)
         try:
-            return {key: _read_value(text) for key, text in rows}
+            values = {key: _read_value(text) for key, text in rows}
         except (KeyError, TypeError, ValueError, RecursionError):
             raise QuadragError(f"the ledger {self.path} holds a row that is no reply; move it away") from None
+        if not (self.since or self.retry):
+            return values
+        return {key: value for key, value in values.items() if self._counts(value)}
 
-    def put_many(
-        self, rows: Iterable[tuple[bytes, Value]], model: str | None = None, replace: bool = False
-    ) -> dict[bytes, Value]:
-        """Store replies in one transaction, in the place of stored ones with `replace`; else what is stored stays.
+    def put_many(self, rows: Iterable[tuple[bytes, Value]]) -> dict[bytes, Value]:
+        """Store replies in one transaction; what is stored stays, unless such may not count.
 
-        Returns the values, by key, of rows that another process had stored before: mostly none.
+        Returns what is stored where another process had stored any of them before, else nothing.
         """
-        texts = [(key, json.dumps(value, ensure_ascii=True)) for key, value in rows]
-        manner = "REPLACE" if replace else "IGNORE"
+        texts = [(key, json.dumps(value)) for key, value in rows]
+        replace = bool(self.since or self.retry)
         with self._guard(), _transaction(self._db):
-            if model is not None and model not in self._models:
-                self._db.execute("INSERT OR IGNORE INTO models VALUES (?)", (model,))
+            manner = "REPLACE" if replace else "IGNORE"
             written = self._db.executemany(f"INSERT OR {manner} INTO replies VALUES (?, ?)", texts).rowcount
-        if model is not None:
-            self._models.add(model)
-        if replace or written == len(texts):
-            return {}
-        stored = self.get_many(key for key, _ in texts)
-        return {key: stored[key] for key, text in texts if stored[key] != json.loads(text)}
+        return {} if replace or written == len(texts) else self.get_many(key for key, _ in texts)
 
-    def models(self) -> list[str]:
-        """Return the requested models that the ledger holds replies of, sorted."""
-        with self._guard():
-            return [name for (name,) in self._db.execute("SELECT name FROM models ORDER BY name")]
+    @contextmanager
+    def renewing(self) -> Iterator[None]:
+        """Take no reply from before the command while the block runs."""
+        since, self.since = self.since, self.began
+        try:
+            yield
+        finally:
+            self.since = since
+
+    def _counts(self, value: Value) -> bool:
+        made = value.get("created", 0.0)
+        kind = CUT if value["finish_reason"] == "length" else "" if value["text"].strip() else EMPTY
+        return made >= self.began or (made >= self.since and kind not in self.retry)
 
     def __len__(self) -> int:
         with self._guard():
@@ -133,96 +157,11 @@ class Ledger:
         self.close()
 
 
-@dataclass(slots=True)
-class Reuse:
-    """Which kept replies the models of a session take."""
-
-    # Kinds of replies, of `reply.RETRIED`, that are asked for again where they were made before `began`.
-    retry: frozenset[str] = frozenset()
-    since: float = 0.0  # Unix time; older ones count for nothing
-    began: float = field(default_factory=time.time)  # Unix time of the command's beginning
-
-    @contextmanager
-    def renewing(self) -> Iterator[None]:
-        """Take no reply from before the session while the block runs."""
-        since, self.since = self.since, self.began
-        try:
-            yield
-        finally:
-            self.since = since
-
-    def takes(self, value: Value, kind_of: Callable[[Value], str | None]) -> bool:
-        """Tell whether a kept reply counts, by its time and, where it is from before, by its kind."""
-        created = value.get("created", 0.0)
-        if created >= self.began:
-            return True
-        return bool(created >= self.since and not (self.retry and kind_of(value) in self.retry))
-
-
-class Shelf:
-    """The replies in a ledger that count."""
-
-    def __init__(
-        self, ledger: Ledger, reuse: Reuse | None = None, kind_of: Callable[[Value], str | None] = lambda _: None
-    ) -> None:
-        """Take what counts, and what tells the kind of a reply, of `reply.RETRIED`."""
-        self.reuse = reuse or Reuse()
-        self._ledger, self._kind_of = ledger, kind_of
-
-    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, Value]:
-        """Look calls up."""
-        stored = self._ledger.get_many(keys)
-        return {key: value for key, value in stored.items() if self.reuse.takes(value, self._kind_of)}
-
-    def put_many(self, rows: Iterable[tuple[bytes, Value]], model: str | None = None) -> dict[bytes, Value]:
-        """Store replies, in the place of old ones where such do not count."""
-        return self._ledger.put_many(rows, model, replace=bool(self.reuse.since or self.reuse.retry))
-
-
-class Batch:
-    """Chats, and what is known of each by the keys of their calls; equal chats are one call.
-
-    `times` is how often each call stands in the batch, `stored` the keys whose reply was kept, `missing` the first
-    place of each call that is to be made; what comes of them all is entered in `outcomes`.
-    """
-
-    def __init__(
-        self,
-        model: str,
-        chats: Sequence[list[dict[str, Any]]],
-        parameters: Mapping[str, Any],
-        numbers: Sequence[int],
-        shelf: Shelf | None,
-        service: str = HERE,
-    ) -> None:
-        """Look every call up; for the arguments see `ChatClient.complete` and `call_key`."""
-        self.chats, self.parameters, self.numbers = chats, parameters, numbers
-        asked = zip(chats, numbers, strict=True)
-        try:
-            self.keys = [call_key(model, chat, parameters, number, service) for chat, number in asked]
-        except (TypeError, ValueError) as error:
-            raise QuadragError(f"the chat messages are no JSON: {error}") from None
-        self.times = Counter(self.keys)
-        self.outcomes: dict[bytes, Any] = {} if shelf is None else dict(shelf.get_many(self.times))
-        self.stored = set(self.outcomes)
-        self.missing: dict[bytes, int] = {}
-        for place, key in enumerate(self.keys):
-            if key not in self.stored:
-                self.missing.setdefault(key, place)
-
-    def count(self, keys: Iterable[bytes]) -> int:
-        """Return how many chats some calls are."""
-        return sum(self.times[key] for key in keys)
-
-
 def _open_file(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             _create(path, db)
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        if version != _VERSION:
-            raise QuadragError(f"{path} is a ledger of version {version}, expected {_VERSION}; remove it")
         deadline = time.monotonic() + _BUSY_SECONDS
         while db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             try:
@@ -247,18 +186,17 @@ def _create(path: Path, db: sqlite3.Connection) -> None:
     with _transaction(db):
         if db.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION:
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                raise QuadragError(f"{path} is an SQLite file, but not a quadrag ledger; name another file")
+                raise QuadragError(f"{path} is an SQLite file, but no ledger of this version; name another file")
             db.execute("CREATE TABLE replies (key BLOB PRIMARY KEY NOT NULL, value TEXT NOT NULL)")
-            db.execute("CREATE TABLE models (name TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID")
-            db.execute(f"PRAGMA user_version={_VERSION}")
             db.execute(f"PRAGMA application_id={_APPLICATION}")
 
 
 def _read_value(text: str) -> Value:
-    """Read a row's value: a reply with what is asked of one wherever it is read, of a service as it came."""
+    """Read a row's value: a reply with what is asked of one wherever it is read."""
     value: Value = json.loads(text)
-    usage, known = value["usage"], "reply" in value or (type(value["text"]) is str and "finish_reason" in value)
-    if not known or type(value["latency"]) not in (float, int) or not (usage is None or type(usage) is dict):
+    usage = value["usage"]
+    good = type(value["text"]) is str and "finish_reason" in value and type(value["latency"]) in (float, int)
+    if not good or not (usage is None or type(usage) is dict):
         raise TypeError
     return value
 

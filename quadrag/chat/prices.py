@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -44,8 +44,13 @@ class Rate:
 
     def bound(self, messages: Any, parameters: Mapping[str, Any]) -> Decimal:
         """Return the most that a call can cost: no tokenizer makes more tokens than there are bytes."""
-        longest = parameters.get("max_tokens") or parameters["max_completion_tokens"]
-        return self.cost(len(canonical(messages)) + _TEMPLATE_TOKENS, int(longest))
+        return self.cost(len(canonical(messages)) + _TEMPLATE_TOKENS, longest_reply(parameters) or 0)
+
+
+def longest_reply(parameters: Mapping[str, Any]) -> int | None:
+    """Return how many tokens a reply may have by a request's fields; None where nothing bounds it."""
+    longest = parameters.get("max_tokens", parameters.get("max_completion_tokens"))
+    return longest if isinstance(longest, int) and longest > 0 else None
 
 
 class Prices:
@@ -53,25 +58,24 @@ class Prices:
 
     def __init__(self, table: Mapping[str, Any], source: str = "the price table") -> None:
         """Read ``{model: {input: 0.5, output: 1.5}, currency: "USD"}``, the prices of a million tokens."""
-        form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
-        if not isinstance(table, Mapping):
-            raise QuadragError(f"{source} holds no table; {form}")
-        self.source, self.currency = source, str(table.get("currency", "USD"))
         self._rates: dict[str, Rate] = {}
-        for model, entry in table.items():
-            if model == "currency":
-                continue
-            try:
-                prices = [Decimal(str(entry[side])) for side in ("input", "output")]
-            except (TypeError, KeyError, IndexError, InvalidOperation):
-                prices = []
-            if not prices or not all(price.is_finite() and price >= 0 for price in prices):
-                raise QuadragError(f"{source}: model {str(model)!r} has the prices {entry!r}; {form}")
-            self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
+        self._source = source
+        entry: Any = table
+        try:
+            self.currency = str(table.get("currency", "USD"))
+            for model, entry in table.items():
+                if model != "currency":
+                    prices = [Decimal(str(entry[side])) for side in ("input", "output")]
+                    if not all(price.is_finite() and price >= 0 for price in prices):
+                        raise ValueError
+                    self._rates[str(model)] = Rate(*(price / _MILLION for price in prices))
+        except (AttributeError, TypeError, LookupError, ValueError, InvalidOperation):
+            form = "expected {model: {input: 0.5, output: 1.5}}, the prices of a million tokens"
+            raise QuadragError(f"{source} has {entry!r}; {form}") from None
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Prices:
-        """Read a YAML or JSON file of prices."""
+        """Read a price file, YAML or JSON."""
         source = f"the price file {path}"
         try:
             content = Path(path).read_bytes()
@@ -83,21 +87,8 @@ class Prices:
     def rate(self, model: str) -> Rate:
         """Return a model's prices; raise QuadragError, with the nearest names, where the table has no such model."""
         if model not in self._rates:
-            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self.source})")
+            raise QuadragError(f"{unknown_name('model', model, self._rates)} ({self._source})")
         return self._rates[model]
-
-
-def tell_spent(spent: Iterable[Mapping[str, Any] | None], budget: Budget | None = None) -> str:
-    """Say what models have taken so far: tokens, and money where prices are known, against a budget they share."""
-    asked = [one for one in spent if one]
-    tokens = sum(one.get("prompt_tokens", 0) + one.get("completion_tokens", 0) for one in asked)
-    parts = [f"{tokens:,} tokens"] if tokens else []
-    priced = [one for one in asked if one.get("cost") is not None]
-    if budget is not None:
-        parts.append(f"{budget.used:.4g} of {budget.limit} {budget.currency}")
-    elif priced:
-        parts.append(f"{sum(one['cost'] for one in priced):.4g} {priced[0]['currency']}")
-    return ", ".join(parts)
 
 
 class Budget:

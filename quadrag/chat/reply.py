@@ -35,9 +35,7 @@ class Reply:
     finish_reason: str | None  # why the model stopped ("stop", "length"), as the server says
     usage: dict[str, int] | None  # ``prompt_tokens`` and ``completion_tokens``, where the server counts them
     reasoning: str | None
-    cached: bool
     latency: float  # seconds from its sending to the whole reply, in which the server may have served others too
-    cost: float | None  # price in the currency of the prices; 0 for a cached reply, None without prices or usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +53,13 @@ def as_verdict(result: Reply | Failure) -> str | Failure:
     return result if isinstance(result, Failure) else result.text
 
 
-def read_row(row: Row, cached: bool, cost: float | None) -> Reply | Failure:
-    """Make of a row of the ledger what callers get: a failure where the reply was cut before the answer began."""
+def read_row(row: Outcome) -> Reply | Failure:
+    """Make of an outcome what callers get: a failure, too, where the reply was cut before the answer began."""
+    if isinstance(row, str):
+        return Failure("api_error", row)
     if row["finish_reason"] == "length" and not row["text"]:
         return Failure("truncated", "the reply was cut before the answer began; raise max_tokens")
-    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], cached, row["latency"], cost)
+    return Reply(row["text"], row["finish_reason"], row["usage"], row["reasoning"], row["latency"])
 
 
 class ReadAnswer(NamedTuple):
@@ -131,16 +131,10 @@ def _read_text(message: Mapping[str, Any], finish_reason: Any) -> str:
     if text or (finish_reason == "length" and content in (None, "", [])):
         return text or ""
     refusals = [part.get("refusal") for part in (message, *parts)]
-    if message.get("tool_calls") or message.get("function_call"):
-        raise NoText("the reply calls tools, and none were offered")
     if refusal := next((refusal for refusal in refusals if refusal and isinstance(refusal, str)), None):
         raise NoText(f"the model refuses: {refusal}")
-    if text is not None:
+    if text is not None and not message.get("tool_calls"):
         return text
-    reason = f" (finish_reason {finish_reason!r})" if isinstance(finish_reason, str) else ""
-    if not content and find_reasoning(message):
-        raise NoText(f"the model thought and gave no answer{reason}; raise --max-tokens, or turn its thinking off")
-    if not isinstance(content, list | None):
-        raise ValueError(f"the content is a {type(content).__name__}")
-    kinds = ", ".join(str(part.get("type")) for part in parts)
-    raise NoText(f"the content is {'null' if content is None else f'a list of parts without text ({kinds})'}{reason}")
+    if find_reasoning(message):
+        raise NoText("the model thought and gave no answer; raise --max-tokens, or turn its thinking off")
+    raise NoText(f"the message has no text (finish_reason {finish_reason!r}, content {content!r})")

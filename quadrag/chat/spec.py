@@ -6,9 +6,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 from quadrag.errors import QuadragError
 
-_MODEL_ALONE = re.compile(r"(?:openai[:/])?([\w-][\w.-]*)", re.ASCII)  # as other tools name one: gpt-4o, openai:gpt-4o
-_VERSION = re.compile(r"/v\d\w*(/|$)")
 PROVIDERS = "Inference Providers"
+_VERSION = re.compile(r"/v\d\w*(/|$)")
+_USER = re.compile(r"(\w+://)[^/\s]*@")
+_QUERY = re.compile(r"\?[^#\s]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +21,14 @@ class Spec:
 
     @property
     def shown(self) -> str:
-        """The place as messages may name it, without credentials and query."""
+        """The place as messages may name it."""
         return shown_url(self.url) if self.url else PROVIDERS
 
 
 def parse_spec(text: str) -> Spec:
     """Read a chat model's spec; its ``model`` is None where the text names none."""
-    forms = "expected http://host:port/v1#model or provider:MODEL"
     if text.startswith("provider:") and (name := text.removeprefix("provider:").strip()):
         return Spec(None, name)
-    if named := _MODEL_ALONE.fullmatch(text.strip()):
-        raise QuadragError(f"{text!r} names a model and not where it is served; {forms}: https://HOST/v1#{named[1]}")
     base, _, model = text.partition("#")
     url = base.strip().rstrip("/")
     try:
@@ -42,7 +40,8 @@ def parse_spec(text: str) -> Spec:
     if not good:
         # Of what is no URL nobody knows where its password ends.
         shown = text.rpartition("@")[2].partition("?")[0]
-        raise QuadragError(f"{shown!r} in the model spec is not a base URL of one server; {forms}")
+        forms = "expected http://host:port/v1#model or provider:MODEL"
+        raise QuadragError(f"the model spec {shown!r} is not the address of one server; {forms}")
     return Spec(url, model.strip() or None)
 
 
@@ -56,15 +55,16 @@ def page_url(base: str, page: str) -> str:
 
 
 def without_user(url: str) -> str:
-    """Return a URL without user name and password."""
+    """Return a URL as it is asked, without user name and password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
+def hide_user(text: str) -> str:
+    """Return a text without the user names and passwords of addresses in it."""
+    return _USER.sub(r"\1", text)
+
+
 def shown_url(url: str) -> str:
-    """Return a URL without user name, password, query and fragment."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url.rpartition("@")[2].partition("?")[0]
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    """Return an address as it may be shown, without user name, password and query."""
+    return _QUERY.sub("", hide_user(url))

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.certify_judge import open_judge
+from quadrag.commands.certify_judge import most_failed, open_judge
 from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import print_tables, tell, tell_bad
@@ -74,28 +74,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _label_values(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.judges.corrected import correct, tabulate_corrected, take_back
+    from quadrag.baselines.judges.corrected import tabulate_corrected, take_back
     from quadrag.metric_record import show_key
 
     graded, items = _read_values(arguments)
     if arguments.people:
         labels = take_back(Path(arguments.people), items, graded)
         name = show_key(graded.metric, graded.key)
-        print_tables(arguments, [tabulate_corrected(name, correct(items, labels, graded), labels)])
+        print_tables(arguments, [tabulate_corrected(name, items, labels, graded)])
         return
-    grades = {f"{value:g}": grade for grade, value in graded.grades.items() if value is not None}
-    _offer(arguments, graded, items, arguments.n or _N, grades)
+    _offer(arguments, graded, items, arguments.n or _N)
 
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.spec import MOST_FAILED, NONE
-    from quadrag.baselines.judges.classes import (
-        Sorted,
-        find_classes,
-        sort_by_judge,
-        tabulate_classes,
-    )
+    from quadrag.baselines.core.spec import NONE
+    from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
     from quadrag.baselines.report.items.reader import Which
     from quadrag.baselines.report.run import title_of
@@ -109,71 +103,56 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     if inputs.retriever == NONE:
         raise QuadragError(f"{arguments.folder} is a run without documents; expected one with")
     classes = find_classes(inputs.benchmark, inputs.config)
-    if result.run.whose is Provenance.OWN:
-        classes = replace(classes, published={})
+    if inputs.whose is Provenance.OWN:
+        classes = replace(classes, published="")
     if not reader.answers:
         raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
     items = list(_show(result, reader.select(Which(wrong=True)), by_passages=True))
     if not (arguments.people or arguments.judge):
-        _offer(arguments, classes.graded, items, arguments.n or len(items), {}, classes.classes)
+        _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
         return 0
-    most = MOST_FAILED if arguments.max_failed is None else float(arguments.max_failed)
     if arguments.people:
-        labels = take_back(Path(arguments.people), items, classes.graded)
-        found, by = Sorted(labels.grades, {}), f"people ({arguments.people})"
+        labels = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {})
+        by = f"people ({arguments.people})"
     else:
-        if len(arguments.judge) > 1:
-            raise QuadragError(f"one judge sorts errors, and {len(arguments.judge)} were named; give --judge once")
-        judged = open_judge(arguments, arguments.judge[0], 0, inputs.benchmark, inputs.config)
-        with judged as judge, Progress("verdicts", len(items) or 1) as progress:
+        opened = open_judge(arguments, inputs.benchmark, inputs.config)
+        with opened as judge, Progress("verdicts", len(items) or 1) as progress:
             judge.on_progress = progress.update
-            found = sort_by_judge(items, classes, judge, most)
+            labels = sort_by_judge(items, classes, judge)
             by = f"{judge.model}, our instructions ({classes.prompt_hash})"
-        if found.unread:
-            tell_bad(f"INVALID, {found.unread}")
-            return 3
     answers = Counter(row["split"] for row in result.items)
-    grid = tabulate_classes(title_of(result), classes, answers, items, found, most)
+    grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
     invalid = any(isinstance(note, Alarm) for note in grid.notes)
     metric = reader.find_metric(None)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
-    grid.notes += [Alarm(f"PARTIAL: {found.stopped}.")] if found.stopped else []
+    grid.notes += [Alarm(f"PARTIAL: {labels.stopped}.")] if labels.stopped else []
     print_tables(arguments, [grid])
     if arguments.judge:
         path = Path(arguments.folder) / _ERRORS
         rows = (
-            {"id": item.id, "label": found.grades.get(item.id), "reason": found.reasons.get(item.id)} for item in items
+            {"id": item.id, "label": labels.grades.get(item.id), "reason": labels.reasons.get(item.id)}
+            for item in items
         )
         write_jsonl(path, rows)
         write(f"\n{path}")
-    if found.stopped:
-        tell_bad(found.stopped)
-    return 2 if found.stopped else 3 if invalid else 0
+    if labels.stopped:
+        tell_bad(labels.stopped)
+    return 2 if labels.stopped else 3 if invalid else 0
 
 
 def _offer(
-    arguments: argparse.Namespace,
-    graded: Any,
-    items: Sequence[Any],
-    n: int,
-    grades: Mapping[str, str],
-    meanings: Mapping[str, str] | None = None,
+    arguments: argparse.Namespace, graded: Any, items: Sequence[Any], n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
-    """Write a sheet of n items, or label one on a page; `grades` are named by their values."""
-    from quadrag.baselines.judges.corrected import UNREAD, draw_sheet
+    """Write a sheet of n items, or label one on a page."""
+    from quadrag.baselines.judges.corrected import draw_sheet
     from quadrag.baselines.tables.language import speak
     from quadrag.sheet import write_sheet
 
     sheet = Path(arguments.out or arguments.page)
     if not (arguments.page and sheet.exists()):
-        rows, given = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
+        rows = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
         write_sheet(sheet, rows)
-        said = "; ".join(
-            f"{count} without a verdict" if name == UNREAD else f"{count} scored as {grades.get(name, name)}"
-            for name, count in given.items()
-        )
-        drawn = f"{sheet}: {sum(given.values())} of {len(items)} items"
-        tell(arguments, drawn if meanings else f"{drawn} ({said})", graded.asks)
+        tell(arguments, f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
         for name, meaning in (meanings or {}).items():
             write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
     typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
@@ -185,7 +164,7 @@ def _offer(
 
         serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
         return
-    tell(arguments, "Fill in the column label." if meanings else f"Fill in the column label: {graded.spelled}.")
+    tell(arguments, f"Fill in the column label: {graded.spelled}.")
     write(f"next: {back}")
 
 
@@ -247,8 +226,6 @@ def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         said = None if reason_of(value, "corrected") in FAILED else value["official"]
         ruled = "official" in value.get("ruled", ())
         items += [item._replace(value=said, ruled=ruled) for item in _show(result, [shown], by_passages)]
-    if not items:
-        raise QuadragError(f"{folder} holds no judged answer; expected one at least")
     if all(item.value is None for item in items):
         raise QuadragError(
             f"{folder}: none of the {len(items)} verdicts could be read; ask the judge again with --retry unreadable, "

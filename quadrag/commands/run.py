@@ -8,6 +8,7 @@ a dead server or a reached budget.
 """
 
 import argparse
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -145,7 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
     from quadrag.baselines.judges.certificate import lay_beside
-    from quadrag.commands.shared.estimating import print_estimate, shadow_folders, start_estimate
+    from quadrag.commands.shared.estimating import print_estimate, start_estimate
 
     _check_rag(arguments)
     estimate = start_estimate(arguments)
@@ -153,8 +154,8 @@ def _run(arguments: argparse.Namespace, stdout: IO[str]) -> int:
         out, campaign, alone = _ask(arguments)
         lay_beside(campaign.results)
         return _show(arguments, stdout, out, campaign, alone)
-    with shadow_folders() as place:
-        _, campaign, _ = _ask(arguments, estimate, place)
+    with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
+        _, campaign, _ = _ask(arguments, estimate, lambda folder: Path(aside) / folder.name)
     print_estimate(arguments, estimate, stdout)
     _print_left_out(arguments, campaign)
     return 0
@@ -171,7 +172,7 @@ def _ask(
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.runs import campaign as campaigns
     from quadrag.baselines.runs import plan
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.run import run
 
     policy, partial = call_policy(arguments, estimate), partial_spec(arguments)
@@ -186,12 +187,11 @@ def _ask(
     else:
         benchmark = plan.name_benchmark(partial)
     partial, trust = add_judges(arguments, partial, benchmark), policy.trust
-    budget = open_budget(policy)
     if recipes:
         planned = plan.plan_table(recipes, partial, trust)
         head, (first, *_) = arguments.recipe, next(iter(planned.values()))
         out = place(Path(arguments.out or campaigns.name_folder(first, "", head, variant=False)))
-        return out, campaigns.run_table(planned, policy, out, budget), False
+        return out, campaigns.run_table(planned, policy, out), False
     # Before a ledger or a server is touched, so that a mistyped name costs nothing.
     if arguments.all:
         head = f"{benchmark}-all{'-original' * arguments.original}"
@@ -201,7 +201,7 @@ def _ask(
     else:
         specs, head = [plan.plan_run(partial, trust)], None
     first = specs[0]
-    with open_models(first, policy, budget) as models:
+    with open_models(first, policy) as models:
         model = plan.name_system(first, models.system.name)
         if first.replica:
             model = first.retrieval.embedding if first.replica.replaced else ""

@@ -12,7 +12,6 @@ model on several tasks stand below each other.
 """
 
 import argparse
-import difflib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -140,17 +139,14 @@ def _list_files(arguments: argparse.Namespace) -> list[Path]:
     def fits(log: Path) -> bool:
         try:
             return bool(named.items() <= read_head(log).items())
-        except (QuadragError, TypeError):  # what is wrong with it is told where it is read whole
+        except QuadragError:  # what is wrong with it is told where it is read whole
             return True
 
     files: list[Path] = []
     for path in map(Path, arguments.answers):
         if not path.exists():
-            there = sorted(one.name for one in path.parent.glob("*")) if path.name else []
-            near = difflib.get_close_matches(path.name, there, n=1)
-            meant = f"nearest: {path.parent / near[0]}" if near else "expected a file of answers, or a folder of logs"
-            raise QuadragError(f"{path} is not there; {meant}")
-        found = [one for one in list_logs(path) if fits(one)] if path.is_dir() else [path]
+            raise QuadragError(f"{path} is not there; expected a file of answers, or a folder of logs")
+        found = [*filter(fits, list_logs(path))] if path.is_dir() else [path]
         if not found:
             raise QuadragError(
                 f"{path} holds no log of {' '.join([*named.values()][::-1])}; leave the name out to score all"
@@ -182,9 +178,8 @@ def _score_files(
     from dataclasses import replace
 
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.results.adapter import shorten_list
     from quadrag.baselines.runs.files.score import AnswersFile, name_files, refuse_full
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.run import run
     from quadrag.baselines.scoring.judging import list_metrics
 
@@ -192,24 +187,16 @@ def _score_files(
     specs = plan_all(arguments, files)
     policy, scored, dead = call_policy(arguments, estimate), [], None
     policy = replace(policy, profile=profile or policy.profile)
-    tasks = {spec.config: spec for spec in specs}
-    idle = [
-        config
-        for config, spec in tasks.items()
-        if not any(use.judged for use in list_metrics([(load(spec.benchmark), spec)]))
-    ]
-    unasked = idle if arguments.judge and len(idle) < len(tasks) else []
-    if unasked:
-        tell(arguments, f"No metric of {shorten_list(unasked)} asks a judge: scored without")
-    specs = [spec.changed(judges=()) if spec.config in unasked else spec for spec in specs]
+    asks = [any(use.judged for use in list_metrics([(load(spec.benchmark), spec)])) for spec in specs]
+    if any(asks):  # else the run refuses a judge
+        specs = [spec if asked else spec.changed(judges=()) for spec, asked in zip(specs, asks, strict=True)]
     inside = name_files(files) if len(files) > 1 else [Path()]
     folders = [out / place if out else None for place in inside]
     for file, spec, folder in zip(files, specs, folders, strict=True):
         if folder:
             refuse_full(folder, spec, file)
-    budget = open_budget(policy)
     for file, spec, folder in zip(files, specs, folders, strict=True):
-        with open_models(spec, policy, budget) as models:
+        with open_models(spec, policy) as models:
             models.dead_judge = dead
             result = run(spec, policy, replace(models, system=AnswersFile(file, spec)), folder)
         scored.append((file, result))

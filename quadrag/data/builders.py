@@ -10,7 +10,6 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -60,7 +59,7 @@ def open_builder(
     if ready is not None:
         builder.built, source = ready
         point_to(builder, None, split)
-        return builder, replace(source, prepared=True)
+        return builder, source
     if data_dir is None:
         point_to(builder, files.fetch_files(benchmark, builder.config, split), split)
         return builder, files.describe_fetched(benchmark, builder.config, split)

@@ -185,11 +185,10 @@ def _render_parts(benchmark: str, parts: Mapping[str, Part], sample: bool) -> st
 
 def strip_place(source: str) -> str:
     """Return where rows come from without the place on the exporter's machine."""
-    place = source.removesuffix(", as prepared")
-    inner = re.search(r" \(([^()]*)\)$", place)
+    inner = re.search(r" \(([^()]*)\)$", source)
     if inner:
         return inner[1]
-    return "" if "/" in place or "\\" in place else place
+    return "" if "/" in source or "\\" in source else source
 
 
 def _put_first(body: str, section: str) -> str:

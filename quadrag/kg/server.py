@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError, short_line, tell_extra
+from quadrag.errors import QuadragError, one_line, tell_extra
 from quadrag.kg.clock import at
 from quadrag.kg.graph import Graph
 from quadrag.kg.tools import FUNCTIONS, Function
@@ -69,7 +69,7 @@ def _endpoint(function: Function, call: Callable[..., Any]) -> Callable[..., Awa
             result = await run_in_threadpool(call, *values) if threaded else call(*values)
             return _reply({"result": result}, 200)
         except Exception as error:
-            _log.warning("%s", short_line(f"{function.name}{tuple(values)!r}: {type(error).__name__}: {error}"))
+            _log.warning("%s", one_line(f"{function.name}: {type(error).__name__}: {error} {tuple(values)!r}", 650))
             return _reply(_ERROR, 500)
 
     async def with_body(body: Any) -> Any:

@@ -33,9 +33,7 @@ def count_pairs(labels: Sequence[Any], verdicts: Sequence[Any], classes: Sequenc
 
 
 def agreement(table: NDArray[Any]) -> Agreement:
-    """Return what a table of counts comes to; ValueError where it is empty."""
-    if not table.sum():
-        raise ValueError("no item has a label and a verdict; expected at least one")
+    """Return what a table of counts, at least one, comes to."""
     accuracy, kappa, ac1 = (float(value) for value in _coefficients(np.asarray(table, dtype=np.float64)))
     return Agreement(int(table.sum()), accuracy, *(value if np.isfinite(value) else None for value in (kappa, ac1)))
 
@@ -66,14 +64,14 @@ def class_figures(table: NDArray[Any]) -> list[dict[str, float | None]]:
     `labels` and `verdicts` are items that people, and the judge, put into the class; None where nothing can be divided
     by.
     """
-    total = table.sum()
-    found = []
-    for at in range(len(table)):
-        hit, labels, verdicts = int(table[at, at]), int(table[at].sum()), int(table[:, at].sum())
-        figures = {"labels": labels, "verdicts": verdicts, "accuracy": (total - labels - verdicts + 2 * hit) / total}
+    figures: list[dict[str, float | None]] = []
+    total, columns = int(table.sum()), table.sum(axis=0).tolist()
+    for at, row in enumerate(table.tolist()):
+        hit, labels, verdicts = row[at], sum(row), columns[at]
         shares = {"precision": (hit, verdicts), "recall": (hit, labels), "f1": (2 * hit, labels + verdicts)}
-        found.append(figures | {name: part / whole if whole else None for name, (part, whole) in shares.items()})
-    return found
+        own = {"labels": labels, "verdicts": verdicts, "accuracy": (total - labels - verdicts + 2 * hit) / total}
+        figures.append(own | {name: part / whole if whole else None for name, (part, whole) in shares.items()})
+    return figures
 
 
 def _middle(values: NDArray[np.float64]) -> Interval | None:

@@ -4,7 +4,7 @@ Which one fits is decided here; what each of them covers is measured by ``benchm
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -21,12 +21,7 @@ _KEPT = 255  # units of which draws are kept, at a byte each: at most 0.5 MB the
 
 
 def wilson(successes: float, n: float) -> Interval:
-    """Return the score interval of a share (Wilson 1927), in [0, 1]; `successes` and `n` may be fractions.
-
-    Raises ValueError unless 0 <= successes <= n and n > 0.
-    """
-    if not 0 <= successes <= n or n <= 0:
-        raise ValueError(f"{successes} of {n}; expected a number above 0, and from 0 to so many successes")
+    """Return the score interval of a share (Wilson 1927), in [0, 1]; `successes` and `n` > 0 may be fractions."""
     share = successes / n
     middle = (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
     half = Z / (1 + Z * Z / n) * (share * (1 - share) / n + Z * Z / (4 * n * n)) ** 0.5
@@ -35,12 +30,7 @@ def wilson(successes: float, n: float) -> Interval:
 
 
 def share_difference(first_only: int, second_only: int, n: int) -> Interval:
-    """Return the interval of the difference of two shares of the same items, second minus first (Bonett & Price 2012).
-
-    Raises ValueError where the `n` items are fewer than those that differ, or none.
-    """
-    if min(first_only, second_only) < 0 or n < max(1, first_only + second_only):
-        raise ValueError(f"{first_only} and {second_only} of {n}; expected at most so many")
+    """Return the interval of the difference of two shares of n items, second minus first (Bonett & Price 2012)."""
     first, second = (first_only + 1) / (n + 2), (second_only + 1) / (n + 2)
     middle = second - first
     half = Z * math.sqrt((first + second - middle**2) / (n + 2))
@@ -53,16 +43,15 @@ def known_interval(groups: Sequence[Group], value: float, ends: Ends) -> tuple[I
     if low is None or high is None:
         return None
     if all(group.shares for group in groups):
-        scaled = [np.stack([(totals - low * n) / (high - low), n]) for totals, n in (one.sums for one in groups)]
+        scaled = [np.stack([(group.sums[0] - low * group.sums[1]) / (high - low), group.sums[1]]) for group in groups]
         bounds, method = _share_interval([one._replace(sums=sums) for one, sums in zip(groups, scaled, strict=True)])
         return _rounded(low + (high - low) * bound for bound in bounds), method
-    if low <= value <= high and all(group.alike for group in groups):
-        # A draw would say nothing. No more than some share of all units is another one than those seen (Wilson's
-        # interval of a share of all); these are taken to be at either end of the range.
+    if low <= value <= high and all(np.isclose(g.sums[0], g.mean * g.sums[1], 1e-12, 1e-12).all() for g in groups):
+        # All units are alike, so a draw would say nothing. No more than some share of all units is another one than
+        # those seen (Wilson's interval of a share of all); these are taken to be at either end of the range.
         (seen, _), method = _share_interval([group._replace(sums=group.sums[[1, 1]]) for group in groups])
         return _rounded(seen * value + (1 - seen) * end for end in (low, high)), method
-    counting, middle = groups[0].sums[1] > 0, (low + high) / 2
-    values = groups[0].sums[0, counting]
+    middle, values = (low + high) / 2, groups[0].sums[0, groups[0].sums[1] > 0]
     if len(groups) == 1 and groups[0].single and np.isin(values, (low, middle, high)).all():
         # A difference of two shares of the same items, as truthfulness is. A grade that was not seen may be there.
         bounds = share_difference(int((values == low).sum()), int((values == high).sum()), values.size)
@@ -112,8 +101,12 @@ def resample(sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64]) 
     total = np.zeros((weights.shape[1], RESAMPLES))
     present = np.zeros_like(total)
     for at, (group, weight) in enumerate(zip(sums, weights, strict=True)):
+        n = group.shape[-1]
+        if n <= _KEPT:
+            drawn = group @ _kept_draws(n, SEED + at)
+        else:
+            drawn = np.stack([group @ times for times in _draws(n, SEED + at)], axis=-1)
         with np.errstate(invalid="ignore"):
-            drawn = _drawn_sums(group, SEED + at)
             means = drawn[:, 0] / drawn[:, 1]
         # A group that a resample has no value of is left out of that mean.
         there = np.isfinite(means)
@@ -123,25 +116,16 @@ def resample(sums: Sequence[NDArray[np.float64]], weights: NDArray[np.float64]) 
         return np.asarray(total / present)
 
 
-def _drawn_sums(sums: NDArray[np.float64], seed: int) -> NDArray[np.float64]:
-    n = sums.shape[-1]
-    if n <= _KEPT:
-        return np.asarray(sums @ _kept_draws(n, seed).astype(np.float64))
+def _draws(n: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield how often each of n units is drawn, resample by resample, so that memory stays with n."""
     rng = np.random.RandomState(seed)  # whose stream is frozen for good
-    drawn = np.empty((*sums.shape[:-1], RESAMPLES))
-    for column in range(RESAMPLES):  # one after the other, so that memory stays with n
-        drawn[..., column] = sums @ _draw(rng, n)
-    return drawn
+    for _ in range(RESAMPLES):
+        yield np.bincount(rng.randint(0, n, n, dtype=np.min_scalar_type(n)), minlength=n)
 
 
 @lru_cache(maxsize=256)
 def _kept_draws(n: int, seed: int) -> NDArray[np.uint8]:
-    rng = np.random.RandomState(seed)
-    return np.stack([_draw(rng, n) for _ in range(RESAMPLES)], axis=1).astype(np.uint8)
-
-
-def _draw(rng: np.random.RandomState, n: int) -> NDArray[np.int64]:
-    return np.asarray(np.bincount(rng.randint(0, n, n, dtype=np.min_scalar_type(n)), minlength=n))
+    return np.stack([*_draws(n, seed)], axis=1).astype(np.uint8)
 
 
 def sort_units(sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -159,8 +143,8 @@ def bca(resampled: NDArray[np.float64], estimate: float, influence: Sequence[NDA
     resampled = resampled[np.isfinite(resampled)]
     if not resampled.size:
         return None
-    units = np.concatenate(influence)
-    squares = float((units**2).sum())
+    units, several = np.concatenate(influence), [group for group in influence if group.size > 1]
+    squares, spread = float((units**2).sum()), sum(float((group**2).sum()) for group in several)
     if not squares:
         return _rounded(np.quantile(resampled, [1 - UPPER, UPPER]))
     # As close as the last digits of a matrix product, which depend on the machine.
@@ -170,32 +154,24 @@ def bca(resampled: NDArray[np.float64], estimate: float, influence: Sequence[NDA
     normal = NormalDist()
     bias = normal.inv_cdf(min(max(below, edge), 1 - edge))
     bend = float((units**3).sum()) / (6 * squares**1.5)
-    reach = Z * _stretch(influence)
+    df = sum(group.size - 1 for group in several)
+    reach = _student(df) * math.sqrt(variance_of(several) / spread) if spread else Z
     sides = [normal.cdf(bias + (bias + z) / max(1e-9, 1 - bend * (bias + z))) for z in (-reach, reach)]
     return _rounded(np.quantile(resampled, sides))
 
 
-def _stretch(influence: Sequence[NDArray[np.float64]]) -> float:
-    """Return by how much an interval of few units is to be wider than a resample says, at least 1."""
-    several = [one for one in influence if one.size > 1]
-    spread = sum(float((one**2).sum()) for one in several)
-    if not spread:
-        return 1.0
-    return _student(sum(one.size - 1 for one in several)) / Z * math.sqrt(variance_of(several) / spread)
-
-
 def influences(groups: Sequence[Group]) -> list[NDArray[np.float64]]:
     """Return the influences of groups' units on their weighted mean: to first order, what each of them adds to it."""
-    found = []
+    parts = []
     for group, weight in zip(groups, _normalise(groups), strict=True):
         totals, counts = group.sums[:, group.sums[1] > 0]
-        found.append(weight * (totals - group.mean * counts) / counts.sum())
-    return found
+        parts.append(weight * (totals - group.mean * counts) / counts.sum())
+    return parts
 
 
 def variance_of(influence: Iterable[NDArray[np.float64]]) -> float:
     """Return the variance of a mean from its units' influences, group by group; a group of one adds nothing."""
-    return sum(float((one**2).sum()) * one.size / (one.size - 1) for one in influence if one.size > 1)
+    return sum(float((group**2).sum()) * group.size / (group.size - 1) for group in influence if group.size > 1)
 
 
 def _student(df: float) -> float:

@@ -47,22 +47,13 @@ class Group(NamedTuple):
         return total / count if count else float("nan")
 
     @property
-    def alike(self) -> bool:
-        """Whether all units have the same mean."""
-        return bool(np.isclose(self.sums[0], self.mean * self.sums[1], rtol=1e-12, atol=1e-12).all())
-
-    @property
     def single(self) -> bool:
         """Whether no unit has several values."""
         return bool((self.sums[1] <= 1).all())
 
 
 def make_group(
-    items: Sequence[Item],
-    units: Mapping[Hashable, int],
-    fill: float | None,
-    weight: float = 1.0,
-    ends: Ends = SHARE,
+    items: Sequence[Item], units: Mapping[Hashable, int], fill: float | None, weight: float = 1.0, ends: Ends = SHARE
 ) -> Group:
     """Sum items by unit; those without a value count as `counted` says."""
     sums = np.zeros((2, len(units)))
@@ -86,6 +77,4 @@ def number_units(items: Sequence[Item]) -> dict[Hashable, int]:
 
 def choose_fill(profile: str, worst: float) -> float | None:
     """Return what an unscored item counts as under a profile, None for not at all."""
-    if profile not in ("official", "corrected"):
-        raise ValueError(f"profile is {profile!r}; expected 'official' or 'corrected'")
     return worst if profile == "corrected" else None

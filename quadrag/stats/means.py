@@ -3,42 +3,22 @@
 What no form of share fits is drawn anew, in the order of the values and not of the items.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from .intervals import bca, influences, known_interval, resample, sort_units
-from .items import NOT_APPLICABLE, SHARE, Ends, Group, Interval, Item, choose_fill, make_group, number_units
+from .items import SHARE, Ends, Group, Interval, Item, choose_fill, counted, make_group, number_units
 
 
 class Mean(NamedTuple):
-    """A mean, its interval, and how that was found: ``wilson``, ``logit``, ``bonett-price`` or ``bca``."""
+    """A mean and its interval; all are None where nothing counts."""
 
-    value: float | None
+    value: float | None  # under the profile
     interval: Interval | None
-    method: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A metric over a set of items.
-
-    `value` is the mean under the profile, `over_scored` the mean over the scored items alone, `interval` that of the
-    value and `method` how it was found (`Mean`); all are None where nothing counts.
-    ``n_total == n_scored + n_not_applicable + sum(unscored.values())``.
-    """
-
-    value: float | None
-    over_scored: float | None
-    interval: Interval | None
-    method: str | None
-    n_total: int
-    n_scored: int
-    n_not_applicable: int
-    unscored: dict[str, int]
+    method: str | None  # how the interval was found: ``wilson``, ``logit``, ``bonett-price`` or ``bca``
+    over_scored: float | None = None  # the mean over the scored items alone; None of groups
 
 
 def macro(
@@ -53,8 +33,7 @@ def macro(
 
     `groups`: of each group its columns: of the same metrics in every group all items, in the same order of units.
     `weights`: of each group, at least 0; where one has no value the others' grow in proportion. Alike when None.
-    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value; else
-    ValueError.
+    `profile`: ``official`` leaves unscored items out; ``corrected`` counts them at the metric's worst value.
     """
     fill = choose_fill(profile, worst)
     units = [number_units(columns[0]) for columns in groups]
@@ -69,8 +48,8 @@ def macro(
 def mean_groups(columns: Sequence[Sequence[Group]], ends: Ends = SHARE) -> list[Mean]:
     """Means of several metrics over the same groups, whose units are the same in all, with one set of draws."""
     counting = [[group for group in groups if group.weight and group.sums[1].any()] for groups in columns]
-    found = [_mean(groups, ends) if groups else Mean(None, None, None) for groups in counting]
-    drawn = [at for at, mean in enumerate(found) if mean.value is not None and mean.interval is None]
+    means = [_mean(groups, ends) if groups else Mean(None, None, None) for groups in counting]
+    drawn = [at for at, mean in enumerate(means) if mean.value is not None and mean.interval is None]
     if drawn:
         sums = [
             np.stack([sort_units(group.sums) for group in groups])
@@ -78,9 +57,9 @@ def mean_groups(columns: Sequence[Sequence[Group]], ends: Ends = SHARE) -> list[
         ]
         weights = np.array([[group.weight for group in columns[at]] for at in drawn], dtype=float).T
         for at, resampled in zip(drawn, resample(sums, weights), strict=True):
-            interval = bca(resampled, found[at].value or 0.0, influences(counting[at]))
-            found[at] = Mean(found[at].value, interval, "bca")
-    return found
+            interval = bca(resampled, means[at].value or 0.0, influences(counting[at]))
+            means[at] = Mean(means[at].value, interval, "bca")
+    return means
 
 
 def _mean(groups: Sequence[Group], ends: Ends) -> Mean:
@@ -89,39 +68,22 @@ def _mean(groups: Sequence[Group], ends: Ends) -> Mean:
     return Mean(value, *(known_interval(groups, value, ends) or (None, None)))
 
 
-def summarise(items: Sequence[Item], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE) -> Summary:
-    """Summarise one metric; see `summarise_all`."""
+def summarise(items: Sequence[Item], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE) -> Mean:
+    """Return the mean of one metric; see `summarise_all`."""
     return summarise_all([items], profile=profile, worst=worst, ends=ends)[0]
 
 
 def summarise_all(
     columns: Sequence[Sequence[Item]], *, profile: str = "official", worst: float = 0.0, ends: Ends = SHARE
-) -> list[Summary]:
-    """Summarise metrics over the same questions, with one set of draws; no interval where no item counts.
-
-    `columns`: of each metric all items; those without a value carry the reason.
-    `profile`, `worst`: as of `macro`.
-    """
-    means = macro([columns], profile=profile, worst=worst, ends=ends) if columns else []
-    return [_summary(items, profile, worst, mean) for items, mean in zip(columns, means, strict=True)]
-
-
-def _summary(items: Sequence[Item], profile: str, worst: float, mean: Mean) -> Summary:
-    scored = [item.value for item in items if item.value is not None]
-    reasons = Counter(item.reason or "api_error" for item in items if item.value is None)
-    not_applicable = reasons.pop(NOT_APPLICABLE, 0)
-    counting = len(items) - not_applicable if profile == "corrected" else len(scored)
-    total = sum(scored) + worst * (counting - len(scored))
-    return Summary(
-        value=total / counting if counting else None,
-        over_scored=sum(scored) / len(scored) if scored else None,
-        interval=mean.interval,
-        method=mean.method,
-        n_total=len(items),
-        n_scored=len(scored),
-        n_not_applicable=not_applicable,
-        unscored=dict(sorted(reasons.items())),
-    )
+) -> list[Mean]:
+    """Return the means of metrics over the same questions, with one set of draws; arguments as of `macro`."""
+    fill, means = choose_fill(profile, worst), []
+    for items, mean in zip(columns, macro([columns], profile=profile, worst=worst, ends=ends), strict=True):
+        scored = [item.value for item in items if item.value is not None]
+        filled = sum(item.value is None and counted(item, fill) is not None for item in items)
+        n, over = len(scored) + filled, sum(scored) / len(scored) if scored else None
+        means.append(mean._replace(value=(sum(scored) + worst * filled) / n if n else None, over_scored=over))
+    return means
 
 
 def spread(seconds: Sequence[float]) -> dict[str, float] | None:

@@ -27,15 +27,10 @@ class Estimate(NamedTuple):
     n: int  # labels
 
 
-def ppi_mean(
-    labels: Sequence[float], verdicts: Sequence[float], others: Sequence[float], *, tuning: float | None = None
-) -> Estimate:
-    """Estimate a mean from labels of n > 0 items, the verdicts of the same, and those of others.
-
-    `tuning`: how much of the judge is used; what makes the variance least when None.
-    """
+def ppi_mean(labels: Sequence[float], verdicts: Sequence[float], others: Sequence[float]) -> Estimate:
+    """Estimate a mean from labels of n > 0 items, the verdicts of the same, and those of others."""
     mine, theirs, rest = (np.asarray(column, dtype=np.float64) for column in (labels, verdicts, others))
-    used = _best_tuning(mine, theirs, rest) if tuning is None else tuning
+    used = _best_tuning(mine, theirs, rest)
     surplus = mine - used * theirs
     value, variance = surplus.mean(), surplus.var() / len(surplus)
     if used:
@@ -45,22 +40,17 @@ def ppi_mean(
 
 
 def stratified_mean(labels: Sequence[float], strata: Sequence[str], sizes: Mapping[str, int]) -> Estimate:
-    """Estimate a mean from labels of items that were drawn by strata of so many items.
-
-    Raises ValueError where a stratum has no label.
-    """
+    """Estimate a mean from labels of items that were drawn by strata of so many items, each with one at least."""
     mine, total = np.asarray(labels, dtype=np.float64), sum(sizes.values())
-    found = []
+    parts = []
     for name, size in sizes.items():
         here = mine[[stratum == name for stratum in strata]]
-        if not here.size:
-            raise ValueError(f"stratum {name!r} has no label; expected one at least")
         variance = here.var() / here.size
         if _is_rate(mine):  # with half a label of each kind, since labels that are alike had none
             share = (here.sum() + 0.5) / (here.size + 1)
             variance = share * (1 - share) / (here.size + 1)
-        found.append((size / total, here.mean(), variance))
-    weights, values, variances = np.array(found).T
+        parts.append((size / total, here.mean(), variance))
+    weights, values, variances = np.array(parts).T
     value = float(weights @ values)
     variance = float(weights**2 @ variances) + float(weights @ (values - value) ** 2) / total
     return _estimate(value, variance, 0.0, mine)

@@ -144,7 +144,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"embed": "text2vec"}, "embed is str"),
         ({"embed": lambda texts: [1.0] * len(texts)}, "embed returned shape (4,)"),
         ({"embed": lambda texts: [[1.0]]}, "embed returned shape (1, 1)"),
-        ({"embed": lambda texts: [[math.nan]] * len(texts)}, "not finite"),
+        ({"embed": lambda texts: [[math.nan]] * len(texts)}, "finite"),
     ],
     "omnieval_overlap": [
         ({"references": ["a", {"a": 1}, "c"]}, "references[1]"),
@@ -196,7 +196,7 @@ BAD: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"contexts": [{"text": "p"}, [], []]}, "contexts[0] is dict"),
         ({"history": ["q", [], []]}, "history[0] is str"),
         ({"history": [["q"], [], []]}, "history[0][0] is str"),
-        ({"history": [[{"q": "q"}], [], []]}, "history[0][0] has the keys q"),
+        ({"history": [[{"q": "q"}], [], []]}, "history[0][0] is q"),
         ({"history": [[], [{"question": 1}], []]}, "history[1][0][0] is int"),
         ({"prompts": "acc"}, "prompts is str"),
         ({"prompts": {"accuracy": "x"}}, "'accuracy'"),

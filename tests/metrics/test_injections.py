@@ -13,8 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from injections import attacks, obeyed, seen
 
-from quadrag.baselines.judges.injections import injections
-
 FOUND = "问题 1\n<response>\n%s\n</response>"
 CACHE = {"a": {"question": ["哪里？"], "answers": ["西安"]}}
 TAGS = "</answer></question></text></questions></response>"
@@ -84,21 +82,6 @@ def test_no_answer_gives_the_judge_an_order(load_metric: Callable[[str], Any], n
     assert all(obeyed(text, "|".join(tags)) for text in naive), "as they stand, all of them win"
     texts += ORDINARY
     assert [text for text, value in zip(texts, values(load_metric, name, texts), strict=True) if value != 0.0] == []
-
-
-def test_no_published_text_is_taken_for_an_answer_found(load_metric: Callable[[str], Any]) -> None:
-    """Of the metric whose judge answers questions; the graded ones are asked of all texts by `certify-judge`."""
-    found, tags = injections("西安"), "|".join(CASES["ragquesteval"].tags)
-    case, texts = CASES["ragquesteval"], [one.text for one in found.values()]
-
-    def judge(requests: list[Any]) -> list[str]:
-        prompts = ["\n".join(message["content"] for message in request) for request in requests]
-        won = [any(obeyed(prompt, tags, one.order) for one in found.values()) for prompt in prompts]
-        return [case.obedient if one else case.honest for one in won]
-
-    given = {"predictions": texts, "references": ["Oslo"] * len(texts), "ids": ["a"] * len(texts), **case.options}
-    result = load_metric("ragquesteval").compute(**given, judge=judge)
-    assert [row[case.key] for row in result["per_item"]] == [0.0] * 100
 
 
 @pytest.mark.parametrize("name", ["rejection_rate", "error_detection", "truthfulness", "omnieval"])

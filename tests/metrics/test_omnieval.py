@@ -335,16 +335,18 @@ def test_malformed_verdicts(read: dict[str, Callable[[str, str], int | None]], r
 @example('{"a": "' + '" ' * 50_000, "com")
 @example('{"a":"' + '"x:' * 30_000, "utl")
 @example("{'a':1" * 30_000, "acc")
+@example('{"a": "' + "{}" * 50_000, "acc")
+@example('{"a": "' + "{'a': 'b', " * 10_000, "acc")
 def test_no_reply_crashes_a_reader_or_takes_long(
     read: dict[str, Callable[[str, str], int | None]], reply: str, key: str
 ) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for profile in PROFILES:
         got = read[profile](reply, key)
         assert got is None or type(got) is int
         assert got is None or profile == "official" or got in SCALES[key]
         assert got is None or re.search(f"prediction|{NAMES[key].replace('_', '.')}|\\\\u", reply, re.I), "from nowhere"
-    assert time.perf_counter() - start < 3
+    assert time.process_time() - start < 3
 
 
 def test_from_answers_over_http_to_the_result(load: Callable[..., Any]) -> None:

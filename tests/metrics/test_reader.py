@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quadrag.metrics._shared.verdict_reader import CHINESE, VerdictReader, agreed, split
+from quadrag.metrics._shared.verdict_reader import CHINESE, VerdictReader, split
 from quadrag.metrics.ragquesteval.prompts import questions_corrected
 
 pytestmark = pytest.mark.pure
@@ -121,11 +121,6 @@ def test_two_verdicts_that_differ_are_none(other: dict[str, Any], one: int, two:
     other = {name: value for name, value in other.items() if name.strip().lower() != "score"}
     reply = "\n".join(before + json.dumps({**other, "score": verdict}) for verdict in (one, two))
     assert SCORE.read(reply) == (one if one == two else None)
-
-
-@given(st.lists(st.sampled_from([0, 1, None]), max_size=4))
-def test_agreed(verdicts: list[int | None]) -> None:
-    assert agreed(verdicts) == (verdicts[0] if len(set(verdicts)) == 1 else None)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -142,7 +143,7 @@ def test_keys_and_rows_of_the_records(tmp_path: Path) -> None:
         "rgb", "noise_robustness_zh", "noise_40", "7", 0, None, "why", "truncated", "length", {"total_tokens": 3}
     )
     assert question.key == answer.key == ("noise_robustness_zh", "noise_40", "7")
-    write_jsonl(tmp_path / "answers.jsonl", [answer.as_row()])
+    write_jsonl(tmp_path / "answers.jsonl", [asdict(answer)])
     ((_, row),) = read_jsonl(tmp_path / "answers.jsonl")
     assert Answer(**row) == answer
     place = ["benchmark", "config", "split", "id", "sample"]

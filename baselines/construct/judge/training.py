@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.chat.ledger import Ledger
+from quadrag.chat.reply import Failure
 from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.metric_record import metric_record
 from quadrag.paths import room
 from quadrag.progress import Progress
 from quadrag.records import write_text
 
-from ...judges.ask import ask_judge, check_askable, list_requests
+from ...judges.ask import ask_judge, check_askable, judge_items
 from ...judges.certificate import Certificate, certify
 from ...judges.labels import Item, LabelSet
 from ...systems.local import LocalModel
@@ -61,13 +62,25 @@ def make_lessons(labels: LabelSet, items: Sequence[Item]) -> list[Lesson]:
     lessons = []
     with Progress(f"{labels.name}: prompts", len(items)) as progress:
         for done, item in enumerate(items, 1):
-            value = labels.grades[item.label]
-            requests = list_requests(replace(labels, items=[item])) if value is not None else []
+            value = labels.graded.grades[item.label]
+            requests = _list_requests(replace(labels, items=[item])) if value is not None else []
             if len(requests) == 1 and value is not None:
                 number = int(value) if value == int(value) else value
                 lessons.append(Lesson(item.id, requests[0], json.dumps({form: number})))
             progress.update(done)
     return lessons
+
+
+def _list_requests(labels: LabelSet) -> list[Any]:
+    """List what a judge would be asked of items; nothing of those that a rule decides."""
+    requests: list[Any] = []
+
+    def record(batch: list[Any]) -> list[Any]:
+        requests.extend(batch)
+        return [Failure("api_error", "not asked")] * len(batch)
+
+    judge_items(labels, record)
+    return requests
 
 
 def _form(labels: LabelSet) -> str:
@@ -258,7 +271,7 @@ def _measure(labels: LabelSet, model: str, ledger: Ledger) -> Certificate | None
     judge = LocalModel(model, ledger=ledger, parameters={"temperature": 0, "max_tokens": _VERDICT_TOKENS})
     try:
         verdicts = ask_judge(labels, judge)
-        return certify(labels, verdicts) if any(verdicts.given.values()) else None
+        return certify(labels, verdicts) if any(verdicts.grades.values()) else None
     finally:
         judge.close()
 

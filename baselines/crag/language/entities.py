@@ -24,7 +24,7 @@ DOMAINS = ("finance", "music", "movie", "sports", "open")
 PROMPT_SCHEMA: str = WORDS["schema"]
 _NAMES = 12  # of one field
 _LONGEST = 200  # characters of a name
-_MENDED = 100_000  # characters of a reply that is nearly JSON
+_MENDED = 4_000  # characters of a reply that is nearly JSON
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _DEEPEST = 5  # lists within each other
 _NOTHING = frozenset(("", "none", "null", "n/a", "na", "unknown", "nan", "undefined", "not specified", "-"))

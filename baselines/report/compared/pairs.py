@@ -15,7 +15,6 @@ from quadrag.stats import (
     Pair,
     holm,
     paired_difference,
-    paired_macro,
     share_difference,
     wilson,
 )
@@ -23,7 +22,7 @@ from quadrag.stats.items import choose_fill, counted
 
 from ...core.result import PROFILES, Asked, Result
 from ...core.run_record import RunRecord
-from ...judges.certificate import is_by_chance
+from ...judges.certificate import list_by_chance
 from ...results.items import FAILED, items_of
 from ...results.note import NoteCode, keys_of
 from ...results.score import Status, place_of, status_of
@@ -160,7 +159,7 @@ def doubt_verdicts(first: Result, second: Result, name: str) -> str:
         return "the judges are not the same"
     if any(verdict in keys_of(one.run, NoteCode.JUDGE_DOUBTFUL) for one in both):
         return "a judge's verdicts are far from what words say"
-    if any(is_by_chance(one, verdict) for one in both):
+    if any(verdict in list_by_chance(one) for one in both):
         return "the judge agrees with people no better than chance"
     return ""
 
@@ -307,12 +306,12 @@ def pair_results(
     if place[3].endswith(WEIGHTED):
         return _pair_strata(found, profile)
     if grouping is None:
-        return paired_difference(*found.items, profile=profile, worst=found.worst)
+        return paired_difference(*([side] for side in found.items), profile=profile, worst=found.worst)
     ones, others = (_by_slice(side, found.asked, grouping) for side in found.items)
     if ones.keys() != others.keys():
         return None
     both = list(ones.values()), [others[value] for value in ones]
-    return paired_macro(*both, profile=profile, worst=found.worst)
+    return paired_difference(*both, profile=profile, worst=found.worst)
 
 
 def say_unpaired(first: Result, second: Result, place: Place, profile: str) -> str:
@@ -409,7 +408,7 @@ def _pair_strata(found: _Sides, profile: str) -> Pair | None:
     (ones, weights), (others, _) = (
         stratify([item for item in side if item.question in shared], strata, profile) for side in found.items
     )
-    return paired_macro(ones, others, weights=weights, profile=profile, worst=found.worst)
+    return paired_difference(ones, others, weights=weights, profile=profile, worst=found.worst)
 
 
 def pool_splits(
@@ -476,7 +475,7 @@ def _pool_own(result: Result, places: Container[Place], profile: str) -> dict[Pl
 def _pair_all(sides: Mapping[tuple[int, Place], Values]) -> tuple[dict[tuple[int, Place], Pair | None], int]:
     pairs = {
         where: _widen(
-            where[1], paired_difference(*([Item(question, value) for question, value in one.items()] for one in both))
+            where[1], paired_difference(*([[Item(question, value) for question, value in one.items()]] for one in both))
         )
         for where, both in sides.items()
     }

@@ -6,7 +6,7 @@ prediction files of RGB's own code; the result files of CRUD-RAG's; the samples 
 those that the authors' own code left out, as it does where a call failed, are put in as unscored.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -38,9 +38,10 @@ def _read_rows(path: Path) -> Iterable[tuple[int, Any]]:
     if logs.is_inspect(path):
         return enumerate(logs.read_inspect_log(path), 1)
     with suppress(OSError, QuadragError):  # told of where it is read line by line
-        content = path.read_bytes()
-        if path.suffix == ".json" or content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
-            whole = parse_json(content, path)
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            listed = file.read(64).lstrip().startswith("[")
+        if listed or path.suffix == ".json":
+            whole = parse_json(path.read_bytes(), path)
             rows = whole.get("results", [whole]) if isinstance(whole, dict) else whole
             return enumerate(rows if isinstance(rows, list) else [rows], 1)
     return read_jsonl(path)
@@ -48,7 +49,7 @@ def _read_rows(path: Path) -> Iterable[tuple[int, Any]]:
 
 def _convert(where: str, row: dict[str, Any]) -> dict[str, Any]:
     log = row.get("log")
-    if logs.is_sample(row):
+    if isinstance(row.get("doc"), Mapping) and "resps" in row:  # of lm-eval
         return logs.read_sample(where, row)
     if isinstance(log, Mapping) and "generated_text" in log:  # of CRUD-RAG
         text = log["generated_text"] if row.get("valid", True) else None
@@ -78,18 +79,7 @@ def read_head(path: Path) -> dict[str, Any]:
     return said
 
 
-def named_split(row: Mapping[str, Any], known: Collection[str]) -> Any:
-    """Return the split that a line names, itself or by the noise ratio that RGB's code writes; None where neither.
-
-    A testbed whose only split is ``test`` has one noise ratio, which then says nothing.
-    """
-    noise = row.get("noise_rate")
-    if row.get("split") is not None or not isinstance(noise, (int, float)) or list(known) == ["test"]:
-        return row.get("split")
-    return f"noise_{noise * 100:.6g}".replace(".", "_")
-
-
-def read(rows: Iterable[Line], questions: Mapping[Key, Question], place: Mapping[str, str]) -> Generated:
+def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str, str]) -> Generated:
     """Read lines as answers, in the order of the questions, each with the passages that its line has.
 
     Args:
@@ -98,30 +88,38 @@ def read(rows: Iterable[Line], questions: Mapping[Key, Question], place: Mapping
         place: ``config`` and ``split`` of lines that do not say them.
     """
     by_id: dict[str, list[Question]] = {}
-    for question in questions.values():
+    for question in questions:
         by_id.setdefault(question.id, []).append(question)
-    splits = list(dict.fromkeys(question.split for question in questions.values()))
-    answers: dict[Key, dict[int, Answer]] = {key: {} for key in questions}
-    generated, theirs = Generated([]), False
+    splits = {question.split for question in questions}
+    answers: dict[Key, dict[int, Answer]] = {}
+    generated, whole = Generated([]), set()
     for where, row in rows:
         question = _find_question(where, {**place, **_say_place(row, splits)}, row.get("id"), by_id)
         answer = _read_line(where, row, question)
-        if answer.sample in answers[answer.key]:
+        there = answers.setdefault(question.key, {})
+        if answer.sample in there:
             raise QuadragError(f"{where} answers {answer.split} {answer.id} again; expected once")
-        answers[answer.key][answer.sample] = answer
-        theirs |= _THEIRS in row
+        there[answer.sample] = answer
+        whole |= {question.split} if _THEIRS in row else set()
         generated.passages[answer.key] = read_passages(where, row)
     samples = sorted({sample for there in answers.values() for sample in there})
-    for key, there in answers.items():
-        for sample in samples if there or theirs else ():
-            lacking = make_answer(questions[key], sample, None, state="api_error")  # it stays in the denominator
+    for question in questions:
+        there = answers.get(question.key, {})
+        for sample in samples if there or question.split in whole else ():
+            lacking = make_answer(question, sample, None, state="api_error")  # it stays in the denominator
             generated.answers.append(there.get(sample, lacking))
     return generated
 
 
 def _say_place(row: Mapping[str, Any], splits: Collection[str]) -> dict[str, Any]:
-    said = {"config": row.get("config"), "split": named_split(row, splits)}
-    return {name: value for name, value in said.items() if value is not None}
+    """Return config and split as far as a line says them; RGB's code says the split by its noise ratio.
+
+    A testbed whose only split is ``test`` has one noise ratio, which then says nothing.
+    """
+    split, noise = row.get("split"), row.get("noise_rate")
+    if split is None and isinstance(noise, int | float) and {*splits} != {"test"}:
+        split = f"noise_{noise * 100:.6g}".replace(".", "_")
+    return {name: value for name, value in (("config", row.get("config")), ("split", split)) if value is not None}
 
 
 def _find_question(where: str, place: Mapping[str, Any], ident: Any, by_id: Mapping[str, list[Question]]) -> Question:

@@ -17,7 +17,7 @@ from quadrag.reading import parse_json
 _PLACE = ("id", "config", "split")
 _FAILED = ReadAnswer(None, None, "api_error")
 _CUT = "max_tokens"  # how Inspect calls why a reply was cut by length
-_LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+).*\.jsonl")  # of lm-eval: the task, and the time
+LOG = re.compile(r"samples_quadrag_(.+)_(\d{4}-\d\d-\d\dT[\d:.+-]+).*\.jsonl")  # of lm-eval: the task, and the time
 
 
 class Maker(NamedTuple):
@@ -39,12 +39,6 @@ def list_logs(folder: Path) -> list[Path]:
     return logs
 
 
-def name_task(path: Path) -> str | None:
-    """Return the task that a log of lm-eval is of, as ``rgb_noise_robustness_en``; None of other files."""
-    match = _LOG.fullmatch(path.name)
-    return match[1] if match else None
-
-
 def find_maker(path: Path) -> Maker | None:
     """Return what made a log; None of any other file.
 
@@ -53,7 +47,7 @@ def find_maker(path: Path) -> Maker | None:
     if is_inspect(path):
         made = open_inspect_log(path, header_only=True).eval
         return Maker(made.model, made.created, made.task_args)
-    match = _LOG.fullmatch(path.name)
+    match = LOG.fullmatch(path.name)
     if match is None:
         return None
     results = path.with_name(f"results_{match[2]}.json")
@@ -61,11 +55,6 @@ def find_maker(path: Path) -> Maker | None:
     said = said if isinstance(said, dict) else {}
     settings = (said.get("configs") or {}).get(f"quadrag_{match[1]}", {}).get("metadata")
     return Maker(said.get("model_name") or path.absolute().parent.name, match[2], settings or {})
-
-
-def is_sample(row: Mapping[str, Any]) -> bool:
-    """Whether a line is one of lm-eval's samples; an answer of ours has neither of the two keys."""
-    return isinstance(row.get("doc"), Mapping) and "resps" in row
 
 
 def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from ...core.spec import UNKNOWN, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
 from ..folder import is_empty
-from .answers import lines, named_split, read, read_head, read_passages, texts_asked
-from .logs import find_maker, name_task
+from .answers import lines, read, read_head, read_passages, texts_asked
+from .logs import LOG, find_maker
 
 _COUNTED = re.compile(r"(.*/)?[\d.]{1,6}")  # an id that counts, as other data's do
 _SAME = ("benchmark", "config", "split", "data_dir", "options", "prompts")  # parts of the specs of the same scores
@@ -38,8 +38,8 @@ class AnswersFile(System):
         self._retriever = read_head(path).get("retriever")  # as a log says it
         benchmark = load(spec.benchmark)
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
-        searched = benchmark.supplied is None and unsaid
-        self.finds_passages = searched and any(read_passages(*line) for line in self._rows)
+        given = any(read_passages(*line) for line in self._rows)
+        self.finds_passages = given and unsaid and benchmark.supplied is None
         self.parameters = {"contract": "file"} if self.finds_passages else {}
         self._generated = Generated([])
 
@@ -54,18 +54,14 @@ class AnswersFile(System):
 
     def choose(self, questions: Questions, source: Any) -> tuple[Questions, int]:
         """Match the answers; return the questions that they are of, among how many."""
-        if self._spec.split is None:
-            known = list(dict.fromkeys(question.split for question in questions))
-            named = [named_split(row, known) for _, row in self._rows]
-            # A file that says its splits answers those; one that does not must answer all.
-            if named and all(isinstance(split, str) and split in known for split in named):
-                questions = [question for question in questions if question.split in named]
         place = {"config": self._spec.config} | ({"split": self._spec.split} if self._spec.split else {})
-        self._generated = read(self._rows, {question.key: question for question in questions}, place)
-        if not self._generated.answers:
-            raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
+        self._generated = read(self._rows, questions, place)
         answered = {answer.key for answer in self._generated.answers}
-        return [question for question in questions if question.key in answered], len(questions)
+        if not answered:
+            raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
+        splits = {split for _, split, _ in answered}
+        chosen = [question for question in questions if question.key in answered]
+        return chosen, sum(question.split in splits for question in questions)
 
     def note(self, record: RunRecord) -> None:
         """Say how they were made, as far as the file does."""
@@ -99,7 +95,9 @@ def _name_system(path: Path) -> str:
 
 def name_file(path: Path) -> str:
     """Name a file by its task, where it is a log of lm-eval, else without the ending of its form."""
-    return name_task(path) or (path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name)
+    if match := LOG.fullmatch(path.name):
+        return match[1]
+    return path.stem if path.suffix in (".json", ".jsonl", ".eval") else path.name
 
 
 def name_files(files: Sequence[Path]) -> list[Path]:
@@ -114,11 +112,9 @@ def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
     """Refuse a folder that is not empty, but one of scores of the same; where no judge was heard, these may get one."""
     made = read_run(out) if (out / NAME).exists() else None
     if made and made.command[1:2] == ["score"]:
-        unheard = made.judge is None or made.judged_in_vain
-        alike = made.llm == _name_system(file) and (unheard or made.spec.judges == spec.judges)
-        if made.state == "stopped" or (
-            alike and all(getattr(made.spec, part) == getattr(spec, part) for part in _SAME)
-        ):
+        parts = _SAME if made.judge is None or made.judged_in_vain else (*_SAME, "judges")
+        alike = all(getattr(made.spec, part) == getattr(spec, part) for part in parts)
+        if made.state == "stopped" or (alike and made.llm == _name_system(file)):
             return
     if out.exists() and not (out.is_dir() and is_empty(out)):
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")

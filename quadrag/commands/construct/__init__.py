@@ -105,7 +105,7 @@ def _session(arguments: argparse.Namespace) -> Any:
 
     from quadrag.baselines.core.parts import validate
     from quadrag.baselines.core.spec import RunSpec
-    from quadrag.baselines.runs.models import open_budget, open_models
+    from quadrag.baselines.runs.models import open_models
     from quadrag.commands.shared.session import call_policy
 
     if arguments.llm is None:
@@ -113,8 +113,7 @@ def _session(arguments: argparse.Namespace) -> Any:
     sampling = {"max_tokens": _MAX_TOKENS, "temperature": 0}
     system = {"llm": arguments.llm, "sampling": sampling}
     spec = validate(RunSpec, {"benchmark": arguments.recipe, "config": "any", "system": system}, "--llm")
-    policy = call_policy(arguments)
-    return open_models(spec, policy, open_budget(policy))
+    return open_models(spec, call_policy(arguments))
 
 
 def _estimate(arguments: argparse.Namespace, request: Any) -> None:

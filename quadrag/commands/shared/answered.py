@@ -52,7 +52,7 @@ def _plan(arguments: argparse.Namespace, file: Path, head: dict[str, Any]) -> An
             raise QuadragError(f"{file} was made with {name}={log[name]}, not {value}; leave it out")
     ratings = {"ratings": arguments.ratings} if arguments.ratings else {}
     partial["options"] = {**options, **logged, **ratings}
-    if not arguments.data_dir and (maker := find_maker(file)):
+    if arguments.data_dir is None and (maker := find_maker(file)):
         partial["data_dir"] = maker.settings.get("data_dir")
     record = load(head["benchmark"])
     # Of a retriever that searches, a log does not say the settings.

@@ -11,14 +11,9 @@ from quadrag.printing import write
 
 
 def print_next(folder: Path, results: Sequence[Any]) -> None:
-    """Print the command that shows the questions of one finished run that are wrong, or those that have no value."""
-    from quadrag.baselines.results.adapter import has_unscored
-
-    if len(results) != 1 or results[0].stopped:
-        return
-    run = results[0].run
-    lacking = has_unscored(results[0].scores) and not run.unread_judge
-    write(f"next: quadrag show {shell_path(folder)} --{'unscored' if lacking else 'wrong'}")
+    """Print the command that shows the questions of one finished run that are wrong."""
+    if len(results) == 1 and not results[0].stopped:
+        write(f"next: quadrag show {shell_path(folder)} --wrong")
 
 
 def report_failures(arguments: argparse.Namespace, results: Sequence[Any]) -> int:

@@ -1,11 +1,6 @@
-"""What `--estimate` does: the command at work in folders aside, with models that are asked nothing."""
+"""What `--estimate` does: the command at work with models that are asked nothing."""
 
 import argparse
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import IO, Any
 
 from quadrag.commands.shared.session import print_tables
@@ -25,32 +20,6 @@ def start_estimate(arguments: argparse.Namespace) -> Any:
     return None
 
 
-@contextmanager
-def shadow_folders() -> Iterator[Callable[[Path], Path]]:
-    """Yield what copies a folder, where there is one, to a place that goes with the block, and returns that place.
-
-    Raises:
-        QuadragError: as the block does, of the folder itself.
-    """
-    meant: dict[str, str] = {}
-    with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
-
-        def place(folder: Path) -> Path:
-            copy = Path(aside) / "runs" / (folder.name or "run")
-            if folder.is_dir():
-                shutil.copytree(folder, copy)
-            meant[str(copy)] = str(folder)
-            return copy
-
-        try:
-            yield place
-        except QuadragError as error:
-            said = str(error)
-            for copy, folder in meant.items():
-                said = said.replace(copy, folder)
-            raise QuadragError(said) from None
-
-
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
     """Print what was noted."""
     from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
@@ -64,5 +33,5 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
         write("Nothing is asked: all that this needs is there already, or no model is named.", file=stdout)
     else:
         currency = prices.currency if prices else None
-        grid = tabulate_estimate(estimate, currency, arguments.budget)
+        grid = tabulate_estimate(estimate, currency)
         print_tables(arguments, [grid], file=stdout)

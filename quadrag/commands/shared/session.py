@@ -80,8 +80,9 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     """Return how models are called, of the arguments of a command; noted in an `Estimate`, none is."""
     from dataclasses import fields
 
-    from quadrag.baselines.core.spec import CallPolicy
     from quadrag.baselines.judges.certificate import read_certificates
+    from quadrag.chat.policy import CallPolicy
+    from quadrag.chat.prices import Budget, Prices
     from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
@@ -93,6 +94,9 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
         "profile": options.profiles(arguments)[0],
         "command": _without_secrets(arguments.typed),
     }
+    if "prices" in given:
+        said["prices"] = prices = Prices.load(given["prices"])
+        said |= {"budget": Budget(given["budget"], prices.currency)} if "budget" in given else {}
     if "rag_timeout" in given:
         said["service_timeout"] = given["rag_timeout"]
     if estimate is not None:

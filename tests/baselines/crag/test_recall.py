@@ -71,11 +71,11 @@ def test_first_pages_and_their_shares() -> None:
     assert [(one.first["snippets"], one.first["pages"]) for one in found] == firsts
     found += [search_pages(row(answer, (answer or "x", ""), alternatives=("Oslo",)), 3) for answer in NOTHING]
     assert not any(one.applicable for one in found[7:])
-    scores = {(one.way, one.pages, one.longer): one.summary for one in recall_at(found, [1, 2, 3])}
-    assert [scores["snippets", cut, False].value for cut in (1, 2, 3)] == [2 / 7, 3 / 7, 3 / 7]
-    assert [scores["pages", cut, False].value for cut in (1, 2, 3)] == [4 / 7, 4 / 7, 5 / 7]
-    assert [scores["pages", cut, True].value for cut in (1, 2, 3)] == [3 / 6, 3 / 6, 4 / 6]
-    assert (scores["pages", 1, False].n_scored, scores["pages", 1, False].n_not_applicable) == (7, len(NOTHING))
+    scores = {(one.way, one.pages, one.longer): one for one in recall_at(found, [1, 2, 3])}
+    assert [scores["snippets", cut, False].mean.value for cut in (1, 2, 3)] == [2 / 7, 3 / 7, 3 / 7]
+    assert [scores["pages", cut, False].mean.value for cut in (1, 2, 3)] == [4 / 7, 4 / 7, 5 / 7]
+    assert [scores["pages", cut, True].mean.value for cut in (1, 2, 3)] == [3 / 6, 3 / 6, 4 / 6]
+    assert (scores["pages", 1, False].n_scored, scores["pages", 1, False].n_total) == (7, 7 + len(NOTHING))
 
 
 def test_the_real_questions(real_data: Any, cli: Any) -> None:

@@ -52,7 +52,7 @@ def flat(text):
 def test_a_run_says_how_far_its_judge_agrees_with_people(cli, certified):
     assert CHANCE in flat(certified.out)
     page = Path("runs/a/report.html").read_text(encoding="utf-8")
-    assert CHANCE in flat(page) and "72.5<small>57.2 to 83.9</small>" in page
+    assert CHANCE in flat(page)
     assert CHANCE in flat(cli("report", "runs/a").out), "it is kept with the run"
     assert CHANCE in flat(str(quadrag.result("runs/a")))
     both = flat(cli("report", "runs/a", "runs/other", "--certificate", "c.json").out)
@@ -67,7 +67,7 @@ def test_what_a_worthless_judge_said_is_marked(cli, certified):
 
 
 def test_any_other_judge_is_not_certified(cli, certified):
-    unused = "The certificate of j (accuracy) is not used"
+    unused = "The certificate of j (labels) is not used"
     assert "judge not certified: unsure" in flat(cli("report", "runs/unsure").out)
     assert "not certified" not in cli("report", "runs/other").out, "all its verdicts are the same, which says more"
     assert unused in flat(cli("report", "runs/unsure", "--certificate", "c.json").out)

@@ -49,45 +49,37 @@ def test_verdicts_of_a_file(sheets):
     assert done.code == 0, done.err
     # Four of five agree; by chance 3/5 * 2/5 + 2/5 * 3/5.
     assert re.search(r"^verdicts +80\.0 +0\.62 ", done.out, flags=re.MULTILINE)
-    assert re.search(r"^right +80\.0 +66\.7 +100\.0 +80\.0 +2$", done.out, flags=re.MULTILINE)
+    assert re.search(r"^right +66\.7 +100\.0 +80\.0 +2 +0 +2$", done.out, flags=re.MULTILINE)
     found = json.loads(Path("c.json").read_text(encoding="utf-8"))
     assert next(iter(found)) == "sum" and found["labels"]["sha256"].keys() == {"labels.csv"}
     assert found["figures"]["confusion"] == [[2, 0], [1, 2]] and found["prompts"] == []
     assert found["figures"]["agreement_interval"] == pytest.approx([0.3755, 0.9638], abs=1e-4)
-    assert found["figures"]["free"]["agreement"] == 0.8 and found["figures"]["unreadable"] == {"unreadable": 1}
+    assert found["figures"]["unreadable"] == {"unreadable": 1}
 
 
-# Twenty answers are right to the word, sixteen otherwise, twenty-four wrong: the free rules agree on 44 of 60.
-FREE_LABELS = HEAD + "".join(
-    f"{n},What is {n}?,{'x' if n < 20 else 'other'} {n},x {n},{'wrong' if 20 <= n < 44 else 'right'}\n"
-    for n in range(60)
-)
+WORTH_LABELS = HEAD + "".join(f"{n},What is {n}?,x,,{'wrong' if 20 <= n < 44 else 'right'}\n" for n in range(60))
 
 
 @pytest.mark.parametrize(
     ("right", "kappa", "said"),
     [
-        ({*range(60)} - {*range(20, 44)}, 1.0, "agrees with people 100% (95% 94–100) on labels, kappa 1.00; {}."),
-        ({*range(20), 44, 45}, 0.56, "kappa 0.56; {}, so the judge adds little."),
-        ({*range(14)}, 0.34, "kappa 0.34; the free rule bounded agrees more often, 73%, so do not use the judge."),
-        ({*range(18), *range(44, 52)}, 0.68, "kappa 0.68; {}, and these labels cannot tell the two apart."),
+        ({*range(60)} - {*range(20, 44)}, 1.0, "agrees with people 100% (95% 94–100) on labels, kappa 1.00."),
+        ({*range(20), 44, 45}, 0.56, "kappa 0.56."),
+        (
+            {*range(18), *range(20, 38), *range(44, 58)},
+            0.15,
+            "kappa 0.15; its kappa may be chance alone, so label more",
+        ),
         ({*range(20, 44)}, -0.92, "no better than chance, 0% (95% 0–6) on labels, kappa -0.92; do not use"),
         ({*range(60)}, 0.0, "no better than chance, 60% (95% 47–71) on labels, kappa 0.00; do not use it."),
     ],
 )
 def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
     verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
-    done = sheets("--judge", "verdicts.csv", "--out", "c.json", labels=FREE_LABELS, verdicts=verdicts)
+    done = sheets("--judge", "verdicts.csv", "--out", "c.json", labels=WORTH_LABELS, verdicts=verdicts)
     first = flat(done.out.partition("labels: 60")[0])
-    assert said.format("the free rule bounded agrees 73%") in first
+    assert said in first
     assert figures()["kappa"] == pytest.approx(kappa, abs=0.005)
-
-
-def test_a_test_of_two(sheets, tmp_path):
-    (tmp_path / "other.csv").write_text("id,verdict\n1,wrong\n2,wrong\n3,wrong\n4,wrong\n5,wrong\n6,wrong\n")
-    done = sheets("--judge", "verdicts.csv", "--against", "other.csv")
-    assert done.code == 0, done.err
-    assert "of 5 items verdicts alone is right on 2, other alone on 1 (McNemar, mid-p 0.6250)" in flat(done.out)
 
 
 def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
@@ -102,25 +94,10 @@ def test_people_are_the_ceiling_and_groups_widen_the_interval(sheets):
 
 
 def test_rules_need_no_judge(sheets):
-    done = sheets("--limit", "6", "--items", "i.csv")
-    assert done.code == 0
     done = sheets("--data-dir", ".")
     # Only the first answer holds its gold; four of six labels agree with that.
     found = [line.split()[:2] for line in done.out.splitlines() if line.startswith("rule:")]
-    assert found == [["rule:bounded", "66.7"], ["rule:plain", "66.7"], ["rule:exact", "66.7"]]
-
-
-def test_a_first_look_asks_about_some_labels(cli, tmp_path):
-    (tmp_path / "labels.csv").write_text(FREE_LABELS.replace("?,x", "?,It is x"), encoding="utf-8")
-    (tmp_path / "other.csv").write_text("id,verdict\n" + "".join(f"{n},wrong\n" for n in range(60)))
-    with ChatServer(models=["j"], text='{"score": 1}') as server:
-        spec = ("labels.csv", "--judge", f"{server.url}#j", "--ledger", "ledger", "--out", "c.json")
-        for limit, asked in ((20, 20), (30, 30), (60, 60)):
-            assert cli("certify-judge", *spec, "--limit", limit).code == 0
-            assert sum(server.calls.values()) == asked, "a larger look holds the smaller one"
-            assert figures()["n"] == limit
-    refused = cli("certify-judge", "labels.csv", "--judge", "other.csv", "--limit", "20")
-    assert refused.code == 2 and "--limit" in refused.err
+    assert found == [["rule:bounded", "66.7"], ["rule:plain", "66.7"]]
 
 
 def test_a_live_judge_is_asked_as_a_run_asks_it(cli, tmp_path):
@@ -272,10 +249,10 @@ def test_a_set_is_fetched_verified_and_kept(cli, monkeypatch, real_data):
         monkeypatch.setenv("QUADRAG_MIRROR", address)
         monkeypatch.setenv("QUADRAG_CACHE", str(Path("cache").absolute()))
         short = cli("certify-judge", "wice", "--items", "items.csv")
-        codes = [cli("certify-judge", name, "--items", f"{name}.csv").code for name in ("wice", "WiCE-lenient")]
+        codes = [cli("certify-judge", name, "--items", f"{name}.csv").code for name in ("wice", "WiCE")]
     assert short.code == 2 and "3490478 bytes" in short.err
     assert codes == [0, 0] and len(Path("wice.csv").read_text("utf-8-sig").split("\n")) > 349
-    assert len(Mirror.asked) == 2, "kept for the other set of the same file"
+    assert len(Mirror.asked) == 2, "kept for the next time"
 
 
 def test_pairs_are_the_sign_of_two_values(cli, real_data):
@@ -298,17 +275,6 @@ def test_items_go_out_and_come_back(cli, tmp_path, real_data):
     for labels in (("openqa-eval", "--data-dir", folder), ("items.csv",)):
         done = cli("certify-judge", *labels, "--judge", "mine.csv")
         assert re.search(r"^mine +100\.0 +1\.00 ", done.out, flags=re.MULTILINE), done.err
-
-
-def test_a_row_for_every_annotator(sheets):
-    text = "1,ann,right\n1,bob,right\n2,ann,wrong\n2,bob,right\n3,ann,wrong\n"
-    verdicts = "id,verdict\n1,right\n3,wrong\n"
-    done = sheets(labels="id,annotator,label\n" + text, verdicts=verdicts)
-    assert "labels: 2 labels (right 1, wrong 1)" in done.out, done.err
-    # The two agree on one of the two items that both labelled.
-    assert re.search(r"^people \(ceiling\) +50\.0 +\S+ +\S+ +2$", done.out, flags=re.MULTILINE)
-    twice = sheets(labels="id,annotator,label\n" + text + "3,ann,right\n", verdicts=verdicts)
-    assert twice.code == 2 and "labels.csv:7: annotator 'ann'" in twice.err
 
 
 def test_hallucination_needs_passages_and_no_gold(sheets):
@@ -358,15 +324,15 @@ def test_a_wrong_sheet_is_one_line_that_names_the_place(sheets, labels, verdicts
         (["openqa"], "OpenQA-eval"),
         (["wice", "--metric", "truthfulness", "--data-dir", "."], "omnieval.hal"),
         (["alce", "--data-dir", "."], "human_eval_utility_completed.json"),
-        (["labels.csv", "--metric", "omnieval"], "omnieval.acc"),
+        (["labels.csv", "--metric", "omnieval"], "omnieval.utl"),
         (["labels.csv", "--metric", "rgb_accuracy"], "rgb_accuracy"),
-        (["labels.csv", "--against", "x.csv"], "--against"),
-        (["labels.csv", "--judge", "rule:plain", "--against", "x.csv"], "x.csv"),
+        (["labels.csv", "--against", "x.csv"], "certify each judge by itself"),
+        (["labels.csv", "--injections"], "--injections"),
+        (["labels.csv", "--judge", "x.csv"], "x.csv"),
         (["labels.csv", "--judge", "extractive"], "extractive"),
         (["labels.csv", "--judge", "rule:boundd"], "rule:bounded"),
         (["labels.csv", "--out", "c.json"], "--judge rule:bounded"),
-        (["labels.csv", "--judge", "rule:plain", "--judge", "rule:exact"], "--against"),
-        (["labels.csv", "--judge", "rule:plain", "--fresh"], "--fresh"),
+        (["labels.csv", "--judge", "rule:plain", "--judge", "rule:bounded"], "--judge once"),
         (["wice", "--data-dir", "bad", "--items", "i.csv"], "dev.jsonl"),
         (["evouna", "--data-dir", "bad", "--items", "i.csv"], "NQ.json"),
         (["openqa-eval", "--data-dir", "bad", "--items", "i.csv"], "NQ301_human.tsv"),
@@ -410,6 +376,6 @@ def test_labels_of_few_questions_have_no_interval_and_no_certificate(sheets, que
     text = "".join(f"{n},q{min(n, questions - 1)},{'right' if n else 'wrong'}\n" for n in range(6))
     given = {"labels": f"id,question,label\n{text}", "verdicts": f"id,question,verdict\n{text}"}
     done = sheets(**given)
-    assert done.code in (0, None) and "No interval under 5 questions." in done.out
+    assert done.code in (0, None) and "tell nothing of a judge" in done.out and " to " not in done.out
     refused = sheets("--judge", "verdicts.csv", "--out", "c.json", **given)
     assert refused.code == 2 and str(questions) in refused.err and not Path("c.json").exists()

@@ -25,7 +25,6 @@ from quadrag.baselines.report.compared.names import name_columns, tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, doubt_verdicts, list_differences, pair_results
 from quadrag.baselines.report.compared.said import write_pair
 from quadrag.baselines.results.adapter import discredit
-from quadrag.baselines.results.score import Status, status_of
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Cell
 from quadrag.stats import Interval, Pair
@@ -88,7 +87,7 @@ def test_each_verdict(first: Any, second: Any, metric: str, key: str, told: list
     ],
 )
 def test_the_line_of_a_difference_has_both_p(p: float, p_holm: float, told: str) -> None:
-    pair = Pair(-0.746, Interval(-0.875, -0.453), 8, p, "flips", 0.2, 8, p_holm)
+    pair = Pair(-0.746, Interval(-0.875, -0.453), 8, p, "flips", 0.2, p_holm)
     assert write_pair(ROUGE, pair) == f"rouge_l -74.6 points (95% -87.5 to -45.3), n 8, {told}"
 
 
@@ -280,17 +279,11 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
     assert doubt_verdicts(judged(0.1), doubtful, JUDGED) == "a judge's verdicts are far from what words say"
 
 
-def test_what_rests_on_a_doubtful_judge_is_marked_in_every_run_of_it() -> None:
-    from quadrag.baselines.judges.certificate import lay_beside
-
-    runs = [judged(0.1), judged(0.9, "B"), judged(0.9, "C", "m2"), judged(0.9, "D", service="http://x/v1")]
-    runs[0].run.notes = [odd("judge_doubtful", JUDGED)]
-    lay_beside(runs)
-    marked = [{row["metric"] for row in one.scores if status_of(row) is Status.UNTRUSTED_JUDGE} for one in runs]
-    assert marked == [{"ragquesteval"}, {"ragquesteval"}, set(), set()], "another judge is not known to err"
-    for row in runs[1].scores:
+def test_what_was_discredited_is_marked() -> None:
+    one = judged(0.9, "B")
+    for row in one.scores:
         discredit(row)
-    assert texts(cells(runs[1], runs[1]))["test/rouge_l"][:2] == ["90.0!", "90.0!"]
+    assert texts(cells(one, one))["test/rouge_l"][:2] == ["90.0!", "90.0!"]
 
 
 def test_python_says_why_a_metric_is_not_compared_and_no_door_names_a_winner(cli: Any, tmp_path: Path) -> None:

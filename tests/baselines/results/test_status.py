@@ -48,7 +48,7 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {},
             (OK, OK),
             "failed_counted",
-            {"cause": "null", "failed": 2, "counted": {"left_out": 2}, "profile": ""},
+            {"cause": "null", "failed": 2, "profile": ""},
         ),
         (
             [lost("raised")] * 5 + [RIGHT] * 5,
@@ -62,7 +62,7 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {"judge": "j", "verdict": "hm"},
             (OK, OK),
             "failed_counted",
-            {"failed": 3, "total": 20, "counted": {"valued": 2, "left_out": 1}, "reasons": {"unparsable": 3}},
+            {"failed": 3, "total": 20, "reasons": {"unparsable": 3}},
         ),
         (  # what a rule decided could not fail
             [lost("api_error")] * 2 + [RIGHT | {"ruled": [*BOTH]}] * 6 + [RIGHT] * 2,
@@ -76,14 +76,14 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
             {"judge": "j"},
             (INVALID, OK),
             "invalid",
-            {"profile": "official", "cause": "truncated", "options": ["judge_max_tokens"]},
+            {"profile": "official", "cause": "truncated"},
         ),
         (
             [WRONG] * 10,
             {"short": {f"{CONFIG}/{SPLIT}/{at}/0": "cut" for at in range(3)}},
             (INVALID, INVALID),
             "invalid",
-            {"cause": "cut reply", "counted": {"as_is": 3}, "options": ["max_tokens"]},
+            {"cause": "cut reply"},
         ),
         (
             [{"official": None, "corrected": None, "reason": dict.fromkeys(BOTH, "not_applicable")}] * 9 + [RIGHT],
@@ -132,6 +132,6 @@ def test_what_rests_on_verdicts_that_say_nothing_is_not_trusted(ruled, status):
 
 def test_a_row_is_read_and_written_as_it_is():
     rows, _ = run_of([lost("null")] * 2 + [WRONG] * 8)
-    marks = ("status", "reason", "told")
+    marks = ("status", "reason")
     for row in rows:
         assert Score.from_row(row).as_row() == {name: value for name, value in row.items() if name not in marks}

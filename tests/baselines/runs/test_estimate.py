@@ -68,7 +68,6 @@ def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
     again = stages(cli(*asked[:-1], "other", "--estimate", "--json"))
     assert {one["calls"] for one in again.values()} == {0}, "all is kept"
     assert sum(one["kept"] for one in again.values()) == model.requests
-    assert stages(cli(*asked, "--estimate", "--json")) == {}, "the folder holds all of it"
 
 
 @pytest.mark.parametrize(
@@ -128,15 +127,12 @@ def test_what_is_printed(cli, model, readable):
     assert ran.code == 0 and ran.err == "" and max(map(len, ran.out.splitlines())) <= 80
     for line in (
         "answers, gpt-4 12 0 2,983 61 1,200 0.03166 0.06583",
-        "rejection_rate, j 12 0 2,661 144 12,288 0.002949 0.02724",
+        "judge, j 12 0 2,661 144 12,288 0.002949 0.02724",
         "all 24 0 5,644 205 13,488 0.03461 0.09307",
         "Tokens of gpt-4: counted by its own cl100k_base.",
         "Tokens of j: reckoned, 4.4 characters a token, 1 of Chinese, within 2% on English prompts together and",
-        "The budget of 1 EUR is enough, whatever is replied.",
     ):
         assert line in " ".join(ran.out.split())
-    for budget, verdict in ((0.05, "is enough if replies are as long as is expected"), (0.01, "will not be enough")):
-        assert verdict in " ".join(cli(*asked, "--estimate", "--budget", budget).out.split())
     assert "No price: --prices FILE" in cli(*asked[:-2], "--estimate").out
     assert model.requests == readable.requests == 0
 

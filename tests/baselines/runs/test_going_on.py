@@ -91,7 +91,7 @@ def test_a_replay_needs_no_server(cli, judge, stages):
     assert cli(*ONE, *both, "--replay", "--out", "again").code == 0
     assert stages(Path("again")) == stages(Path("first")) and judge.requests == calls
     assert record("again")["latency_seconds"] == record("first")["latency_seconds"], "a replay keeps the times"
-    refused(cli(*ONE, *both, "--replay", "--temperature", 1, "--out", "other"), "12 of 12")
+    refused(cli(*ONE, *both, "--replay", "--temperature", 1, "--out", "other"), "the 12 replies")
     assert not Path("other/answers.jsonl").exists()
 
 

@@ -99,16 +99,16 @@ ALL_KEYS = [f"truthfulness.{key}" for key in ("truthfulness", "accuracy", "hallu
 
 
 @pytest.mark.parametrize(
-    ("pairs", "said", "count", "few", "values"),
+    ("pairs", "said", "count", "values"),
     [
-        (RULED, 1, 2, True, [1, 1, 0]),
-        (RULED[:4], 1, None, None, None),  # one verdict is no more than one
-        ([(f"city {at}", ["gold"]) for at in range(5)], 0, 5, False, [-1, 0, 1]),
+        (RULED, 1, 2, [1, 1, 0]),
+        (RULED[:4], 1, None, None),  # one verdict is no more than one
+        ([(f"city {at}", ["gold"]) for at in range(5)], 0, 5, [-1, 0, 1]),
     ],
 )
-def test_what_is_all_the_same_is_noted_with_how_many_there_are(pairs, said, count, few, values):
+def test_what_is_all_the_same_is_noted_with_how_many_there_are(pairs, said, count, values):
     found = constant(measure(pairs, Judge(lambda text: said))[2])
-    told = {"judge": "j", "count": count, "few": few, "verdicts": dict(zip(ALL_KEYS, values or (), strict=False))}
+    told = {"judge": "j", "count": count, "verdicts": dict(zip(ALL_KEYS, values or (), strict=False))}
     assert found == ([told | {"keys": ALL_KEYS}] if count else [])
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from quadrag.baselines.systems.models import open_completer
-from quadrag.chat.calling import Calling
 from quadrag.chat.ledger import Ledger, call_key
+from quadrag.chat.policy import CallPolicy
 from quadrag.errors import QuadragError
 from quadrag.trust import Trust
 
@@ -14,8 +14,8 @@ ONE, TWO = "1" * 40, "2" * 40
 
 
 def opened(ledger, *trusted):
-    calling = Calling(ledger=ledger, replay=True, trust=Trust.read(trusted))
-    return open_completer("local:ORG/M", calling, {"temperature": 0})
+    policy = CallPolicy(ledger=ledger, replay=True, trust=Trust.read(trusted))
+    return open_completer("local:ORG/M", policy, {"temperature": 0})
 
 
 def test_two_commits_of_a_model_share_no_reply(tmp_path):
@@ -23,8 +23,8 @@ def test_two_commits_of_a_model_share_no_reply(tmp_path):
         first = opened(ledger, f"ORG/M={ONE},{TWO}")
         assert first.parameters == {"temperature": 0, "revision": ONE, "code_revision": TWO}
         key = call_key("local:ORG/M", CHAT, first.parameters, 0)
-        ledger.put_many([(key, ROW)], model="local:ORG/M")
+        ledger.put_many([(key, ROW)])
         assert opened(ledger, f"ORG/M={ONE},{TWO}", f"ORG/OTHER={TWO},{TWO}").complete([CHAT])[0].text == "kept"
         for trusted in ((), (f"ORG/M={TWO},{TWO}",), (f"ORG/M={ONE},{ONE}",)):
-            with pytest.raises(QuadragError, match=r"the ledger lacks 1 of 1 replies of local:ORG/M"):
+            with pytest.raises(QuadragError, match=r"the ledger lacks the 1 replies of local:ORG/M"):
                 opened(ledger, *trusted).complete([CHAT])

@@ -178,7 +178,6 @@ def test_the_ledger_answers_the_second_time(folder, tmp_path):
         again = make()
         second = again.complete([OTHER, CHAT, CHAT])
         assert [reply.text for reply in second] == [first[1].text, first[0].text, first[0].text]
-        assert all(reply.cached for reply in second) and not any(reply.cached for reply in first)
         assert again.spent["cached"] == 3 and again.spent["calls"] == 0
         assert [reply.latency for reply in second[:2]] == [first[1].latency, first[0].latency]
         assert make(replay=True).complete([CHAT])[0].text == first[0].text

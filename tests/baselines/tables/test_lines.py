@@ -174,7 +174,7 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     assert value_cell(score("bleu", -0.0004, n_total=9, n_scored=9)).text == "0.0", "no zero has a sign"
     (value, low, *_) = our_lines("ours", [score("bleu", 0.5, n_scored=4)], ["bleu"], ["official"], bounds=True)
     assert (value.cells[0].text, low.cells[0].text) == ("50.0", "–")
-    pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0, n) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
+    pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
     assert [(one.text, one.sub) for one in map(difference_cell, pairs)] == [
         ("+12.3", ""),
         ("+12.3", "10.0 to 20.0"),
@@ -195,9 +195,9 @@ def test_points_stand_under_points_and_the_marks_of_intervals_too():
 
 
 def test_what_is_unscored_or_did_not_run_is_one_line_each():
-    lacking = {"unscored": {"api_error": 1}}
+    lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
     both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]
-    assert note_unscored(both) == ["Unscored, bleu, rouge_l (official): c test: api_error 1."]
+    assert note_unscored(both) == ["Unscored, bleu, rouge_l: c test: no_questions 1."], "what failed is told elsewhere"
     rows = [score("bertscore", None, not_run="no embedding")]
     rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
     (told,) = note_scores(rows, ["official"])

@@ -7,7 +7,7 @@ import pytest
 from chat_server import Rule, chats
 
 from quadrag.chat.client import BudgetReached, ChatClient, Failure, Prices, Reply
-from quadrag.chat.prices import Budget, tell_spent
+from quadrag.chat.prices import Budget
 from quadrag.errors import QuadragError
 
 PRICES = Prices({"m": {"input": 1_000_000, "output": 2_000_000}, "currency": "EUR"})
@@ -46,8 +46,8 @@ def test_a_bad_price_file_is_one_line(tmp_path, text):
 
 def test_costs_are_counted(server, ledger):
     with ChatClient(server.url + "#m", ledger=ledger, prices=PRICES) as client:
-        replies = client.complete(chats(5))
-        assert sum(reply.cost for reply in replies) == client.spent["cost"] == paid(server) > 0
+        client.complete(chats(5))
+        assert client.spent["cost"] == paid(server) > 0
         assert client.spent["prompt_tokens"] == server.prompt_tokens
         client.complete(chats(5))
         assert client.spent["cost"] == paid(server), "cached replies cost nothing"
@@ -116,7 +116,7 @@ def test_a_count_that_is_none_or_cannot_be_charges_the_worst_case(server, usage)
     server.rules.append(Rule("reply", usage=usage))
     with ChatClient(server.url + "#m", budget=400, **BOUND) as client, pytest.raises(BudgetReached) as stop:
         client.complete(chats(10))
-    assert [result.cost for result in stop.value.results if isinstance(result, Reply)] == [None] * 3
+    assert sum(isinstance(result, Reply) for result in stop.value.results) == 3
 
 
 def test_amounts_are_decimal(server):
@@ -145,14 +145,3 @@ def test_two_clients_at_the_same_time_share_one_budget(server):
         thread.join(timeout=20)
     assert len(spent) == 2 and sum(spent) == paid(server) <= 600
     assert 600 - WORST < float(budget.used) == paid(server) and budget.reserved == budget.open == 0
-
-
-def test_what_is_spent_is_told():
-    first = {"prompt_tokens": 1200, "completion_tokens": 34, "cost": 0.25, "currency": "EUR"}
-    second = {"prompt_tokens": 5, "completion_tokens": 1, "cost": 0.5, "currency": "EUR"}
-    budget = Budget(3, "EUR")
-    assert budget.reserve(budget.limit) and not budget.reserve(budget.limit)
-    budget.settle(budget.limit, budget.limit / 2)
-    assert tell_spent([first, None, second]) == "1,240 tokens, 0.75 EUR"
-    assert tell_spent([first], budget) == "1,234 tokens, 1.5 of 3 EUR"
-    assert tell_spent([{"prompt_tokens": 7}]) == "7 tokens" and tell_spent([None, {}]) == ""

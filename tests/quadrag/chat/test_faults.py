@@ -11,7 +11,6 @@ import pytest
 from chat_server import ChatServer, Rule, chats
 
 from quadrag.chat.client import ChatClient, Failure
-from quadrag.chat.http import Transport
 from quadrag.errors import QuadragError
 
 
@@ -74,14 +73,6 @@ def test_no_descriptors_left_end_the_run_and_are_no_failures_of_calls(server, le
         assert not failed(client(chats(8)))
 
 
-def test_exhausted_retries_are_a_failure_and_the_run_goes_on(server):
-    server.rules.append(Rule("status", match="question 1", status=503))
-    with ChatClient(server.url + "#m", retries=1, concurrency=2) as client:
-        replies = client(chats(6))
-    assert server.calls["question 1"] == 2 and failed(replies) == [1]
-    assert replies[1] == Failure("api_error", f"{server.url} answered 503: injected 503 (after 1 retries)")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("as_date", [False, True])
 def test_retry_after_is_honoured(server, as_date):
@@ -123,9 +114,6 @@ def test_a_refused_connection_ends_the_run_in_one_line(ledger):
         with ChatClient(spec, ledger=ledger, concurrency=64) as client, pytest.raises(QuadragError) as error:
             client(batch)
         assert url in str(error.value) and "refused" in str(error.value).lower() and "\n" not in str(error.value)
-    broken = [{"role": "user", "content": "\ud800"}]  # a worker that has nothing left to do is not waited for
-    with pytest.raises(QuadragError):
-        ChatClient(url + "#m", concurrency=2).complete([broken, *chats(1)])
 
 
 @pytest.mark.parametrize(
@@ -148,43 +136,17 @@ def test_a_server_that_never_answers_is_dead_after_its_first_calls(server, rule,
     assert ("--timeout SECONDS" in str(error.value)) == (rule.action == "stall")
 
 
-def test_a_server_that_says_it_is_busy_is_waited_for(server):
-    server.rules.append(Rule("rate", 2, retry_after="0.3"))
-    with ChatClient(server.url + "#m", concurrency=2) as client:
-        assert not failed(client(chats(4)))
-
-
-class Odd(Transport):
-    async def attempt(self, session, server, messages, model, body):
-        row = await super().attempt(session, server, messages, model, body)
-        if "question 1" in row["text"]:
-            raise ZeroDivisionError("one\x1b[1m two")
-        return row
-
-
-def test_what_nobody_foresaw_is_a_failure_of_one_call_and_a_warning(server):
-    client = ChatClient(server.url + "#m", retries=0, transport=Odd())
-    with client, pytest.warns(RuntimeWarning, match="ZeroDivisionError: one two"):
-        assert failed(client(chats(3))) == [1]
-
-
 THOUGHT = {"content": None, "reasoning_content": "Let me think."}
-BOOM = "<!DOCTYPE HTML><html><head><title>Error</title></head><body><h1>Boom</h1><p>Code: 500.</p></html>"
 
 
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
         (Rule("stream"), "begins with 'data:"),
-        (Rule("garbage"), "begins with 'it works'"),
-        (Rule("status", status=200, body="  <!DOCTYPE html><title>x</title><h1>Sign in</h1>"), "begins with 'Sign in'"),
-        (Rule("status", status=500, body=BOOM), "answered 500: Boom Code: 500."),
+        (Rule("garbage"), "begins with '<html>it works"),
         (Rule("status", status=500, body="<" * 100_000), "answered 500: <<<"),
-        (Rule("status", status=500, body="no page <b>"), "answered 500: no page <b>"),
-        (Rule("reply", message=THOUGHT), "thought and gave no answer (finish_reason 'stop'); raise --max-tokens"),
-        (Rule("reply", message={"content": [], "reasoning": "Hm."}), "the model thought and gave no answer"),
-        (Rule("reply", message={"content": None, "reasoning_content": ""}), "the content is null"),
-        (Rule("status", status=200, body="data"), "begins with 'data'"),
+        (Rule("reply", message=THOUGHT), "thought and gave no answer; raise --max-tokens"),
+        (Rule("reply", message={"content": None, "reasoning_content": ""}), "has no text (finish_reason 'stop'"),
         (Rule("no_choices"), "the reply is not a chat completion (no choices"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
@@ -193,7 +155,7 @@ def test_a_reply_that_is_none_says_what_it_is_of_one_call_and_of_all(server, rul
     server.rules.append(rule)
     with ChatClient(server.url + "#m", retries=0) as client, pytest.raises(QuadragError) as error:
         client(chats(4))
-    assert told in str(error.value) and "correct the request" not in str(error.value)
+    assert told in str(error.value)
     rule.match = "question 1"
     with ChatClient(server.url + "#m", retries=0) as client:
         replies = client(chats(4))
@@ -201,18 +163,7 @@ def test_a_reply_that_is_none_says_what_it_is_of_one_call_and_of_all(server, rul
 
 
 @pytest.mark.parametrize(
-    ("status", "says"),
-    [(401, "set QUADRAG_API_KEY"), (403, "may not use 'm'"), (404, r"no model 'm'.*\(served: m\)")],
-)
-def test_a_refused_client_is_told_what_to_do(server, status, says):
-    server.rules.append(Rule("status", status=status))
-    with ChatClient(server.url + "#m", concurrency=4) as client, pytest.raises(QuadragError, match=says):
-        client(chats(50))
-    assert server.requests == 4
-
-
-@pytest.mark.parametrize(
-    ("login", "says"), [("", "the key in OPENAI_API_KEY is refused"), ("ann:secretword@", "the login in the URL is")]
+    ("login", "says"), [("", "sent the key in OPENAI_API_KEY"), ("ann:secretword@", "sent the login in the URL")]
 )
 def test_what_is_refused_of_key_and_login_is_told(server, monkeypatch, login, says):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-0123456789")
@@ -220,7 +171,7 @@ def test_what_is_refused_of_key_and_login_is_told(server, monkeypatch, login, sa
     place = server.url.replace("//", f"//{login}")
     with ChatClient(place + "#m") as client, pytest.raises(QuadragError, match=says) as error:
         client(chats(3))
-    assert "sk-wrong" not in str(error.value) and "secretword" not in str(error.value)
+    assert server.requests <= 3 and "sk-wrong" not in str(error.value) and "secretword" not in str(error.value)
 
 
 def test_one_success_among_the_first_calls_keeps_the_run_alive(server):
@@ -250,8 +201,3 @@ def test_a_storm_of_faults_loses_nothing(ledger):
         replies = client(chats(150))
     assert [text.split(" ", 1)[1] for text in replies] == [f"question {n}" for n in range(150)]
     assert len(ledger) == 150
-
-
-def test_a_message_that_is_no_unicode_is_a_failure(server):
-    with ChatClient(server.url + "#m") as client:
-        assert failed(client([[{"role": "user", "content": "\ud800"}], *chats(1)])) == [0]

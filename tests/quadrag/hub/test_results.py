@@ -107,7 +107,7 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
 
 
 def test_upstreams_own_files_need_no_leave(copied):
-    folder = copied(change=change(source="/data/RGB (the authors' own files), as prepared", provenance="authors"))
+    folder = copied(change=change(source="/data/RGB (the authors' own files)", provenance="authors"))
     (entry,) = entries(plan(folder, accept_data=False)).values()
     assert entry["notes"].startswith("rgb_accuracy.accuracy, profile official, percent, ")
     assert "; data: the authors' own files; " in entry["notes"]
@@ -115,7 +115,7 @@ def test_upstreams_own_files_need_no_leave(copied):
 
 def test_what_is_accepted_is_said_and_no_place_of_the_machine_is(runs, copied):
     (limited,) = entries(plan(runs / "limited")).values()
-    assert limited["notes"].startswith("NOT COMPARABLE: --limit 3, own data")
+    assert limited["notes"].startswith("NOT COMPARABLE: answers to 3 of 12 questions, own data")
     place = "/home/ann smith/my models/bge (1)/it"
     options = {"passage_num": 3}
     folder = copied(change=change_in("digests", options=options, retrieval={"embedding": place, "top_k": 4}))

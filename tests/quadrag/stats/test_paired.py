@@ -9,22 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test, ttest_1samp
-from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
+from statsmodels.stats.power import normal_power
 
 from quadrag.stats import (
     NOT_APPLICABLE,
     Item,
     Pair,
     detectable,
-    items_needed,
     mcnemar,
     paired_difference,
-    paired_macro,
-    power_of,
     share_difference,
-    sign_flips,
     summarise,
 )
+from quadrag.stats.tests import sign_flips
 
 VALUE = st.floats(-1, 1).map(lambda value: round(value, 3))
 PAIRS = st.lists(st.tuples(VALUE, VALUE), min_size=2, max_size=12)
@@ -36,7 +33,7 @@ def ones(*values: float | None) -> list[Item]:
 
 
 def pair(first: Sequence[Item], second: Sequence[Item], **more: Any) -> Pair:
-    found = paired_difference(first, second, **more)
+    found = paired_difference([first], [second], **more)
     assert found is not None
     return found
 
@@ -98,9 +95,6 @@ def test_shares_of_single_items_are_mcnemars() -> None:
     assert found.spread == pytest.approx(np.std([0] * 12 + [1] * 6 + [-1] * 2, ddof=1))
     same = pair(first, first)
     assert (same.difference, same.p, same.spread) == (0, 1, 0) and same.interval.low < 0 < same.interval.high
-    for counts in ((1, 2, 2), (-1, 0, 5), (0, 0, 0)):
-        with pytest.raises(ValueError, match="expected at most so many"):
-            share_difference(*counts)
 
 
 @pytest.mark.parametrize("better", [1, 6])
@@ -139,14 +133,10 @@ def test_profiles_and_refusals() -> None:
     assert corrected.difference == pytest.approx(0.75 - 0.5)
     assert (official.n, corrected.n) == (3, 4)
     assert pair(first, list(reversed(second))) == official, "whatever the order"
-    assert paired_difference(first, second[:3]) is None
-    assert paired_difference(first, ones(1, 1, 1, 1, 1)) is None
-    assert paired_difference([], []) is None
-    assert paired_difference(first, ones(None, None, None, None)) is None
+    for other in (second[:3], ones(1, 1, 1, 1, 1), [], ones(None, None, None, None)):
+        assert paired_difference([first], [other]) is None
     off = [Item(i, None, NOT_APPLICABLE) for i in range(4)]
-    assert paired_difference(first, off, profile="corrected") is None
-    with pytest.raises(ValueError, match="profile is 'both'"):
-        paired_difference([], [], profile="both")
+    assert paired_difference([first], [off], profile="corrected") is None
 
 
 def test_items_of_one_unit_are_swapped_and_drawn_together() -> None:
@@ -167,15 +157,15 @@ def test_means_over_groups_are_paired_group_by_group() -> None:
     groups = [rng.random_sample((2, n)) for n in (40, 10)]
     first, second = ([ones(*group[side]) for group in groups] for side in range(2))
     gaps = [float((group[1] - group[0]).mean()) for group in groups]
-    found = paired_macro(first, second)
+    found = paired_difference(first, second)
     assert found is not None and found.n == 50 and found.difference == pytest.approx(sum(gaps) / 2)
-    weighted = paired_macro(first, second, weights=[3, 1])
+    weighted = paired_difference(first, second, weights=[3, 1])
     assert weighted is not None and weighted.difference == pytest.approx((3 * gaps[0] + gaps[1]) / 4)
     errors = [np.var(group[1] - group[0], ddof=1) / group.shape[1] for group in groups]
     assert weighted.spread == pytest.approx(((9 * errors[0] + errors[1]) / 16 * 50) ** 0.5)
     empty = [ones(*[None] * 3)]
-    assert paired_macro([*first, *empty], [*second, *empty]) == found, "a group that neither could score"
-    assert paired_macro(first, [second[0], second[1][:5]]) is None
+    assert paired_difference([*first, *empty], [*second, *empty]) == found, "a group that neither could score"
+    assert paired_difference(first, [second[0], second[1][:5]]) is None
 
 
 @settings(max_examples=40)
@@ -184,17 +174,12 @@ def test_two_runs_swapped_differ_in_sign_alone(pairs: list[tuple[float, float]])
     first, second = (ones(*side) for side in zip(*pairs, strict=True))
     one, other = pair(first, second), pair(second, first)
     assert (one.difference, one.interval) == (-other.difference, (-other.interval.high, -other.interval.low))
-    assert (one.p, one.n, one.changed) == (other.p, other.n, other.changed)
+    assert (one.p, one.n) == (other.p, other.n)
 
 
-@given(st.floats(0.01, 0.5), st.floats(0.1, 1), st.integers(10, 5000))
-def test_power_is_statsmodels(difference: float, spread: float, n: int) -> None:
-    assert power_of(difference, spread, n) == pytest.approx(normal_power(difference / spread, n, 0.05), abs=1e-9)
-    theirs = normal_sample_size_one_tail(difference, 0.8, 0.025, std_null=spread)
-    assert items_needed(difference, spread) == np.ceil(theirs)
-    assert items_needed(0.0, 1.0) is None
-    least = detectable(spread, n)
-    assert power_of(least, spread, n) == pytest.approx(0.8, abs=1e-5)
+@given(st.floats(0.1, 1), st.integers(10, 5000))
+def test_power_is_statsmodels(spread: float, n: int) -> None:
+    assert normal_power(detectable(spread, n) / spread, n, 0.05) == pytest.approx(0.8, abs=1e-5)
 
 
 def test_samples_that_repeat_each_other_change_no_verdict() -> None:
@@ -205,7 +190,7 @@ def test_samples_that_repeat_each_other_change_no_verdict() -> None:
 
     first, second = [0.0] * 5 + [1.0] * 55, [1.0] * 60
     once, thrice = (pair(repeated(first, n), repeated(second, n)) for n in (1, 3))
-    assert (once.test, once.changed, round(once.p, 5)) == ("mcnemar", 5, 0.03125)
+    assert (once.test, round(once.p, 5)) == ("mcnemar", 0.03125)
     assert replace(thrice, spread=once.spread) == once and thrice.spread == pytest.approx(once.spread)
     mixed = pair(repeated(first, 3), repeated(first, 1))
-    assert (mixed.difference, mixed.spread, mixed.changed, mixed.p) == (0, 0, 0, 1)
+    assert (mixed.difference, mixed.spread, mixed.p) == (0, 0, 1)

@@ -15,7 +15,6 @@ OTHERS = [1, 0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 1]
 # What `ppi_mean_ci` of ppi-python 0.2.3 returns for them, and for values that are no rates.
 THEIRS = (
     (0.3518454966596573, 0.8281852425816081),
-    (0.2846413144050217, 0.9153586855949782),
     (0.32273054350754926, 0.7166037983986536),
 )
 
@@ -27,12 +26,11 @@ def normal(found):
 
 def test_equals_ppi_python():
     assert normal(ppi_mean(LABELS, VERDICTS, OTHERS)) == pytest.approx(THEIRS[0], abs=1e-9)
-    assert normal(ppi_mean(LABELS, VERDICTS, OTHERS, tuning=1.0)) == pytest.approx(THEIRS[1], abs=1e-9)
     shares = ppi_mean([0.5, 0, 1, 1, 0, 0.5], [0.4, 0.1, 0.8, 0.9, 0.3, 0.5], [0.2, 0.9, 0.7, 0.6, 0.1, 0.4, 0.8])
     assert shares.interval == normal(shares)
     # Theirs is at 90%.
     half = NormalDist().inv_cdf(0.95) * math.sqrt(shares.variance)
-    assert (shares.value - half, shares.value + half) == pytest.approx(THEIRS[2], abs=1e-9)
+    assert (shares.value - half, shares.value + half) == pytest.approx(THEIRS[1], abs=1e-9)
 
 
 def test_by_hand():
@@ -42,7 +40,6 @@ def test_by_hand():
     found = ppi_mean(labels, verdicts, others)
     assert found.tuning == pytest.approx(constant)
     assert found.value == pytest.approx(0.5 + constant * (2 / 6 - 1 / 4))
-    assert ppi_mean(labels, verdicts, others, tuning=0.0).value == 0.5
 
 
 def test_a_judge_that_says_one_thing_is_of_no_use():
@@ -59,8 +56,6 @@ def test_strata_weigh_as_much_as_they_hold():
     assert found.value == pytest.approx(0.1 * 0.6 + 0.9 * 0.5)
     alike = stratified_mean([1, 1, 0, 0], list("aabb"), {"a": 50, "b": 50})
     assert alike.interval.high - alike.interval.low > 0.3, "two labels of a kind are no certainty"
-    with pytest.raises(ValueError, match="'b' has no label"):
-        stratified_mean([1], ["a"], {"a": 1, "b": 2})
 
 
 # Shares of right and of wrong answers that rules decide; the judge's sensitivity and specificity.

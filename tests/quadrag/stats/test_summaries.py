@@ -17,14 +17,12 @@ from quadrag.stats import (
     Interval,
     Item,
     Mean,
-    Summary,
-    bca,
     macro,
     summarise,
     summarise_all,
     wilson,
 )
-from quadrag.stats.intervals import RESAMPLES, SEED, influences
+from quadrag.stats.intervals import RESAMPLES, SEED, bca, influences
 from quadrag.stats.items import choose_fill, counted, make_group, number_units
 
 REASONS = ("api_error", "unparsable", "truncated", NOT_APPLICABLE)
@@ -42,7 +40,7 @@ def ones(*values: float | None) -> list[Item]:
     return [Item(i, value, "api_error" if value is None else None) for i, value in enumerate(values)]
 
 
-def width(found: Summary | Mean) -> float:
+def width(found: Mean) -> float:
     assert found.interval is not None
     return found.interval.high - found.interval.low
 
@@ -52,9 +50,6 @@ def test_worked_example() -> None:
     items = ones(1, 1, 1, 0, None)
     items += [Item(5, None, "unparsable"), Item(6, None, NOT_APPLICABLE)]
     official, corrected = summarise(items), summarise(items, profile="corrected")
-    counts = {"n_total": 7, "n_scored": 4, "n_not_applicable": 1, "unscored": {"api_error": 1, "unparsable": 1}}
-    assert {name: getattr(official, name) for name in counts} == counts
-    assert {name: getattr(corrected, name) for name in counts} == counts
     assert official.value == official.over_scored == corrected.over_scored == 3 / 4
     assert corrected.value == 3 / 6
     # Truthfulness has -1 as its worst value: (3 + 0 - 1 - 1) / 6.
@@ -62,16 +57,14 @@ def test_worked_example() -> None:
 
 
 def test_no_items_no_values() -> None:
-    empty = Summary(None, None, None, None, 0, 0, 0, {})
-    assert summarise([]) == summarise([], profile="corrected") == empty
+    nothing = Mean(None, None, None)
+    assert summarise([]) == summarise([], profile="corrected") == nothing
     failed = ones(None, None)
-    assert summarise(failed) == Summary(None, None, None, None, 2, 0, 0, {"api_error": 2})
-    assert summarise(failed, profile="corrected") == Summary(
-        0.0, None, Interval(*(round(side, 12) for side in wilson(0, 2))), "wilson", 2, 0, 0, {"api_error": 2}
-    )
+    assert summarise(failed) == nothing
+    none_of_two = Interval(*(round(side, 12) for side in wilson(0, 2)))
+    assert summarise(failed, profile="corrected") == Mean(0.0, none_of_two, "wilson")
     off = [Item(0, None, NOT_APPLICABLE)]
-    assert summarise(off, profile="corrected") == summarise(off) == Summary(None, None, None, None, 1, 0, 1, {})
-    assert summarise([Item(0, None)]).unscored == {"api_error": 1}, "without a reason it is a failed call"
+    assert summarise(off, profile="corrected") == summarise(off) == nothing
 
 
 def in_order(items: Sequence[Item], profile: str, worst: float) -> list[Any]:
@@ -129,16 +122,15 @@ def test_the_bootstrap_is_scipys_over_the_same_draws(values: list[float | None],
 
 
 @given(ITEMS, PROFILES)
-def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
+def test_value_and_interval_hold(items: list[Item], profile: str) -> None:
     found = summarise(items, profile=profile)
-    assert found.n_total == found.n_scored + found.n_not_applicable + sum(found.unscored.values()) == len(items)
-    assert NOT_APPLICABLE not in found.unscored
-    assert list(found.unscored) == sorted(found.unscored)
+    reasons = [item.reason for item in items if item.value is None]
+    failed = len(reasons) - reasons.count(NOT_APPLICABLE)
     assert (found.value is None) == (found.interval is None)
     if found.value is not None and found.interval is not None:
         low, high = found.interval
         assert low <= high
-        worst = [0.0] if profile == "corrected" and found.unscored else []
+        worst = [0.0] if profile == "corrected" and failed else []
         bounds = [item.value for item in items if item.value is not None] + worst
         if found.method == "bca":
             assert min(bounds) - 1e-9 <= low
@@ -149,8 +141,8 @@ def test_counts_and_order_hold(items: list[Item], profile: str) -> None:
     if profile == "official":
         assert found.value == pytest.approx(found.over_scored)
     elif found.value is not None:
-        counting = found.n_total - found.n_not_applicable
-        assert found.value == pytest.approx((found.over_scored or 0) * found.n_scored / counting)
+        n_scored = len(items) - len(reasons)
+        assert found.value == pytest.approx((found.over_scored or 0) * n_scored / (n_scored + failed))
 
 
 @given(st.integers(1, 40), VALUES.filter(lambda value: value not in (0, 1)))
@@ -187,7 +179,6 @@ def test_samples_of_one_question_come_along_together() -> None:
     single, clustered = summarise(once), summarise(often)
     assert clustered.interval == pytest.approx(single.interval)
     assert clustered.value == pytest.approx(single.value)
-    assert (clustered.n_total, clustered.n_scored) == (300, 300)
     # Rounds of a conversation do so as well: they have its name as their unit.
     rounds = [Item(i, item.value, unit=item.question) for i, item in enumerate(often)]
     assert summarise(rounds) == clustered
@@ -214,7 +205,7 @@ def test_a_rate_over_part_of_the_items_is_over_these_alone() -> None:
     seen = [Item(i, float(i % 2)) for i in range(4)]
     unseen = [Item(i, None, NOT_APPLICABLE) for i in range(4, 40)]
     found = summarise(seen + unseen)
-    assert (found.value, found.n_total, found.n_scored, found.n_not_applicable) == (0.5, 40, 4, 36)
+    assert found.value == 0.5
     assert found.interval == pytest.approx(wilson(2, 4))
     assert summarise(seen + unseen, profile="corrected") == found, "not applicable is not a failure"
     graded = [Item(i, 0.5 + i % 2) for i in range(4)]
@@ -275,7 +266,7 @@ def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str
     weights = [weight for _, weight in groups]
     found = macro(stacked, weights=weights, profile=profile, worst=worst)
     assert len(found) == 3
-    for metric, (value, interval, method) in enumerate(found):
+    for metric, (value, interval, method, _) in enumerate(found):
         members = [columns[metric] for columns in stacked]
         expected, means = macro_brute_force(members, weights, profile, worst)
         assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
@@ -294,11 +285,11 @@ def test_means_over_groups_are_drawn_as_by_brute_force(groups: Any, profile: str
 
 def test_groups_count_alike_whatever_their_size() -> None:
     large, small = ones(*[1] * 30), ones(0, 0)
-    ((value, interval, method),) = macro([[large], [small]])
+    ((value, interval, method, _),) = macro([[large], [small]])
     assert (value, method) == (0.5, "wilson")
     assert interval is not None and interval.low < 0.4 and interval.high > 0.6
     assert summarise([Item(i, item.value) for i, item in enumerate([*large, *small])]).value == pytest.approx(30 / 32)
-    ((weighted, _, _),) = macro([[large], [small]], weights=[1, 3])
+    ((weighted, *_),) = macro([[large], [small]], weights=[1, 3])
     assert weighted == 0.25
 
 
@@ -310,7 +301,7 @@ def test_a_group_without_values_is_left_out_of_a_macro_mean() -> None:
     assert macro([[ones(1, 1)], [failed]]) == [alone], "official leaves out what has no value"
     assert macro([[ones(1, 1)], [ones(0)]], weights=[2, 0]) == [alone], "what has no weight has no say"
     for worst in (0.0, 1.0):
-        ((value, interval, _),) = macro([[ones(1 - worst, 1 - worst)], [failed]], profile="corrected", worst=worst)
+        ((value, interval, *_),) = macro([[ones(1 - worst, 1 - worst)], [failed]], profile="corrected", worst=worst)
         assert value == 0.5 and interval is not None and interval.low < 0.5 < interval.high
     nothing = [Mean(None, None, None)]
     assert macro([[off], [off]]) == macro([[failed]]) == macro([[ones(1)]], weights=[0]) == nothing

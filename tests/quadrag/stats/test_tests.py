@@ -30,8 +30,6 @@ def test_mcnemar_by_hand() -> None:
     """Of 5 that differ all go one way: 2 / 32 exactly, and half of that by mid-p."""
     assert mcnemar(5, 0) == mcnemar(0, 5) == 1 / 32
     assert mcnemar(0, 0) == mcnemar(7, 7) == 1
-    with pytest.raises(ValueError, match="-1 and 2; expected two numbers of items, at least 0"):
-        mcnemar(-1, 2)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -43,8 +41,6 @@ def test_holm_is_statsmodels(values: list[float]) -> None:
 
 def test_holm_by_hand() -> None:
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06]) and holm([]) == []
-    with pytest.raises(ValueError, match=r"1\.5 among p values"):
-        holm([0.2, 1.5])
 
 
 def test_scipy_waits_until_it_is_needed() -> None:

@@ -1,7 +1,7 @@
 """What fails of a RAG service, and how: tried again, one failure, or a dead service in one line that tells no key."""
 
 import pytest
-from rag_asking import ask, asked, question
+from rag_asking import ask, asked
 from rag_server import Rule
 
 from quadrag.chat.reply import Failure
@@ -33,15 +33,11 @@ def test_a_service_that_takes_too_long_is_unscored(server, ledger):
     assert replies[1].reason == "api_error" and "no reply within 0.3 s" in replies[1].detail
 
 
-def test_a_question_on_which_a_service_hangs_is_asked_once_more_and_how_to_wait_longer_is_said_once(
-    server, ledger, capsys
-):
+def test_a_question_on_which_a_service_hangs_is_asked_once_more(server, ledger):
     server.rules.append(Rule("stall", match="number 1", seconds=1.5))
     replies, spent = ask(server.url, asked(3), ledger, timeout=0.3, concurrency=1)
     assert [isinstance(reply, Failure) for reply in replies] == [False, True, False]
-    assert spent["retries"] == 1 and replies[1].detail.endswith("no reply within 0.3 s (after 1 retries)")
-    told = "2 calls got no reply in time and were asked again or failed; --rag-timeout SECONDS waits longer"
-    assert capsys.readouterr().err.count(told) == 1
+    assert spent["retries"] == 1 and replies[1].detail.endswith("no reply within 0.3 s")
 
 
 @pytest.mark.parametrize(
@@ -118,11 +114,3 @@ def test_the_key_is_sent_and_never_shown(server, ledger, monkeypatch, capfd):
     assert key not in str(caught.value) and "bad key: Bearer ***" in str(caught.value)
     said = capfd.readouterr().err
     assert said.count("repeats a secret") == 1 and key not in said and token not in said
-
-
-def test_what_utf8_cannot_hold_is_one_failure(server, ledger):
-    replies, _ = ask(server.url, [question(0), question(1, "half \ud83d")], ledger)
-    assert replies[0].text and isinstance(replies[1], Failure)
-    server.rules.append(Rule("merge", body={"answer": "half \ud83d", "passages": []}))
-    (reply,), _ = ask(server.url, [question(2)], ledger)
-    assert reply.text == "half \ufffd"

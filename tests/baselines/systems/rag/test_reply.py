@@ -31,8 +31,8 @@ CHAT = [
     ({}, Unreadable, "no choices, but the keys none"),
     ({"choices": [], "x": 1}, Unreadable, "no choices, but the keys choices, x"),
     ({"choices": [{}]}, Unreadable, "message"),
-    ({"choices": [{"message": {"content": None}}]}, NoText, "content is null"),
-    ({"choices": [{"message": {"content": 7}}]}, Unreadable, "content is a int"),
+    ({"choices": [{"message": {"content": None}}]}, NoText, "content None"),
+    ({"choices": [{"message": {"content": 7}}]}, NoText, "content 7"),
 ]
 
 
