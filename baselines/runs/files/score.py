@@ -38,7 +38,7 @@ class AnswersFile(System):
         self._retriever = read_head(path).get("retriever")  # as a log says it
         benchmark = load(spec.benchmark)
         unsaid = spec.retriever == UNKNOWN or not (benchmark.corpus or benchmark.options)
-        given = any(read_passages(*line).passages is not None for line in self._rows)
+        given = any(read_passages(*line) for line in self._rows)
         self.finds_passages = given and unsaid and benchmark.supplied is None
         self.parameters = {"contract": "file"} if self.finds_passages else {}
         self._generated = Generated([])
@@ -76,7 +76,6 @@ class AnswersFile(System):
         """Return the answers; see `System.answer`."""
         generated = self._generated
         generated.latency = _read_latency(self._path)
-        generated.searched = self.finds_passages
         generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
         return generated
 
