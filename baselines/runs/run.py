@@ -319,7 +319,6 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
             folder.save()
             raise
     _note_answers(record, generated)
-    record.unread, record.searched = generated.unread, generated.searched
     if system.finds_passages:
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
     folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
@@ -347,7 +346,7 @@ def score(
         shown = None if models.system.has_answers else passages
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
     benchmark = load(spec.benchmark)
-    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages, folder.run.searched)
+    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
     folder.run.service = asdict(evidence)
     return scored
 
