@@ -18,6 +18,7 @@ GONE: dict[str, str] = {
     "--judge-served-as": "--judge-name NAME says what the judge is called, wherever it is served",
     "--judge-service": "--judge-name NAME says what the judge is called, wherever it is served",
     "--passages": "retrieved.jsonl of the run has every passage under its own id",
+    "--rag-body": "put what the service wants into its address, or ask it in a function: quadrag.evaluate",
     "--repeats": "ask once; what a judge says again is another certificate, of --fresh",
     "--reuse-unnamed": "a reply counts for the server that gave it; --llm-name NAME says which that was",
     "--served-as": "--llm-name NAME says what the model is called, wherever it is served",

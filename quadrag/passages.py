@@ -6,10 +6,9 @@ stand: that is their rank, whatever their scores.
 """
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from quadrag.errors import one_line
 from quadrag.reading import Unreadable, name_kind, plain
@@ -24,48 +23,23 @@ _TITLES = ("title", "name", "filename")
 _SCORES = ("score", "_score", "relevance_score", "similarity", "rerank_score")
 _INNER = ("metadata", "meta", "payload", "_source", "document", "node", "url_citation")  # what holds more of these
 _PARTS = (*_IDS, *_TEXTS, *_TITLES, *_SCORES, *_INNER)
-# Under what other systems keep passages; `references` and `results` may hold anything.
-_LIKE_PASSAGES = re.compile(
-    r"((retrieved|source|search)_?)?(passages?|contexts?|doc(ument)?s?|chunks?|nodes|hits)|retrieved|sources|citations|"
-    r"search_results|retrieval"
-)
 
 
-class Found(NamedTuple):
-    """The passages of a result, best first; None where it does not say what it found.
-
-    `unread` are its keys that look as if they held some.
-    """
-
-    passages: tuple[Passage, ...] | None
-    unread: tuple[str, ...] = ()
-
-
-def find_passages(result: Mapping[str, Any]) -> Found:
-    """Find the passages that stand in a result, and read them.
+def find_passages(result: Mapping[str, Any]) -> tuple[Passage, ...]:
+    """Read the passages that stand in a result; none where there are none.
 
     Raises:
-        Unreadable: what stands under ``passages`` is not understood. Under another name it is among the keys not read.
+        Unreadable: what stands under ``passages`` is not understood. Under another name it may be of any kind.
     """
-    searched = False
     for name in PLACES:
         value = result.get(name)
+        if name == PLACES[0] and value is not None:
+            return read_passages(value)
         rows = list_rows(value)
-        if rows == []:
-            searched = True
-        elif name == PLACES[0] and value is not None:
-            return Found(read_passages(value if rows is None else rows))
-        elif rows and not isinstance(rows[0], str):  # texts may be of any kind
+        if rows and not isinstance(rows[0], str):
             with suppress(Unreadable):
-                return Found(read_passages(rows))
-    unread = find_unread(result)
-    return Found(() if searched and not unread else None, unread)
-
-
-def find_unread(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the keys of a result without passages that look as if they held some."""
-    named = {name: plain(value) for name, value in result.items() if _LIKE_PASSAGES.fullmatch(str(name).lower())}
-    return tuple(name for name, value in named.items() if (len(value) if hasattr(value, "__len__") else value))
+                return read_passages(rows)
+    return ()
 
 
 def read_passages(value: Any) -> tuple[Passage, ...]:

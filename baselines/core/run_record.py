@@ -57,10 +57,6 @@ class RunRecord:
     # What is to be told of how passages were found, as CRAG's entities.
     found: dict[str, Any] = field(default_factory=dict)
     service: dict[str, Any] | None = None  # what a RAG service gave
-    searched: bool = False  # whether a system of the user's own said of any question what it found, were it nothing
-    # The keys of its replies, or of a file of answers, that look like passages and are not read; of passages, with
-    # ``passages.`` before them, those that look like texts.
-    unread: list[str] = field(default_factory=list)
     # Whether a file of answers was matched to the questions by ids alone, which other data have too.
     by_ids: bool = False
     failures: dict[str, str] = field(default_factory=dict)  # calls that failed, by ``config/split/id/sample``

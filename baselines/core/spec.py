@@ -59,7 +59,7 @@ class Chat(Part):
             its server calls it; by its model and address when None.
         sampling: how it draws.
         api: how a server is asked.
-        template: what makes a prompt of a chat for completions: one of ours, a Jinja file, a tokenizer.
+        template: what makes a prompt of a chat for completions: ``plain``, ``vicuna`` and the like.
         batch_size: of `local:`, how many chats are answered at once.
     """
 
@@ -121,14 +121,10 @@ class Service(Part):
     Attributes:
         rag: ``http://HOST:PORT/PATH`` of the JSON form, ``http://HOST:PORT/v1#MODEL`` of OpenAI's.
         name: what it is called, wherever it is served.
-        body: a file of JSON with further fields of every request.
-        sampling: of OpenAI's form alone.
     """
 
     rag: Text
     name: Text | None = None
-    body: Text | None = None
-    sampling: Sampling = Sampling()
 
 
 class Function(Part):

@@ -106,6 +106,11 @@ class Encoder(LazyModel):
                 self.instruction, self.before_passages = preset.as_run
         self.max_length = max_length or (preset.max_length if preset is not None else None)
         self._batch_size = batch_size
+        self.model = name  # as a metric's signature has it
+
+    def __call__(self, texts: Sequence[str]) -> Vectors:
+        """Encode texts as a metric asks for it."""
+        return self.documents(texts)
 
     def describe(self) -> dict[str, Any]:
         """Return all that decides the vectors, for the record of a run."""

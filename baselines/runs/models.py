@@ -18,7 +18,7 @@ from ..core.run_record import name_judge
 from ..core.spec import EXTRACTIVE, Chat, Function, RunSpec, Service
 from ..scoring.drive import Embed
 from ..systems.extractive import Extractive
-from ..systems.models import Embedding, open_completer, open_system
+from ..systems.models import open_completer, open_system
 from ..systems.service import RagService
 from ..systems.system import Completer, System
 
@@ -79,7 +79,12 @@ def open_models(spec: RunSpec, policy: CallPolicy, system: System | None = None)
     kept = ["fresh"] * policy.fresh + ["retry"] * bool(policy.retry)
     if kept and not asks and not (own and set(policy.retry) <= {FAILED}):
         raise QuadragError(f"--{kept[0]} is for models that are asked, and there is none; leave it out")
-    embed = Embedding(spec.embed, policy.trust) if spec.embed else None
+    embed: Any = None
+    if spec.embed:
+        from ..retrieval.encoder import Encoder
+
+        embed = Encoder(spec.embed, trust=policy.trust)
+        embed.check()
     if system is None and isinstance(spec.system, Chat) and spec.system.llm == EXTRACTIVE:
         system = Extractive()
     if not asks:
@@ -118,9 +123,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
             spec.system.rag,
             policy,
             name=spec.system.name,
-            body=spec.system.body,
             timeout=policy.service_timeout,
-            parameters=spec.system.sampling.sent(),  # a service has a temperature of its own
         )
     assert isinstance(spec.system, Chat)
     chat = spec.system

@@ -30,8 +30,8 @@ from ..core.result import Asked, Result
 from ..core.run_record import RunRecord
 from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
-from ..results.adapter import mark_rows
 from ..results.items import find_short
+from ..results.status import mark_rows
 from ..scoring.drive import DeadJudge, score_text
 from ..scoring.judging import Scored, check_models, count_verdicts, score_answers
 from ..scoring.served import score_service
@@ -319,7 +319,6 @@ def answer(folder: RunFolder, loaded: Loaded, models: Models, passages: Mapping[
             folder.save()
             raise
     _note_answers(record, generated)
-    record.unread, record.searched = generated.unread, generated.searched
     if system.finds_passages:
         folder.write(RETRIEVED, jsonl_text(passages_of.rows(loaded.questions, generated.passages)))
     folder.write(ANSWERS, jsonl_text(asdict(each) for each in generated.answers))
@@ -347,7 +346,7 @@ def score(
         shown = None if models.system.has_answers else passages
         return score_answers(models, loaded.work.benchmark, loaded.questions, answers, spec, stopped, shown)
     benchmark = load(spec.benchmark)
-    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages, folder.run.searched)
+    scored, evidence = score_service(models, benchmark, loaded.questions, answers, spec, passages)
     folder.run.service = asdict(evidence)
     return scored
 

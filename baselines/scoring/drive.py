@@ -157,9 +157,7 @@ def _columns(
     options = dict(benchmark.keywords(metric, asked, conditions))
     passages = [() if given.passages is None else given.passages.get(answer.key) for answer in answers]
     if metric.ranks:
-        ranked: list[Any] = [
-            None if found is None else [document_id(passage) for passage in found] for found in passages
-        ]
+        ranked = [None if found is None else [document_id(passage) for passage in found] for found in passages]
         options["states"] = [
             answer.state if found is None else None for answer, found in zip(answers, passages, strict=True)
         ]

@@ -36,7 +36,7 @@ class Evidence:
         questions: how many questions had any.
         texts: whether any passage has a text.
         by: ``id`` or ``text``, the way to the gold documents; ``form`` where ids have the form of theirs and none is a
-            gold document's; ``none`` where every search found nothing; None where there is no way.
+            gold document's; None where there is no way.
         why: why retrieval is not ranked; None where it is, or where the benchmark never ranks.
         bare: how many answers came without passages.
         gold: how many passages are gold documents of their questions, where texts are the way.
@@ -58,14 +58,13 @@ def score_service(
     answers: Sequence[Answer],
     task: RunSpec,
     passages: Mapping[Key, Sequence[Passage]],
-    searched: bool = True,
 ) -> tuple[Scored, Evidence]:
-    """Score a system's answers and rankings; those without a passage too, where it `searched`.
+    """Score a system's answers and rankings.
 
     Returns:
         What `score_answers` does, and what the system gave.
     """
-    evidence, known = find_documents(inner, task, questions, passages, searched)
+    evidence, known = find_documents(inner, task, questions, passages)
     bare = sum(answer.answer is not None and not passages[answer.key] for answer in answers)
     ranked = {
         # The user's own passages stand whatever became of the call; where it failed without any, nothing was ranked.
@@ -79,13 +78,9 @@ def score_service(
 
 
 def find_documents(
-    inner: Benchmark,
-    task: RunSpec,
-    questions: Sequence[Question],
-    passages: Mapping[Key, Sequence[Passage]],
-    searched: bool = True,
+    inner: Benchmark, task: RunSpec, questions: Sequence[Question], passages: Mapping[Key, Sequence[Passage]]
 ) -> tuple[Evidence, dict[Key, list[str]]]:
-    """Find the gold documents among a system's passages; `searched`: it said what it found, were it nothing.
+    """Find the gold documents among a system's passages.
 
     Returns:
         What the system gave, and per question the ids of its passages in their order, the gold documents' among them.
@@ -100,7 +95,7 @@ def find_documents(
     if not gold:
         return replace(evidence, why="no question here has a gold document"), own
     if not every:
-        return replace(evidence, by="none" if searched else None, why=None if searched else NOT_GIVEN), own
+        return replace(evidence, why=NOT_GIVEN), own
     if not gold.isdisjoint(every):
         return replace(evidence, by="id"), own
     matched = match_gold(inner, task, questions, passages)

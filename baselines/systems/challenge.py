@@ -1,7 +1,7 @@
 """A model file of the CRAG challenge as what answers, as it is, in this process: ``batch_generate_answer`` of a class.
 
 The challenge's interface (KDD Cup 2024, the released starter kit): batches of queries with their pages' HTML. Imports
-are looked for in the file's folder and the one above. The digest covers the file alone.
+are looked for in the file's folder and the one above.
 """
 
 import hashlib
@@ -29,11 +29,11 @@ class Challenge(Function):
 
     def __init__(self, spec: str) -> None:
         """Name the model, which is loaded at the first query."""
-        path, _, self._class = spec.partition("#")
-        self._path = Path(path).expanduser().resolve()
+        path, _, kind = spec.partition("#")
+        self._path, self._class = Path(path).expanduser().resolve(), kind or "UserModel"
         if self._path.suffix != ".py" or not self._path.is_file():
             raise QuadragError(f"no model file {path!r}; expected PATH.py#Class")
-        super().__init__(lambda rows: None, f"challenge:{self._path.name}" + f"#{self._class}" * bool(self._class))
+        super().__init__(lambda rows: None, f"challenge:{self._path.name}" + f"#{kind}" * bool(kind))
         self.parameters = {"code": hashlib.sha256(self._path.read_bytes()).hexdigest()[:16]}
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
@@ -56,7 +56,7 @@ class Challenge(Function):
             spec: Any = importlib.util.spec_from_file_location(self._path.stem, self._path)
             module = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(module)
-            return getattr(module, self._class or "UserModel")()
+            return getattr(module, self._class)()
         except Exception as error:
             why = known_keys().line(f"{type(error).__name__}: {error}")
             raise QuadragError(f"cannot load {self.name} ({why}); expected PATH.py#Class") from error

@@ -13,27 +13,27 @@ import os
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.chat.reply import Failure, Reply
 from quadrag.errors import QuadragError
-from quadrag.passages import Found, list_rows
+from quadrag.passages import list_rows
 from quadrag.reading import Unreadable, name_kind
 from quadrag.records import Key, Passage, dumps
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import load_service_prompts
 from ..core.spec import RunSpec
-from .own import Served, collect_served, pose, read_result, serve, take_served
-from .system import Assignment, Generated, Passages, Questions, System, Tell
+from .own import Served, pose, read_result, take_served
+from .system import Assignment, Generated, Passages, Questions, System, Tell, collect
 
 _FIRST = 8  # questions that all failed: the others would
 _OURS = str(Path(__file__).parent)
@@ -57,13 +57,10 @@ class Function(System):
         batch_size: int | None = None,
         concurrency: int = 16,
     ) -> None:
-        """Take the function; it is not called yet.
+        """Take a function, or a coroutine function, from an `OpenQuestion` to what `read_result` reads.
 
-        Args:
-            function: takes an `OpenQuestion`, and returns what `read_result` reads. It may be a coroutine function.
-            name: what `run.json` calls it; its own name when None.
-            batch_size: hand it lists of this many questions, for a list of as many results.
-            concurrency: calls in flight of a coroutine function.
+        With `batch_size` it is handed lists of so many, for lists of as many results; `concurrency` bounds the calls in
+        flight of a coroutine function.
         """
         self.function, self.batch_size, self.concurrency = function, batch_size, concurrency
         self.name = name or str(getattr(function, "__name__", type(function).__name__))
@@ -107,7 +104,7 @@ class Function(System):
                 f"{failures[0].detail}; correct the function and run again"
             )
         self._call_all(batches, keep)
-        return collect_served(questions, [replies[question.key] for question in questions])
+        return collect([(question, 0) for question in questions], [replies[question.key] for question in questions])
 
     def keep(self, path: Path) -> None:
         """Keep answers in this file, and take those that are kept there; see `System.keep`."""
@@ -116,10 +113,10 @@ class Function(System):
     def _pose(self, work: Assignment, questions: Questions, passages: Passages) -> Iterable[tuple[Key, Any]]:
         return ((question.key, pose(work, question, passages.get(question.key, ()))) for question in questions)
 
-    def _call_all(self, batches: Iterable[Batch], keep: Callable[[Batch, Results], None]) -> None:
+    def _call_all(self, batches: Iterator[Batch], keep: Callable[[Batch, Results], None]) -> None:
         """Call the function for lists of questions, and keep what comes of each as it comes."""
         if self._waits:
-            _call_beside(self._call, list(batches), self.concurrency, keep)
+            _call_beside(self._call, batches, self.concurrency, keep)
         for batch in batches:
             try:
                 self._call(batch).send(None)  # it awaits nothing, so this ends it
@@ -139,15 +136,13 @@ class Function(System):
         except (Exception, asyncio.CancelledError) as error:
             return [_read_failure(error)] * len(batch)
         seconds = (time.perf_counter() - started) / len(batch)
-        rows = [result]
-        if self.batch_size:
-            many = f" of {len(result)} results" if hasattr(result, "__len__") else ""
-            rows = (list_rows(result) if many else None) or []
-            if len(rows) != len(batch):
-                raise QuadragError(
-                    f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for "
-                    "each question; earlier answers are kept; correct the function and run again"
-                )
+        rows = list_rows(result) if self.batch_size else [result]
+        if rows is None or len(rows) != len(batch):
+            many = "" if rows is None else f" of {len(rows)} results"
+            raise QuadragError(
+                f"the function returned {name_kind(result)}{many}; expected a list of {len(batch)}, a result for each "
+                "question; earlier answers are kept; correct the function and run again"
+            )
         return [_read(row, seconds) for row in rows]
 
     def _read_kept(self) -> dict[Key, Reply | Failure]:
@@ -157,25 +152,21 @@ class Function(System):
         for line in text.split("\n"):
             with suppress(ValueError, KeyError, TypeError, RecursionError):
                 row = json.loads(line)
-                found = None if row["passages"] is None else tuple(Passage(*passage) for passage in row["passages"])
-                config, split, ident = row["key"]
-                kept[config, split, ident] = serve(row["answer"], row["reasoning"], Found(found), row["seconds"])
-                self.spent["oldest"] = min(row["made"], self.spent["oldest"] or row["made"])
+                (config, split, ident), made = row.pop("key"), row.pop("made")
+                row["passages"] = tuple(Passage(*passage) for passage in row["passages"])
+                kept[config, split, ident] = Served(**row)
+                self.spent["oldest"] = min(made, self.spent["oldest"] or made)
         return kept
 
     def _keep(self, replies: Mapping[Key, Reply | Failure]) -> None:
         """Write answers behind those that are kept; failures are not, so that they are asked again."""
         if self._kept_in is None:
             return
-        rows = [
-            {"key": key, "answer": reply.text, "reasoning": reply.reasoning, "passages": reply.passages}
-            | {"seconds": reply.latency, "made": round(time.time(), 3)}
-            for key, reply in replies.items()
-            if isinstance(reply, Served)
-        ]
         with self._kept_in.open("a", encoding="utf-8") as file:
-            # A line break first: a kill may have cut the last line off.
-            file.write("".join(f"\n{dumps(row)}\n" for row in rows))
+            for key, reply in replies.items():
+                if isinstance(reply, Served):
+                    # A line break first: a kill may have cut the last line off.
+                    file.write(f"\n{dumps({'key': key, 'made': round(time.time(), 3), **asdict(reply)})}\n")
 
 
 def _read(result: Any, seconds: float) -> Reply | Failure:
@@ -195,33 +186,33 @@ def _read_failure(error: BaseException) -> Failure:
 
 
 def _call_beside(
-    call: Callable[[Batch], Any], batches: Sequence[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
+    call: Callable[[Batch], Any], batches: Iterator[Batch], concurrency: int, keep: Callable[[Batch, Results], None]
 ) -> None:
     """Call a coroutine function for all batches in the loop, and keep what comes of each in the order they end."""
-    ended: SimpleQueue[tuple[Batch, Any]] = SimpleQueue()
 
-    async def call_all() -> None:
-        gate = asyncio.Semaphore(concurrency)
-
-        async def call_one(batch: Batch) -> None:
-            async with gate:
-                try:
-                    ended.put((batch, await call(batch)))
-                except BaseException as error:  # also what would end the loop
-                    ended.put((batch, error))
-
-        await asyncio.gather(*map(call_one, batches))
+    async def hold(batch: Batch) -> Any:
+        try:
+            return await call(batch)
+        except BaseException as error:  # which might end the loop
+            return error
 
     with _opening:
-        work = asyncio.run_coroutine_threadsafe(call_all(), _find_loop(os.getpid()))
+        loop = _find_loop(os.getpid())
+    waiting: dict[Future[Any], Batch] = {}
     try:
-        for _ in batches:
-            batch, results = ended.get()
-            if isinstance(results, BaseException):
-                raise results
-            keep(batch, results)
+        while True:
+            for batch in islice(batches, concurrency - len(waiting)):
+                waiting[asyncio.run_coroutine_threadsafe(hold(batch), loop)] = batch
+            if not waiting:
+                return
+            for done in wait(waiting, return_when=FIRST_COMPLETED).done:
+                batch, results = waiting.pop(done), done.result()
+                if isinstance(results, BaseException):
+                    raise results
+                keep(batch, results)
     finally:
-        work.cancel()
+        for future in waiting:
+            future.cancel()
 
 
 @cache

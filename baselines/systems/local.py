@@ -22,7 +22,6 @@ BATCH_SIZE = 16
 _MAX_TOKENS = 512
 _SAMPLING = ("temperature", "top_p", "top_k", "repetition_penalty")
 _PARAMETERS = {*_SAMPLING, "max_tokens", "seed"}
-_NO_MEMORY = ("out of memory", "can't allocate memory")
 
 Chat = list[dict[str, str]]
 Call = tuple[bytes, list[int]]  # its key and its tokens
@@ -55,7 +54,6 @@ class LocalModel:
         self.spent["seconds"] = 0.0  # of generation
         self.ledger = ledger
         self._replay, self._trust, self._batch_size = replay, trust or Trust(), batch_size
-        self._fits = batch_size  # chats at once, as far as memory is known to reach
         # Another commit is another model, for the ledger and for `run.json`.
         pins = self._trust.pins.get(model, Pins())
         self.parameters |= {name: commit for name, commit in pins._asdict().items() if commit is not None}
@@ -97,16 +95,8 @@ class LocalModel:
         Raises:
             QuadragError: of the first calls none succeeds, so the others would not.
         """
-        encoded: list[Call] = []
         kept = set(outcomes)
-        for key, chat in calls.items():
-            tokens = self._encode(chat)
-            if isinstance(tokens, str):
-                outcomes.setdefault(key, tokens)
-            else:
-                encoded.append((key, tokens))
-        if not encoded:
-            raise QuadragError(f"{next(iter(outcomes.values()))}; name prompts that it takes, or another model")
+        encoded = [(key, self._encode(chat)) for key, chat in calls.items()]
         # The longest first: where memory ends, it does at once. Batches are of all calls, so that a run that goes on
         # makes those that it would have made.
         encoded.sort(key=lambda call: (-len(call[1]), call[0]))
@@ -122,18 +112,15 @@ class LocalModel:
             if self.ledger is not None:
                 self.ledger.put_many(rows.items())
             outcomes |= made
-            self._count(len(part), list(rows.values()))
+            self.spent["calls"] += len(part)
+            self.spent["seconds"] += sum(row["latency"] for row in rows.values())
+            for name in ("prompt_tokens", "completion_tokens"):
+                self.spent[name] += sum(row["usage"][name] for row in rows.values())
             if self.on_progress:
                 self.on_progress(len(outcomes), len(calls))
 
-    def _count(self, calls: int, rows: Sequence[Row]) -> None:
-        self.spent["calls"] += calls
-        self.spent["seconds"] += sum(row["latency"] for row in rows)
-        for name in ("prompt_tokens", "completion_tokens"):
-            self.spent[name] += sum(row["usage"][name] for row in rows)
-
-    def _encode(self, chat: Chat) -> list[int] | str:
-        """Return the tokens of a chat as the model is asked, or why there are none."""
+    def _encode(self, chat: Chat) -> list[int]:
+        """Return the tokens of a chat as the model is asked."""
         tokenizer, _ = self._load()
         if not tokenizer.chat_template:
             return list(tokenizer("\n\n".join(turn["content"] for turn in chat))["input_ids"])
@@ -142,21 +129,17 @@ class LocalModel:
         try:
             return list(tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_dict=True)["input_ids"])
         except TemplateError as error:
-            return f"the chat template of {self.known_as} refuses the messages ({one_line(str(error))})"
+            why = f"the chat template of {self.known_as} refuses the messages ({one_line(error)})"
+            raise QuadragError(f"{why}; name prompts that it takes with --prompts, or another model") from None
 
     def generate(self, calls: Sequence[Call]) -> list[Outcome]:
         """Answer calls at once, or by halves where that fails: what fails alone is the failure of that call."""
-        if len(calls) <= self._fits:
-            try:
-                return list(self._generate(calls))
-            except (RuntimeError, MemoryError, ValueError, IndexError) as error:
-                why = one_line(f"{type(error).__name__}: {error}")
-                if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
-                    self._fits = max(1, len(calls) // 2)
+        try:
+            return list(self._generate(calls))
+        except (RuntimeError, MemoryError, ValueError, IndexError) as error:
             if len(calls) == 1:
-                self._fits = self._batch_size  # this one was too long, which says nothing of the others
-                return [why]
-            gc.collect()  # of what the failed attempt held
+                return [one_line(f"{type(error).__name__}: {error}")]
+        gc.collect()  # of what the failed attempt held
         half = (len(calls) + 1) // 2
         return self.generate(calls[:half]) + self.generate(calls[half:])
 
@@ -214,9 +197,7 @@ class LocalModel:
                 raise refuse_code("model", self.model, folder) from None
             raise QuadragError(f"cannot load {self.known_as} ({one_line(str(error), 300)})") from None
         if faults := [f"{len(keys)} {kind}" for kind, keys in told.items() if keys and kind.endswith("_keys")]:
-            raise QuadragError(
-                f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}), so what it gives is of no use; "
-                "its files are of another model, or need code of their own (--trust-remote-code)"
-            )
+            way = "its files are of another model, or need code of their own (--trust-remote-code)"
+            raise QuadragError(f"{self.known_as} was not loaded as it was saved ({', '.join(faults)}); {way}")
         self._loaded = tokenizer, model.eval()
         return self._loaded

@@ -1,4 +1,4 @@
-"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file, an embedding."""
+"""From a spec to what answers or judges: an endpoint, weights loaded here, a challenge's model file."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,23 +9,32 @@ from quadrag.chat.estimate import StandIn
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
-from quadrag.trust import Trust
 
 from ..core.spec import CHALLENGE
 from .estimated import ANSWERS, ENTITIES, JUDGE, expect_answers, expect_entities, expect_verdicts
 from .local import BATCH_SIZE, LocalModel
-from .system import AskedSystem, Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
+from .system import Assignment, Completer, Generated, Passages, Questions, System, Tell, collect
 
 _LOCAL = "local:"
 
 
-class ChatModel(AskedSystem):
+class ChatModel(System):
     """A chat model as what answers, which may also be asked about a question before it is answered."""
 
-    def __init__(self, completer: Completer) -> None:
+    def __init__(self, asked: Any) -> None:
         """Take an open client or model."""
-        super().__init__(completer)
-        self.completer = completer
+        self.asked = self.completer = asked
+        self.parameters, self.spent = dict(asked.parameters), asked.spent
+        self.service = getattr(asked, "service", None)
+
+    @property
+    def name(self) -> str:
+        """The name as requested, for which its server may be asked."""
+        return str(self.asked.model)
+
+    def close(self) -> None:
+        """Close what is asked."""
+        self.asked.close()
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Ask each question `samples` times; see `System.answer`."""
@@ -44,26 +53,6 @@ class ChatModel(AskedSystem):
             raise
 
 
-class Embedding:
-    """A sentence-transformers model as a metric takes it: n texts to an n x d array; loaded at the first call."""
-
-    def __init__(self, name: str, trust: Trust) -> None:
-        """Name the model, which may run code of its own where that is trusted; `model` enters the signature."""
-        from ..retrieval.encoder import Encoder
-
-        self.model = name
-        self._encoder = Encoder(name, trust=trust)
-        self._encoder.check()
-
-    def describe(self) -> dict[str, Any]:
-        """Return what decides the vectors, the weights by their content or commit."""
-        return self._encoder.describe()
-
-    def __call__(self, texts: list[str]) -> Any:
-        """Return a row for each text."""
-        return self._encoder.documents(texts)
-
-
 def open_completer(
     spec: str,
     policy: CallPolicy,
@@ -74,16 +63,11 @@ def open_completer(
     batch_size: int | None = None,
     judges: bool = False,
 ) -> Completer:
-    """Return the chat model that a spec names.
+    """Return the chat model that a spec names: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
 
-    Args:
-        spec: ``http(s)://host:port/v1#model``, ``provider:MODEL`` or ``local:MODEL``.
-        policy: how it is called.
-        parameters: temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop.
-        name: what the ledger calls a model behind a server.
-        template: of a model without a chat interface, which is asked for completions; see `CompletionsTransport`.
-        batch_size: the most chats at once of a model that is loaded here.
-        judges: whether it judges.
+    `parameters` are temperature, top_p, max_tokens, seed, top_k, repetition_penalty and stop; `name` is what the ledger
+    calls a model behind a server; `template` is of one that is asked for completions, `batch_size` the most chats at
+    once of one that is loaded here; `judges` tells whether it judges.
     """
     asked: ChatClient | LocalModel
     if spec.startswith(_LOCAL):

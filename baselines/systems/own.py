@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from quadrag.chat.reply import REASONINGS, Failure, Reply, find_reasoning
+from quadrag.chat.reply import REASONINGS, Reply, find_reasoning
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill
-from quadrag.passages import PLACES, Found, find_passages, name_keys, read_parts, read_passages
+from quadrag.passages import PLACES, find_passages, name_keys, read_parts
 from quadrag.reading import Unreadable, name_kind, plain
 from quadrag.records import Passage, Question
 
@@ -20,9 +20,10 @@ from ..core.benchmark import Benchmark, MetricUse, OptionSpec
 from ..core.parts import Conditions, RetrieverSpec
 from ..core.prompts import load_service_prompts
 from ..core.spec import NONE, RAG, RunSpec
-from .system import Assignment, Generated, collect
+from .system import Assignment
 
-NOT_GIVEN = "the system gave no passages"  # why nothing is ranked where it does not say what it found
+NOT_GIVEN = "the system gave no passages"  # why nothing is ranked
+UNSHOWN = "the passages shown are not known"  # why nothing is measured by them
 _ASKED = "rag_prompt"
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's
 _PARTS = (*_ANSWERS, *PLACES, *REASONINGS)
@@ -81,18 +82,9 @@ def pose(work: Assignment, question: Question, passages: Sequence[Passage] = ())
 
 @dataclass(frozen=True, slots=True)
 class Served(Reply):
-    """An answer of one's own system with its passages, best first; None where it does not say what it found.
+    """An answer of one's own system with its passages, best first."""
 
-    `unread` are the keys of `quadrag.passages.Found`.
-    """
-
-    passages: tuple[Passage, ...] | None = None
-    unread: tuple[str, ...] = ()
-
-
-def serve(text: str, reasoning: str | None, found: Found, seconds: float = 0.0) -> Served:
-    """Put an answer that was read together with its passages and the seconds that it took."""
-    return Served(text, None, None, reasoning, seconds, *found)
+    passages: tuple[Passage, ...] = ()
 
 
 def read_result(result: Any) -> Served:
@@ -101,34 +93,17 @@ def read_result(result: Any) -> Served:
     Raises:
         Unreadable: it is something else, or what stands under ``passages`` is.
     """
+    if isinstance(result, tuple) and len(result) == 2 and not hasattr(result, "_asdict"):
+        result = dict(zip(("answer", "passages"), result, strict=True))
     parts = result if isinstance(result, Mapping) else read_parts(result, _PARTS)
-    under = next((name for name in _ANSWERS if name in parts), None)
-    answer = result if under is None else parts[under]
-    if under is None and isinstance(result, tuple) and len(result) == 2:
-        answer = result[0]
-        found = Found(None if result[1] is None else read_passages(result[1]))
-    else:
-        found = find_passages(parts)
+    answer = next((parts[name] for name in _ANSWERS if name in parts), result)
+    passages = find_passages(parts)
     if isinstance(text := plain(answer), str):
-        return serve(text, find_reasoning(parts), found)
+        return Served(text, None, None, find_reasoning(parts), 0.0, passages)
     whose = "" if answer is result else f" whose answer is {name_kind(answer)}"
     if answer is result and isinstance(result, Mapping):
         whose = f" with the keys {name_keys(result)}"
     raise Unreadable(f"{name_kind(result)}{whose}; expected an answer as a text, alone or with passages")
-
-
-def collect_served(questions: Sequence[Question], replies: Sequence[Reply | Failure]) -> Generated:
-    """Put replies together as answers, with the passages that came with them."""
-    generated = collect([(question, 0) for question in questions], replies)
-    generated.passages = {question.key: () for question in questions}
-    unread: set[str] = set()
-    for question, reply in zip(questions, replies, strict=True):
-        if isinstance(reply, Served):
-            generated.passages[question.key] = reply.passages or ()
-            generated.searched |= reply.passages is not None
-            unread.update(reply.unread)
-    generated.unread = sorted(unread)
-    return generated
 
 
 def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> Benchmark:
@@ -140,14 +115,20 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
         why: why passages are not ranked; None where they are.
     """
 
+    def known(conditions: Conditions) -> Conditions:
+        if inner.corpus is None:
+            return replace(conditions, retriever=NONE, top_k=0)
+        # Whether the gold documents lie in the system's corpus is for the user to know.
+        gold = {"gold": RAG} if "gold" in inner.corpus.options else {}
+        return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k)
+
     def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
-        answers = inner.metrics(config, _served_conditions(inner, conditions, texts))
-        ranks = inner.metrics(config, _served_conditions(inner, conditions, True))
-        measured = [metric for metric in answers if not metric.ranks]
-        return measured + [metric._replace(unmeasured=why) for metric in ranks if metric.ranks]
+        uses = inner.metrics(config, known(conditions))
+        unmeasured = [why if use.ranks else UNSHOWN if use.contexts and not texts else None for use in uses]
+        return [use._replace(unmeasured=reason) for use, reason in zip(uses, unmeasured, strict=True)]
 
     def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-        return inner.keywords(metric, questions, _served_conditions(inner, conditions, True))
+        return inner.keywords(metric, questions, known(conditions))
 
     return replace(
         inner,
@@ -158,15 +139,6 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
         metrics=metrics,
         keywords=keywords,
     )
-
-
-def _served_conditions(inner: Benchmark, conditions: Conditions, shown: bool) -> Conditions:
-    """Return the conditions as the benchmark knows them: with passages of a corpus, or without documents."""
-    if inner.corpus is None:
-        return replace(conditions, retriever=NONE, top_k=0)
-    # Whether the gold documents lie in the system's corpus is for the user to know.
-    gold = {"gold": RAG} if "gold" in inner.corpus.options else {}
-    return replace(conditions, options={**conditions.options, **gold}, top_k=inner.retrieval.top_k if shown else 0)
 
 
 def take_served(benchmark: Benchmark, task: RunSpec) -> Assignment:

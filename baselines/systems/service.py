@@ -9,11 +9,9 @@ Replies are kept whole in the ledger, by the service's address and name.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,27 +23,18 @@ from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
 from quadrag.chat.spec import page_url, parse_spec, shown_url, without_user
 from quadrag.errors import QuadragError, one_line
-from quadrag.passages import Found, find_unread, name_keys, read_passages
-from quadrag.reading import DEEPEST, Unreadable, is_deeper, name_kind, parse_json
-from quadrag.records import dumps
+from quadrag.passages import name_keys, read_passages
+from quadrag.reading import Unreadable, name_kind, parse_json
+from quadrag.records import Passage
 
 from ..core.benchmark import Benchmark
 from ..core.prompts import chat_messages
 from ..core.spec import RunSpec
-from .own import OpenQuestion, Served, collect_served, pose, read_result, take_served
-from .system import AskedSystem, Assignment, Generated, Passages, Questions, Tell
+from .models import ChatModel
+from .own import OpenQuestion, Served, pose, read_result, take_served
+from .system import Assignment, Generated, Passages, Questions, Tell, collect
 
 UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
-_FORMS = {
-    "json": 'expected {"answer": "...", "passages": [...]} to a question of the form in docs/own-system.md; a chat '
-    "endpoint is typed as --rag http://HOST:PORT/v1#MODEL",
-    "openai": "expected a chat completion; a service of the JSON form is typed with its whole address, as --rag "
-    "http://HOST:PORT/rag",
-}
-_OWN_FIELDS = {
-    "json": ("id", "question", "benchmark", "config", "split", "language", "history", "query_time"),
-    "openai": ("messages", "model", "stream", "n"),
-}
 # Where services put the passages of a chat completion, the first that has any: Azure OpenAI, Perplexity (addresses
 # alone), LangChain, OpenAI's web search and OpenRouter.
 _CITED = (
@@ -54,54 +43,36 @@ _CITED = (
 )
 
 
-class RagService(AskedSystem):
+class RagService(ChatModel):
     """A service; calls are made, kept and counted as those of a `ChatClient`."""
 
     finds_passages = True
 
-    def __init__(
-        self,
-        spec: str,
-        policy: CallPolicy | None = None,
-        *,
-        name: str | None = None,
-        parameters: Mapping[str, Any] | None = None,
-        body: str | Path | None = None,
-        **options: Any,
-    ) -> None:
+    def __init__(self, spec: str, policy: CallPolicy | None = None, *, name: str | None = None, **options: Any) -> None:
         """Describe the service by its address; without ``#MODEL`` one of OpenAI's form is asked for its only model.
 
-        `name` is what `run.json` and the ledger call it, else the model, else the address; `parameters` are fields that
-        sample, of a chat completion alone; `body` is a file of JSON with further fields of every request; `options` are
-        fields of `policy` that are to be other.
+        `name` is what `run.json` and the ledger call it, else the model, else the address; `options` are fields of
+        `policy` that are to be other.
         """
         policy = replace(policy or CallPolicy(), **options)
         if policy.budget is not None:
             raise QuadragError("--budget bounds calls whose cost is known before; a RAG service's is not, leave it out")
-        policy = replace(policy, prices=None)
-        if not spec.lower().startswith(("http://", "https://")):
-            way = "expected http://HOST:PORT/PATH, or http://HOST:PORT/v1#MODEL for a service of OpenAI's form"
-            raise QuadragError(f"--rag {shown_url(spec)!r} is no address; {way}")
-        self.model, address = parse_spec(spec).model, spec.partition("#")[0].strip()
-        chat = self.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
-        self.contract = "openai" if chat else "json"
+        parsed, address = parse_spec(spec), spec.partition("#")[0].strip()
+        if parsed.url is None:
+            raise QuadragError(f"--rag {spec!r} is no address; expected http://HOST:PORT/PATH, or one of OpenAI's form")
+        chat = parsed.model or urlsplit(address).path.rstrip("/").endswith(("/v1", "/chat/completions"))
+        self.contract, self.model = "openai" if chat else "json", parsed.model
         if chat and not self.model:
-            if policy.replay:
-                raise QuadragError(f"a replay cannot ask {shown_url(address)} for its model; append #MODEL to --rag")
             with ChatClient(address, policy) as client:
-                self.model = client.find_model()
-        sent = {key: value for key, value in (parameters or {}).items() if value is not None}
-        if sent and not chat:
-            raise QuadragError(f"a service of the JSON contract is sent no {', '.join(sent)}; leave that out")
-        self._extra = _read_body(body, (*_OWN_FIELDS[self.contract], *sent)) if body else {}
-        if self._extra:
-            sent |= {"body": hashlib.sha256(dumps(self._extra).encode()).hexdigest()[:16]}
+                self.model = client.model.removeprefix("rag:")  # as a replay's ledger has it
         label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
-        transport = RagTransport(
-            self.contract, without_user(page_url(address, "chat/completions") if chat else address)
+        client = ChatClient(
+            f"{address}#rag:{label}",
+            replace(policy, prices=None),
+            parameters={"contract": self.contract},
+            transport=RagTransport(self.contract, page_url(address, "chat/completions") if chat else address),
         )
-        parameters = {"contract": self.contract, **sent}
-        super().__init__(ChatClient(f"{address}#rag:{label}", policy, parameters=parameters, transport=transport))
+        super().__init__(client)
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
         """Refuse what a service decides itself; see `System.take`."""
@@ -110,7 +81,8 @@ class RagService(AskedSystem):
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Ask the service; its passages are none where it gave none or failed; see `System.answer`."""
         self.asked.on_progress = tell
-        return collect_served(questions, self.ask([pose(work, question) for question in questions]))
+        replies = self.ask([pose(work, question) for question in questions])
+        return collect([(question, 0) for question in questions], replies)
 
     def ask(self, questions: Sequence[OpenQuestion]) -> list[Reply | Failure]:
         """Ask questions; a reply that is not of its form is ``unparsable``, is not kept and may be asked for again."""
@@ -120,12 +92,12 @@ class RagService(AskedSystem):
     def _body(self, question: OpenQuestion) -> dict[str, Any]:
         if self.contract == "openai":
             timed = f"{question.query}\n\nQuery Time: {question.query_time}" if question.query_time else question.query
-            return {"model": self.model, "messages": chat_messages(question.history, timed), **self._extra}
+            return {"model": self.model, "messages": chat_messages(question.history, timed)}
         body: dict[str, Any] = {"id": question.id, "question": question.query}
         body |= {name: getattr(question, name) for name in ("benchmark", "config", "split", "language")}
         turns = [{"question": asked, "answer": answered} for asked, answered in question.history]
         more = {"history": turns, "query_time": question.query_time}
-        return {**body, **{name: value for name, value in more.items() if value}, **self._extra}
+        return {**body, **{name: value for name, value in more.items() if value}}
 
 
 class RagTransport(Transport):
@@ -133,12 +105,16 @@ class RagTransport(Transport):
 
     timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
-    unsent = ("contract", "body")
+    unsent = ("contract",)
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
+    remedy = (
+        'expected {"answer": "...", "passages": [...]} of --rag http://HOST:PORT/PATH, a chat completion of --rag '
+        "http://HOST:PORT/v1#MODEL; see docs/own-system.md"
+    )
 
     def __init__(self, contract: str, address: str = "") -> None:
-        """Take the contract, ``json`` or ``openai``, and where requests go, without user and password."""
-        self.contract, self.address, self.remedy = contract, address, _FORMS[contract]
+        """Take the contract, ``json`` or ``openai``, and where requests go."""
+        self.contract, self.address = contract, without_user(address)
         if contract == "json":  # a token for the Hub or a model's provider is none of this service's business
             self.key_variables = KEY_VARIABLES[:1]
 
@@ -146,13 +122,12 @@ class RagTransport(Transport):
         self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
         """Make one attempt; the ledger's row is that of a chat completion, and the whole ``reply``."""
-        content = await server.post(self.address, {**messages[0], **body})
+        content = await server.send(self.address, {**messages[0], **body})
         try:
-            reply = json.loads(content)
-        except (ValueError, RecursionError):
-            shown = server.keys.line(content.decode("utf-8", "replace"))[:80]
+            reply = parse_json(content, f"{server.shown}: the reply")
+        except QuadragError as error:
             # With a status: it has answered, and neither to start it nor another address is the remedy.
-            raise Fault(f"{server.shown}: the reply is no JSON ({shown!r})", status=200, billed=True) from None
+            raise Fault(server.keys.line(error), status=200, billed=True) from None
         if said := isinstance(reply, Mapping) and reply.get("error"):
             said = said.get("message", said) if isinstance(said, Mapping) else said
             raise Fault(server.keys.line(f"{server.shown}: the reply is an error: {said}"), billed=True)
@@ -167,8 +142,6 @@ class RagTransport(Transport):
 
     def read(self, reply: Any) -> Served:
         """Read a reply; raises Unreadable, or NoText."""
-        if is_deeper(reply, DEEPEST):
-            raise Unreadable(f"it is more than {DEEPEST} deep")
         if not isinstance(reply, Mapping):
             raise Unreadable(f"it is {name_kind(reply)}; expected an object")
         if self.contract == "json":
@@ -179,8 +152,8 @@ class RagTransport(Transport):
             row = read_completion(reply)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
             raise Unreadable(f"it is not a chat completion ({error})") from None
-        found = _find_cited({**reply, "message": reply["choices"][0]["message"]})
-        return Served(**row, latency=0.0, passages=found.passages, unread=found.unread)
+        passages = _find_cited({**reply, "message": reply["choices"][0]["message"]})
+        return Served(**row, latency=0.0, passages=passages)
 
     def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
@@ -190,8 +163,8 @@ class RagTransport(Transport):
         return cut if isinstance(cut, Failure) else replace(self.read(outcome["reply"]), latency=outcome["latency"])
 
 
-def _find_cited(reply: Mapping[str, Any]) -> Found:
-    """Find the passages of a chat completion; an empty list, which some services always send, says nothing."""
+def _find_cited(reply: Mapping[str, Any]) -> tuple[Passage, ...]:
+    """Find the passages of a chat completion; what cannot be read is something else."""
     for place in _CITED:
         rows: Any = reply
         for name in place:
@@ -199,20 +172,6 @@ def _find_cited(reply: Mapping[str, Any]) -> Found:
         if isinstance(rows, list) and rows:
             texts = ("text", "id")  # of a text that stands for a passage, an address is its id
             rows = [{texts[row.startswith("http")]: row} if isinstance(row, str) else row for row in rows]
-            try:
-                return Found(read_passages(rows))
-            except Unreadable:
-                return Found(None, (place[-1],))
-    return Found(None, find_unread(reply))
-
-
-def _read_body(path: str | Path, own: Sequence[str]) -> dict[str, Any]:
-    """Read further fields of every request."""
-    try:
-        fields: dict[str, Any] = parse_json(Path(path).expanduser().read_bytes(), path, "a JSON object")
-        dumps(fields | {})  # neither NaN nor half a surrogate can be sent, nor what is no object
-    except (OSError, ValueError, TypeError) as error:
-        raise QuadragError(f"cannot read fields of the request from {path} ({error}); expected a JSON object") from None
-    if name := next((name for name in own if name in fields), None):
-        raise QuadragError(f"{path} has the field {name!r}, which quadrag itself sends; leave it out")
-    return fields
+            with suppress(Unreadable):
+                return read_passages(rows)
+    return ()

@@ -24,7 +24,7 @@ Tell = Callable[[int, int], None] | None  # is told how many answers are done, o
 
 
 class Completer(Protocol):
-    """A chat model: `quadrag.chat.ChatClient` and `systems.local.LocalModel` are such."""
+    """A chat model, as `quadrag.chat.client.ChatClient` and `systems.local.LocalModel` are."""
 
     parameters: dict[str, Any]
     spent: dict[str, Any]
@@ -50,9 +50,7 @@ class Completer(Protocol):
 class Generated:
     """The answers in order, with what only `run.json` keeps: latencies in seconds and failures, by key and sample.
 
-    `passages` are those that a system found itself, `searched` whether it said of any question what it found, were it
-    nothing, `unread` the keys of its replies that look as if they held some;
-    `not_asked` are the places of answers that a budget left out.
+    `passages` are those that a system found itself; `not_asked` are the places of answers that a budget left out.
     """
 
     answers: list[Answer]
@@ -60,8 +58,6 @@ class Generated:
     failures: dict[str, str] = field(default_factory=dict)
     not_asked: set[int] = field(default_factory=set)
     passages: dict[Key, tuple[Passage, ...]] = field(default_factory=dict)
-    searched: bool = False
-    unread: list[str] = field(default_factory=list)
 
     @property
     def asked(self) -> list[Answer]:
@@ -101,7 +97,7 @@ class System(ABC):
         """Return the questions that it answers, and among how many; None where all."""
         return None
 
-    def note(self, record: Any) -> None:  # noqa: B027  # most have nothing to tell
+    def note(self, record: Any) -> None:  # noqa: B027
         """Enter into a run's record what else is known of the answers."""
 
     def take(self, benchmark: Benchmark, task: RunSpec) -> Assignment:
@@ -116,13 +112,10 @@ class System(ABC):
 
     @abstractmethod
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
-        """Answer questions in their order, each as often as the task has samples.
+        """Answer n questions in their order, each as often as the task has samples.
 
-        Args:
-            work: what was taken on.
-            questions: n of them.
-            passages: of each question by its key; of a system that finds its own, none.
-            tell: is told how many answers are done, of how many.
+        `passages` are of each question by its key, none of a system that finds its own; `tell` is told how many answers
+        are done, of how many.
 
         Raises:
             QuadragError: what answers is dead, or a replay finds no reply at all.
@@ -134,25 +127,6 @@ class System(ABC):
 
     def close(self) -> None:  # noqa: B027
         """Let connections or weights go."""
-
-
-class AskedSystem(System):
-    """A system that is asked through an object of its own, which knows its name and counts its calls."""
-
-    def __init__(self, asked: Any) -> None:
-        """Take what is asked, with `model`, `parameters`, `spent`, `on_progress` and `close`."""
-        self.asked = asked
-        self.parameters, self.spent = dict(asked.parameters), asked.spent
-        self.service = getattr(asked, "service", None)
-
-    @property
-    def name(self) -> str:
-        """The name as requested, for which its server may be asked."""
-        return str(self.asked.model)
-
-    def close(self) -> None:
-        """Close what is asked."""
-        self.asked.close()
 
 
 def make_answer(
@@ -173,6 +147,7 @@ def collect(jobs: Sequence[tuple[Question, int]], replies: Sequence[Reply | Fail
     """Put replies together as answers; `jobs` are the question and the number of the sample of each."""
     generated = Generated([])
     for (question, sample), reply in zip(jobs, replies, strict=True):
+        generated.passages[question.key] = getattr(reply, "passages", ())
         place = "/".join((*question.key, str(sample)))
         if isinstance(reply, Reply):
             generated.latency[place] = round(reply.latency, 6)

@@ -60,17 +60,11 @@ def _count(some: int, total: int) -> str:
 
 
 def _tell_passages(result: Result) -> Iterator[str]:
-    """Say what of a run's passages was not read, or that its search is not measured or found no gold document."""
+    """Say that a run's search is not measured, or found no gold document."""
     run, gave = result.run, result.run.service or {}
-    if run.unread:
-        place = "search_results" if run.parameters.get("contract") == "openai" else "passages"
-        names = ", ".join(f"`{name}`" for name in run.unread)
-        yield f"Not read of the answers: {names}; what was found belongs under `{place}`."
-    elif gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
+    if gave.get("why") and (gave["passages"] or gave["why"] == NOT_GIVEN):
         yield f"Retrieval is not measured: {gave['why']}."
-    if gave.get("by") == "none":
-        yield "The search found no passage for any question that was answered."
-    elif gave.get("by") == "form" or (gave.get("by") == "text" and gave.get("gold") == 0):
+    if gave.get("by") == "form" or (gave.get("by") == "text" and gave.get("gold") == 0):
         yield f"None of the {gave['passages']} passages is a gold document{_tell_left_out(run)}."
     if gave.get("by") in ("id", "text", "form") and (bare := gave.get("bare")):
         yield f"{bare} of {gave['questions'] + bare} answers came without passages: their search counts as 0."

@@ -16,6 +16,7 @@ from typing import IO, Any
 from quadrag.commands.shared import options, retrieval
 from quadrag.commands.shared.closing import print_next, report_failures
 from quadrag.commands.shared.session import (
+    SAMPLING,
     add_judges,
     call_policy,
     partial_spec,
@@ -79,7 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(OpenAI's form); takes --option rag_prompt=bare|protocol",
     )
     how.add_argument("--rag-name", metavar="NAME", help="what to call the service (default: its model, or its address)")
-    how.add_argument("--rag-body", metavar="FILE", help="JSON object of further fields of every request")
     how.add_argument(
         "--rag-timeout",
         metavar="S",
@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--template",
         metavar="T",
-        help="of --api completions: a tokenizer with its own, a Jinja file, plain, vicuna, belle, chatglm, chatglm2",
+        help="of --api completions: plain, vicuna, belle, chatglm, chatglm2",
     )
     how.add_argument(
         "--prompts",
@@ -254,11 +254,11 @@ def _print_left_out(arguments: argparse.Namespace, campaign: Any) -> None:
 def _check_rag(arguments: argparse.Namespace) -> None:
     """Refuse to tell a RAG service how to do its work, or to have something else do it."""
     if arguments.rag is None:
-        if named := [name for name in ("rag_name", "rag_body", "rag_timeout") if getattr(arguments, name) is not None]:
+        if named := [name for name in ("rag_name", "rag_timeout") if getattr(arguments, name) is not None]:
             raise QuadragError(f"--{named[0].replace('_', '-')} is of a RAG service; name it with --rag URL")
         return
     if not arguments.rag.strip():
         raise QuadragError("--rag is empty; expected http://HOST:PORT/PATH")
-    for name in ("llm", "llm_name", "retriever", "all", "recipe", "original"):
-        if getattr(arguments, name):
+    for name in ("llm", "llm_name", "retriever", "all", "recipe", "original", *SAMPLING):
+        if (value := getattr(arguments, name)) is not None and value is not False:
             raise QuadragError(f"--rag asks one service about one config; leave out --{name.replace('_', '-')}")

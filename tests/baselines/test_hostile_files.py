@@ -189,7 +189,6 @@ GIVEN: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("run", "crag", "qa", "--data-dir", "sample", "--option", "weights=FILE"),
         ("%s", "simple: %s", "finance: {simple: %s}"),
     ),
-    "fields": (("run", *RGB, "--rag", "http://127.0.0.1:9/rag", "--rag-body", "FILE"), ("%s", '{"site": %s}')),
     "passages": (("run", *RGB, "--out", "r"), ("%s",)),
     "items": (("run", *RGB, "--out", "r"), ("%s",)),
 }

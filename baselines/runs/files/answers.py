@@ -13,9 +13,9 @@ from typing import Any
 
 from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError, one_line
-from quadrag.passages import Found, find_passages
+from quadrag.passages import find_passages
 from quadrag.reading import Unreadable, parse_json
-from quadrag.records import Answer, Key, Question, read_jsonl
+from quadrag.records import Answer, Key, Passage, Question, read_jsonl
 
 from ...systems.system import Generated, make_answer
 from . import logs
@@ -92,7 +92,7 @@ def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str
         by_id.setdefault(question.id, []).append(question)
     splits = {question.split for question in questions}
     answers: dict[Key, dict[int, Answer]] = {}
-    generated, unread, whole = Generated([]), set(), set()
+    generated, whole = Generated([]), set()
     for where, row in rows:
         question = _find_question(where, {**place, **_say_place(row, splits)}, row.get("id"), by_id)
         answer = _read_line(where, row, question)
@@ -101,17 +101,13 @@ def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str
             raise QuadragError(f"{where} answers {answer.split} {answer.id} again; expected once")
         there[answer.sample] = answer
         whole |= {question.split} if _THEIRS in row else set()
-        found = read_passages(where, row)
-        unread |= {*found.unread}
-        if found.passages is not None:
-            generated.passages[answer.key] = found.passages
+        generated.passages[answer.key] = read_passages(where, row)
     samples = sorted({sample for there in answers.values() for sample in there})
     for question in questions:
         there = answers.get(question.key, {})
         for sample in samples if there or question.split in whole else ():
             lacking = make_answer(question, sample, None, state="api_error")  # it stays in the denominator
             generated.answers.append(there.get(sample, lacking))
-    generated.unread = sorted(unread)
     return generated
 
 
@@ -169,7 +165,7 @@ def texts_asked(row: Mapping[str, Any]) -> list[str]:
     return [text for name in ("query", "question") if isinstance(text := row.get(name), str) and text]
 
 
-def read_passages(where: str, row: Mapping[str, Any]) -> Found:
+def read_passages(where: str, row: Mapping[str, Any]) -> tuple[Passage, ...]:
     """Read the passages that a line has."""
     try:
         return find_passages(row)

@@ -15,7 +15,7 @@ from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
 from quadrag.reading import parse_json
 
-_SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
+SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
 
 
 def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -28,9 +28,9 @@ def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
     def those_given(names: Sequence[str]) -> dict[str, Any]:
         return {name: given[name] for name in names if name in given}
 
-    sampling = {name.removeprefix("sampling_"): value for name, value in those_given(_SAMPLING).items()}
+    sampling = {name.removeprefix("sampling_"): value for name, value in those_given(SAMPLING).items()}
     if "rag" in given:
-        names = {"rag": "rag", "rag_name": "name", "rag_body": "body"}
+        names = {"rag": "rag", "rag_name": "name"}
     else:
         names = {"llm": "llm", "llm_name": "name", "api": "api", "template": "template"}
     system = {field: given[name] for name, field in names.items() if name in given}

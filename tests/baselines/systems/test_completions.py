@@ -1,7 +1,5 @@
 """Completions of a prompt: what is sent and read, apart in the ledger from chats, dead servers, the budget's sizes."""
 
-from pathlib import Path
-
 import pytest
 from chat_server import Rule
 
@@ -12,7 +10,7 @@ from quadrag.chat.prices import Prices
 from quadrag.errors import QuadragError
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Who?"}]
-PROMPT = "system: Be brief. user: Who? assistant:"
+PROMPT = "Human: Be brief.\n\nWho?\n\nAssistant:"
 
 
 @pytest.fixture
@@ -21,16 +19,8 @@ def ledger(tmp_path):
         yield opened
 
 
-@pytest.fixture(autouse=True)
-def templates(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("t1", "t2"):
-        source = "{% for turn in messages %}{{ turn.role }}: {{ turn.content }} {% endfor %}assistant:"
-        Path(f"{name}.jinja").write_text(f"{source}{{# {name} #}}")
-
-
-def asking(url, template="t1", **more):
-    transport = CompletionsTransport(f"{template}.jinja")
+def asking(url, template="belle", **more):
+    transport = CompletionsTransport(template)
     parameters = {"temperature": 0.2, "max_tokens": 9, **more.pop("parameters", {}), **transport.parameters}
     return ChatClient(f"{url}#m", transport=transport, parameters=parameters, **more)
 
@@ -54,7 +44,7 @@ def test_chats_and_templates_are_apart_in_the_ledger(server, ledger):
     same = {"temperature": 0.2, "max_tokens": 9}
     with ChatClient(f"{server.url}#m", parameters=same, ledger=ledger) as client:
         client.complete([CHAT])
-    for template in ("t1", "t1", "t2"):
+    for template in ("belle", "belle", "plain"):
         with asking(server.url, template, ledger=ledger) as client:
             client.complete([CHAT])
     assert ["prompt" in body for body in server.bodies] == [False, True, True]
@@ -89,11 +79,10 @@ def test_a_server_without_the_page_is_one_line(server):
 def test_a_budget_goes_by_the_prompt_that_is_sent(server, tmp_path):
     path = tmp_path / "prices.yaml"
     path.write_text("m: {input: 1000000, output: 0}\n", encoding="utf-8")
-    Path("long.jinja").write_text("x" * 5000)
-    long = CompletionsTransport("long.jinja")
+    long = CompletionsTransport("vicuna")
     with (
         ChatClient(
-            f"{server.url}#m", transport=long, prices=Prices.load(path), budget=5000, parameters={"max_tokens": 1}
+            f"{server.url}#m", transport=long, prices=Prices.load(path), budget=100, parameters={"max_tokens": 1}
         ) as client,
         pytest.raises(QuadragError, match="budget"),
     ):

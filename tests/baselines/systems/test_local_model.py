@@ -135,7 +135,7 @@ def test_where_memory_ends_a_batch_is_halved_and_what_needs_too_much_alone_fails
     assert len(failed) == 4 and found[failed[0]].reason == "api_error"
     for place, reply in enumerate(found):
         assert place in failed or (reply.text, reply.usage) == (wanted[place].text, wanted[place].usage)
-    assert sizes[:5] == [16, 8, 4, 2, 1] and 5 not in sizes and sizes.count(4) > 2
+    assert sizes[:5] == [16, 8, 4, 2, 1] and sizes.count(4) > 2
     with pytest.raises(QuadragError, match="all failed"):
         local(folder).complete([MANY[failed[0]]])
 
@@ -218,8 +218,6 @@ def test_a_template_that_takes_no_system_message_is_one_line(tmp_path):
     with pytest.raises(QuadragError, match="no system role here") as caught:
         local(folder).complete([CHAT])
     assert "\n" not in str(caught.value)
-    refused, other = local(folder).complete([CHAT, OTHER])
-    assert "no system role here" in refused.detail and other.finish_reason == "length"
 
 
 def test_what_cannot_be_loaded_is_one_line(tmp_path):

@@ -61,32 +61,9 @@ def test_braces_and_tags_of_a_text_stay_what_they_are():
     assert CompletionsTransport("plain").render([{"role": "user", "content": text}]) == text
 
 
-def test_a_file(tmp_path):
-    path = tmp_path / "mine.jinja"
-    path.write_text("{% for m in messages %}\n<{{ m.role }}>{{ m.content }}\n{% endfor %}\n<bot>", "utf-8")
-    first = CompletionsTransport(str(path))
-    assert first.render([SYSTEM, ASKED]) == "<system>S\n<user>Q1\n<bot>"
-    path.write_text(path.read_text("utf-8") + "\n ", "utf-8")
-    assert CompletionsTransport(str(path)).parameters != first.parameters
-
-
-@pytest.mark.parametrize(
-    "source, words",
-    [
-        ("{% for %}", "makes no prompt"),
-        ("{{ bos_token }}{{ messages[0].content }}", "asks for bos_token, which a file does not know"),
-        ("{{ raise_exception('no system role') }}", r"makes no prompt \(no system role\)"),
-        ("{{ messages.nothing.at.all }}", "makes no prompt"),
-        ("{{ messages.append(1) }}", "makes no prompt"),
-        ("{{ ''.__class__.__mro__ }}", "makes no prompt"),
-        ("{{ 1 / 0 }}", "makes no prompt"),
-    ],
-)
-def test_a_file_that_cannot_be_used_is_one_line(tmp_path, source, words):
-    path = tmp_path / "bad.jinja"
-    path.write_text(source, "utf-8")
-    with pytest.raises(QuadragError, match=words) as error:
-        CompletionsTransport(str(path)).render([SYSTEM, ASKED])
+def test_an_unknown_template_is_one_line_with_those_there_are():
+    with pytest.raises(QuadragError, match="unknown template") as error:
+        CompletionsTransport("mine.jinja")
     assert "\n" not in str(error.value)
 
 

@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rag_server import RagServer, Rule
 
 import quadrag
-from quadrag.passages import find_unread
 from quadrag.records import write_jsonl
 
 PLACE = ("crud_rag", "qa_1doc")
@@ -44,7 +42,7 @@ def pick(corpus: list[Any], name: str) -> Any:
     [
         ("hit", 0.125, ""),
         ("others", 0.0, "gold=test adds them"),
-        ("nothing", 0.0, "no passage"),
+        ("nothing", None, "not measured"),
         ("silent", None, "not measured"),
         ("text", 0.125, ""),
         ("other texts", 0.0, "None of the 32"),
@@ -83,38 +81,6 @@ def test_answers_without_passages_count_as_0(cli):
 
     found = quadrag.evaluate(*PLACE, answer, data_dir="sample", out="some")
     assert found["recall@8"].n == 8 and any(note.startswith("3 of 8 answers") for note in found.notes)
-
-
-@pytest.mark.parametrize("place", [("rgb", "noise_robustness_en"), ("crag", "task_1_2")])
-def test_keys_that_are_not_read_are_named_where_passages_come_with_the_question_too(cli, place):
-    asked = quadrag.questions(*place, data_dir="sample")
-    rows = [{"id": one.id, "split": one.split, "config": place[1], "answer": "x", "contexts": ["a"]} for one in asked]
-    write_jsonl(Path("mine.jsonl"), rows)
-    assert "`contexts`" in cli("score", "mine.jsonl", "--benchmark", place[0], *SAMPLE).out
-    found = quadrag.evaluate(*place, lambda question: {"answer": question.query, "contexts": ["a"]}, data_dir="sample")
-    assert (
-        [note for note in found.notes if "`contexts`" in note]
-        == [note for note in quadrag.result(found.folder).notes if "`contexts`" in note]
-        != []
-    )
-
-
-def test_a_service_whose_passages_have_another_name_is_told_also_of_kept_replies(cli):
-    with RagServer([("d1", "", "沛溪县第七届龙舟公开赛22日在石鹭湖落下帷幕。")]) as server:
-        server.rules.append(Rule("merge", body={"passages": None, "contexts": ["a"]}))
-        for folder in ("a", "b"):
-            assert "`contexts`" in cli("run", *PLACE, *SAMPLE, "--rag", server.url, "--out", folder).out
-
-
-@pytest.mark.parametrize(
-    ("name", "known"),
-    [
-        *((name, True) for name in ("contexts", "Documents", "retrieved_docs", "source_documents", "hits")),
-        *((name, False) for name in ("id", "context_length", "docstring", "query", "references", "results", "history")),
-    ],
-)
-def test_names_of_passages_are_known_and_others_are_none(name, known):
-    assert find_unread({"answer": "x", name: ["y"]}) == ((name,) if known else ())
 
 
 @pytest.mark.parametrize(

@@ -212,9 +212,7 @@ def test_data_of_another_form(refused, rows, named):
     ("rows", "named"),
     [
         ([*plain(), {"id": 99, "answer": "x"}], "'99'"),
-        ([{"id": 0}], "no answer"),
         ([{"id": 0, "answer": "x", "split": 5}], "split 5"),
-        ([{"id": 0, "answer": "x", "split": "noise_40"}], "'noise_40'"),
         ([{"id": "x " * 50_000, "answer": "y"}], " … "),
         (["x"], "mine.jsonl:1"),
         ([], "answers none"),

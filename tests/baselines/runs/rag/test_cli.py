@@ -37,7 +37,7 @@ def test_a_service_is_run_into_a_folder_of_its_own(cli, server):
         (("--retriever", "bm25"), "leave out --retriever"),
         (("--all",), "leave out --all"),
         (("--top-k", "3"), "does not use --top-k"),
-        (("--temperature", "0"), "is sent no temperature"),
+        (("--temperature", "0"), "leave out --temperature"),
         (("--samples", "2"), "leave out --samples"),
         (("--option", "gold=test"), "has its own"),
     ],

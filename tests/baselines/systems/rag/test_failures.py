@@ -66,7 +66,7 @@ def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, 
     [
         (Rule("body", body={"text": "x"}), "/rag", "with the keys text; expected an answer"),
         (Rule("body", body={"text": "x"}), "/rag", 'expected {"answer"'),
-        (Rule("body", body="<html>welcome</html>"), "/rag", "the reply is no JSON ('<html>welcome</html>')"),
+        (Rule("body", body="<html>welcome</html>"), "/rag", "the reply is not JSON"),
         (Rule("body", body={"error": "index is empty"}), "/rag", "the reply is an error: index is empty"),
         (
             Rule("status", status=422, body={"detail": "no query"}),
@@ -75,16 +75,16 @@ def test_a_reply_of_another_form_is_one_failure_and_is_not_kept(server, ledger, 
         ),
         (Rule("status", status=500), "/rag", "answered 500: injected; see the server's log"),
         (None, "/wrong", 'answered 404: Not Found; expected {"answer"'),
-        (None, "/wrong", "; a chat endpoint is typed as --rag http://HOST:PORT/v1#MODEL"),
+        (None, "/wrong", "a chat completion of --rag http://HOST:PORT/v1#MODEL"),
         (
             Rule("body", body={"choices": []}),
             "/rag",
-            "docs/own-system.md; a chat endpoint is typed",
+            "see docs/own-system.md",
         ),
         (
             None,
             "/v1x#small",
-            "a service of the JSON form is typed with its whole address, as --rag http://HOST:PORT/rag",
+            "of --rag http://HOST:PORT/PATH",
         ),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_dead_service_is_one_line(server, ledger, rule, path, words):
         server.rules.append(rule)
     with pytest.raises(QuadragError) as caught:
         ask(server.base + path, asked(6), ledger, concurrency=2, retries=1)
-    assert words in str(caught.value) and ("no JSON" not in words or "start the server" not in str(caught.value))
+    assert words in str(caught.value) and ("not JSON" not in words or "start the server" not in str(caught.value))
     assert "\n" not in str(caught.value)
     assert server.requests <= 2 * 3, "the rest is not asked"
 
