@@ -22,10 +22,6 @@ from .prompts import Message, Prompts
 NO_JUDGE = "no judge"  # why a key is not computed
 
 
-def _as_they_are(references: Any) -> Any:
-    return references
-
-
 class OptionSpec(NamedTuple):
     """An option: its default, and what else it may be.
 
@@ -126,7 +122,7 @@ class MetricUse(NamedTuple):
     keys: tuple[str, ...]
     ranks: bool = False
     panel: bool = False
-    shape: Callable[[Any], Any] = _as_they_are
+    shape: Callable[[Any], Any] = lambda references: references
     contexts: bool = False
     config: str | None = None
     judge: int = 0
@@ -209,26 +205,6 @@ class Gold(NamedTuple):
     texts: str
 
 
-def _whole_reply(config: str, text: str) -> str:
-    return text
-
-
-def _no_keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
-    return {}
-
-
-def _no_strata(questions: Sequence[Question], conditions: Conditions) -> dict[Key, Stratum]:
-    return {}
-
-
-def _no_finder(task: Any) -> Finder | None:
-    return None
-
-
-def _no_entities(task: Any) -> bool:
-    return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """All of a benchmark that is not data.
@@ -278,12 +254,14 @@ class Benchmark:
     messages: Callable[[Question, Sequence[Passage], Prompts, str], list[Message]]
     metrics: Callable[[str, Conditions], list[MetricUse]]
     campaign: Callable[[bool], list[tuple[str, str | None]]]
-    parse: Callable[[str, str], Any] = _whole_reply
-    sought: Callable[[Any], Any] = _as_they_are
-    keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = _no_keywords
-    strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = _no_strata
-    finder: Callable[[Any], Finder | None] = _no_finder
-    asks_entities: Callable[[Any], bool] = _no_entities
+    parse: Callable[[str, str], Any] = lambda config, text: text
+    sought: Callable[[Any], Any] = lambda references: references
+    keywords: Callable[[MetricUse, Sequence[Question], Conditions], dict[str, Any]] = (
+        lambda metric, questions, conditions: {}
+    )
+    strata: Callable[[Sequence[Question], Conditions], Mapping[Key, Stratum]] = lambda questions, conditions: {}
+    finder: Callable[[Any], Finder | None] = lambda spec: None
+    asks_entities: Callable[[Any], bool] = lambda spec: False
     scripted: Callable[[], Any] | None = None
     retrieval: Retrieval = field(default_factory=Retrieval)
     default_split: str | None = None

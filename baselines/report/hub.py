@@ -33,7 +33,7 @@ _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A
 
 
 class ResultsPlan(NamedTuple):
-    """What is to stand in a model's repository, texts by path; and what the runs hold besides, a line each."""
+    """What is to stand in a model's repository, texts by path; and which runs hold nothing of it, a line each."""
 
     model: str
     files: dict[str, str]
@@ -62,14 +62,16 @@ def plan_results(
                 f"{folder} is not of all the benchmark's own questions ({'; '.join(unlike)}); run on"
                 " those, or give --accept-data, and the notes say so"
             )
-        files, left_out = _make_files(run, read_scores(folder, run), unlike, org, source)
+        files = _make_files(run, read_scores(folder, run), unlike, org, source)
         if twice := next((path for path in files if path in whose), None):
             raise QuadragError(f"{whose[twice]} and {folder} are both runs of {twice}; name one of them")
         plan.files.update(files)
-        plan.left_out.extend(f"{folder}: {why}" for why in left_out)
+        if not files:
+            how = f"{run.config}, retriever {run.retriever}, judge {run.judge or 'none'}"
+            plan.left_out.append(f"{folder} has no value of a task of {org}/{run.benchmark} ({how})")
         whose |= dict.fromkeys(files, folder)
     if not plan.files:
-        raise QuadragError(f"there is no value of a task: {'; '.join(plan.left_out)}")
+        raise QuadragError("; ".join(plan.left_out))
     return plan
 
 
@@ -123,27 +125,21 @@ def _find_differences(run: RunRecord) -> list[str]:
 
 def _make_files(
     run: RunRecord, scores: Sequence[Mapping[str, Any]], unlike: Sequence[str], org: str, source: str | None
-) -> tuple[dict[str, str], list[str]]:
-    """Make the texts of a run's results, by path; and say what is none."""
+) -> dict[str, str]:
+    """Make the texts of a run's results, by path."""
     import yaml
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
     usual = hub_record(run.benchmark)
-    if run.retriever != usual.retriever and not usual.other_retrievers:
-        return {}, [f"retriever {run.retriever}, and {run.benchmark} asks about the documents of its questions"]
     setting = "" if run.retriever == usual.retriever else "-" + re.sub(r"[^\w-]", "_", run.retriever)
     tasks = {task.split: task for task in list_hub_tasks(run.benchmark) if task.config == run.config}
-    files, left_out = {}, []
-    for split in run.splits:
-        if split not in tasks:
-            left_out.append(f"{run.config} {split} is no task of {org}/{run.benchmark}")
-            continue
-        task = tasks[split]
+    if setting and not usual.other_retrievers:
+        tasks = {}  # which are about the documents of their questions
+    files = {}
+    for split, task in tasks.items():
         place = {"split": split, "slice": ALL, "metric": task.headline.metric, "key": task.headline.key}
         rows = {row["profile"]: row for row in scores if place.items() <= row.items()}
         if rows.get("official", {}).get("value") is None:
-            why = rows.get("official", {}).get("not_run") or "nothing scored"
-            left_out.append(f"{run.config} {split} has no {task.headline.metric}.{task.headline.key} ({why})")
             continue
         entry = EvalResultEntry(
             dataset_id=f"{org}/{run.benchmark}",
@@ -155,7 +151,7 @@ def _make_files(
         )
         text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=110)
         files[f"{FOLDER}/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
-    return files, left_out
+    return files
 
 
 def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:

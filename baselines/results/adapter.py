@@ -10,12 +10,10 @@ from typing import Any, TypeAlias
 from quadrag.metric_record import find_verdict, metric_record, show_key
 
 from ..core.run_record import RunRecord
-from .check import check_run
-from .items import CUT, EMPTY, SHORT
+from .items import FAILED, SHORT
 from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
-from .score import UNJUDGED, Cause, Place, Score, Status, place_of, record_of, status_of
-from .status import find_failures, set_status
+from .score import UNJUDGED, Cause, Place, Status, place_of, record_of, status_of
 
 Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
 _SHOWN = 4  # names in a line
@@ -52,17 +50,6 @@ _DOUBTS = {
 }
 _ALIKE = "all answers may be so, or it says so of any"
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
-
-
-def mark_rows(rows: Sequence[Row], run: RunRecord, lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of a finished run with their status and reason, and note in the run what failed of its items."""
-    scores = [Score.from_row(row) for row in rows]
-    failures = find_failures(scores, run, lines)
-    derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
-    kept = [row for row in run.notes if row["code"] not in derived]
-    run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
-    settled = set_status(scores, run, failures)
-    return [{**score.as_row(), "status": score.status, "reason": score.reason} for score in settled]
 
 
 def discredit(row: dict[str, Any]) -> None:
@@ -102,7 +89,8 @@ def say(note: Note) -> str:
 
 def _say_cause(params: Mapping[str, Any], keys: str) -> str:
     """Say why most items failed, as far as it is known, and what to do."""
-    cause, said, form = Cause(params["cause"]), params["said"], _find_form(params)
+    cause, said = Cause(params["cause"]), params["said"]
+    form = metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
     json = "try --judge-format json, or " * form.startswith("{")
     if said and cause in (Cause.API_ERROR, Cause.UNPARSABLE) and not form:
         return str(said)
@@ -112,12 +100,10 @@ def _say_cause(params: Mapping[str, Any], keys: str) -> str:
 
 
 def _say_failed(params: Mapping[str, Any]) -> str:
-    """Say how many failed, by reason; replies of a model by what is wrong with these."""
-    reasons, profile = params["reasons"], f"{params['profile']}: " * bool(params["profile"])
-    kinds = [word for name, word in ((EMPTY, "empty"), (CUT, "cut by length")) if name in reasons]
-    what = f"items failed ({profile}{', '.join(f'{count} {why}' for why, count in reasons.items())})"
-    what = f"replies are {' or '.join(kinds)}" if len(kinds) == len(reasons) else what
-    return f"{params['failed']} of {params['total']} {what}"
+    """Say how many failed, by reason."""
+    reasons = ", ".join(f"{count} {why}" for why, count in params["reasons"].items())
+    profile = f"{params['profile']}: " * bool(params["profile"])
+    return f"{params['failed']} of {params['total']} items failed ({profile}{reasons})"
 
 
 def _say_counted(reasons: Mapping[str, int], profile: str) -> str:
@@ -127,11 +113,6 @@ def _say_counted(reasons: Mapping[str, int], profile: str) -> str:
     if profile:
         return "they count as wrong" if profile == "corrected" else "they are left out"
     return "official leaves them out or makes values of them, corrected counts them as wrong"
-
-
-def _find_form(params: Mapping[str, Any]) -> str:
-    """Return a verdict of the judge as it is read; "" where nobody was asked."""
-    return metric_record(params["keys"][0].partition(".")[0]).verdict if params["judge"] is not None else ""
 
 
 def say_constant(note: Note) -> str:
@@ -149,15 +130,12 @@ def _say_doubtful(params: Mapping[str, Any]) -> str:
     return f"The judge {params['judge']} {_DOUBTS[params['doubt']].format_map(slots)}: {_SEE}"
 
 
-def say_reason(row: Row, run: RunRecord) -> str:
+def say_reason(row: Row) -> str:
     """Say why a row has no value, or why that says nothing of the answers; "" where neither is so."""
     status, reason = status_of(row), row.get("reason", "")
     if status is Status.INVALID and not reason.startswith("judge"):
-        name, place = f"{row['metric']}.{row['key']}", (row["config"], row["split"])
-        notes = [note.params for note in notes_of(run, NoteCode.INVALID) if name in note.params["keys"]]
-        params = next(params for params in notes if (params["config"], params["split"]) == place)
-        judged = _find_form(params) and reason in _REASONS and not run.failures
-        return _say_failed(params) + (f": {_REASONS[reason]}" if judged else "")
+        lost = {why: n for why, n in row["unscored"].items() if why in FAILED}
+        return _say_failed({"reasons": lost, "profile": "", "failed": sum(lost.values()), "total": row["n_total"]})
     if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row["value"] is None):
         return ""
     return _REASONS.get(reason, str(reason))

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from quadrag.metric_record import metric_record
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import NO_JUDGE
@@ -20,8 +21,15 @@ from ..core.result import PROFILES
 from ..core.run_record import RunRecord
 from ..core.spec import MOST_FAILED
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
-from .note import NoteCode, notes_of
+from .note import Note, NoteCode, notes_of
 from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status, record_of
+
+_CALLS = (Cause.API_ERROR, Cause.RAISED, Cause.UNPARSABLE)  # of which a run keeps what was said
+_CODES = {
+    Status.INVALID: NoteCode.INVALID,
+    Status.UNRELIABLE: NoteCode.UNRELIABLE,
+    Status.OK: NoteCode.FAILED_COUNTED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,17 @@ class Failures:
 
 
 Found: TypeAlias = Mapping[tuple[ScoreKey, str], Failures]  # by score and profile
+
+
+def mark_rows(rows: Lines, run: RunRecord, lines: Lines) -> list[dict[str, Any]]:
+    """Return the rows of a finished run with their status and reason, and note in the run what failed of its items."""
+    scores = [Score.from_row(row) for row in rows]
+    failures = find_failures(scores, run, lines)
+    derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
+    kept = [row for row in run.notes if row["code"] not in derived]
+    run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
+    settled = set_status(scores, run, failures)
+    return [{**score.as_row(), "status": score.status, "reason": score.reason} for score in settled]
 
 
 def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Found:
@@ -132,3 +151,36 @@ def _settle_ruled(score: Score) -> Score:
         return score
     kept = {why: count for why, count in counts.unscored.items() if why not in VERDICTS}
     return replace(score, counts=replace(counts, unscored=kept, n_scored=(counts.n_scored or 0) + lost, n_filled=0))
+
+
+def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Note]:
+    """Make the notes on the items of a run that failed; what of the other profile has no value needs none."""
+    groups: dict[tuple[Any, ...], list[tuple[ScoreKey, Failures]]] = {}
+    for (key, profile), lost in failures.items():
+        code = _CODES[lost.status]
+        if code is not NoteCode.INVALID or profile == run.profile:
+            form = code is NoteCode.INVALID and metric_record(key.metric).verdict
+            alike = (code, key.config, key.split, form, str(replace(lost, read_by="")))
+            groups.setdefault(alike, []).append((key, lost))
+    notes = []
+    for (code, _, _, form, _), group in groups.items():
+        lost = group[0][1]
+        said = next(iter(run.failures.values()), None) if lost.cause in _CALLS else None
+        params = {name: getattr(lost, name) for name in ("profile", "failed", "total", "reasons")}
+        params |= {"judge": run.judge, "limit": run.max_failed, "cause": lost.cause.value}
+        params["said"] = run.verdict if form and run.judge and lost.cause is Cause.UNPARSABLE else said
+        notes.append(_note(code, [key for key, _ in group], **params))
+
+    unjudged: dict[tuple[str, str], list[ScoreKey]] = {}
+    for score in scores:
+        if is_unjudged(score, run):
+            unjudged.setdefault((score.key.config, score.key.split), []).append(score.key)
+    params = {"cause": Cause.JUDGE_UNREAD.value, "judge": run.unread_judge, "said": run.verdict}
+    if run.dead_judge:
+        params = {"cause": Cause.JUDGE_DEAD.value, "judge": run.judge, "said": run.stopped}
+    return notes + [_note(NoteCode.INVALID, keys, **params) for keys in unjudged.values()]
+
+
+def _note(code: NoteCode, keys: Sequence[ScoreKey], **params: Any) -> Note:
+    names = [key.name for key in dict.fromkeys(keys)]
+    return Note(code, {"config": keys[0].config, "split": keys[0].split, "keys": names, **params})

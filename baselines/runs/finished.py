@@ -14,7 +14,7 @@ from ..core.benchmark import load
 from ..core.result import Result
 from ..core.run_record import NAME, RunRecord, read_items, read_run, read_scores
 from ..core.spec import NONE
-from ..results.adapter import mark_rows
+from ..results.status import mark_rows
 from .folder import ANSWERS, QUESTIONS, SCORES, is_as_written
 from .questions import read_asked
 

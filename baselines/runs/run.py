@@ -30,8 +30,8 @@ from ..core.result import Asked, Result
 from ..core.run_record import RunRecord
 from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
-from ..results.adapter import mark_rows
 from ..results.items import find_short
+from ..results.status import mark_rows
 from ..scoring.drive import DeadJudge, score_text
 from ..scoring.judging import Scored, check_models, count_verdicts, score_answers
 from ..scoring.served import score_service

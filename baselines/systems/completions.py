@@ -56,7 +56,7 @@ class CompletionsTransport(Transport):
     async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
         """Make one attempt; see `Transport.attempt`."""
         sent = {"model": model, "prompt": messages[0]["content"], **body}
-        reply = json.loads(await server.post(page_url(server.address, self.page), sent))
+        reply = json.loads(await server.send(page_url(server.address, self.page), sent))
         choices = reply.get("choices")
         if not choices:
             raise ValueError(f"no choices; {reply.get('error') or reply}")

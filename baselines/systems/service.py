@@ -64,7 +64,7 @@ class RagService(ChatModel):
         self.contract, self.model = "openai" if chat else "json", parsed.model
         if chat and not self.model:
             with ChatClient(address, policy) as client:
-                self.model = client.find_model().removeprefix("rag:")  # as a replay's ledger has it
+                self.model = client.model.removeprefix("rag:")  # as a replay's ledger has it
         label = one_line(name or "") or self.model or shown_url(address).partition("://")[2]
         client = ChatClient(
             f"{address}#rag:{label}",
@@ -122,7 +122,7 @@ class RagTransport(Transport):
         self, server: Server, messages: Sequence[Mapping[str, Any]], model: str, body: dict[str, Any]
     ) -> Row:
         """Make one attempt; the ledger's row is that of a chat completion, and the whole ``reply``."""
-        content = await server.post(self.address, {**messages[0], **body})
+        content = await server.send(self.address, {**messages[0], **body})
         try:
             reply = parse_json(content, f"{server.shown}: the reply")
         except QuadragError as error:

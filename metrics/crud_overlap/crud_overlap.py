@@ -19,17 +19,14 @@ to BLEU-4, ROUGE-L, length in characters and, with an embedding function, the co
 
 _KWARGS_DESCRIPTION = f"""
 Args:
-    predictions: list of n answers. None is an item without an answer; an empty string is an empty answer.
+    predictions: list of n answers, None where there is none.
     references: list of n gold answers, each a string or a list of one; None or an empty string where there is none.
-    profile: "official" (default) scores as CRUD-RAG's code does: no brevity penalty in `bleu`, and an item with an
-        empty answer, without an answer or without a gold answer is left out. "corrected" has the penalty in `bleu`,
-        counts empty and missing answers as 0, and takes an item without a gold answer for not applicable.
+    profile: "official" (default) as CRUD-RAG's code: no brevity penalty in `bleu`, items with an empty or no
+        answer or gold left out. "corrected" has the penalty, and counts empty and missing answers as 0.
     {STATES}
-    embed: callable from a list of m texts to an m x d array; its `model`, if any, enters the signature. Called once,
-        with each text once.
+    embed: callable from a list of m texts to an m x d array, called once; its `model` enters the signature.
 Returns:
-    bleu: in [0, 1], or None without a value; the mean over items of the BLEU of each.
-    bleu_bp: the same with the brevity penalty in both profiles.
+    bleu, bleu_bp: in [0, 1], or None without a value; the mean over items, the second with the brevity penalty always.
     bleu_1, bleu_2, bleu_3, bleu_4: precisions of n-grams, in [0, 1].
     rouge_l: F-measure, in [0, 1].
     length: characters of an answer.
@@ -41,10 +38,6 @@ Examples:
     >>> result = metric.compute(predictions=["上海市体育局发放了"], references=[gold])
     >>> [round(result[key], 6) for key in ("bleu", "bleu_bp", "bleu_4", "rouge_l", "length")]
     [1.0, 0.22313, 1.0, 0.571429, 9.0]
-    >>> def embed(texts):
-    ...     return [[text.count("万"), text.count("元")] for text in texts]
-    >>> metric.compute(predictions=["三元", "五万"], references=["9元", "8元"], embed=embed)["bertscore"]
-    0.5
 """
 
 

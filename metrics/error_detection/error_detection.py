@@ -22,34 +22,27 @@ verdict (ED*); and of the answers that do, the share that are correct (CR).
 
 _KWARGS_DESCRIPTION = f"""
 Args:
-    predictions: list of n answers. None is an item without an answer, an empty string an answer that detects nothing.
+    predictions: list of n answers, None where there is none.
     references: list of n gold answers (the true ones, not the planted), in the forms that rgb_accuracy takes.
-    profile: "official" (default) scores as RGB's code does: without a judge a detected item also passes as corrected
-        when the answer is a rejection, and a verdict detects if it holds "has identified" or "Yes". "corrected" asks
-        for a correct answer, compares texts as folded, understands negated verdicts, leaves unreadable ones unscored,
-        and counts unscored items as not detected.
+    profile: "official" (default) as RGB's code: without a judge a rejection passes as corrected, and a verdict detects
+        if it holds "has identified" or "Yes". "corrected" asks for a correct answer and reads verdicts with care.
     language: "en" (default) or "zh"; "zh" compares with spaces removed.
     {STATES}
     {JUDGE}
     {QUESTIONS}
     prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own.
 Returns:
-    error_detection: in [0, 1], or None without a value.
-    error_detection_judged: with a judge; in [0, 1] or None.
-    error_correction: in [0, 1], over the items that the judge, or without one the phrase, finds detected; None if none
-        is. An item not detected is not_applicable.
+    error_detection, error_detection_judged: in [0, 1], or None without a value; the second with a judge.
+    error_correction: in [0, 1], over the items that the judge, or without one the phrase, finds detected; else None.
     {JUDGED}
 Examples:
     >>> metric = evaluate.load("error_detection")
-    >>> answers = ["There are factual errors. It was Oslo.", "They are mistaken, it was Lisbon.", "Paris."]
+    >>> answers, asked = ["There are factual errors. It was Oslo.", "Mistaken, it was Lisbon."], ["Where was it?"] * 2
     >>> def judge(requests):
-    ...     return ["Yes, it has identified them.", "Yes, it has identified them.", "No, it has not identified them."]
-    >>> asked = {{"references": ["Oslo", "Lisbon", "Rome"], "judge": judge, "questions": ["Where was it held?"] * 3}}
-    >>> for row in metric.compute(predictions=answers, **asked)["per_item"]:
-    ...     row["error_detection"], row["error_detection_judged"], row["error_correction"]
-    (1.0, 1.0, 1.0)
-    (0.0, 1.0, 1.0)
-    (0.0, 0.0, None)
+    ...     return ["Yes, it has identified them."] * 2
+    >>> result = metric.compute(predictions=answers, references=["Oslo", "Lisbon"], judge=judge, questions=asked)
+    >>> result["error_detection"], result["error_detection_judged"], result["error_correction"]
+    (0.5, 1.0, 1.0)
 """
 
 

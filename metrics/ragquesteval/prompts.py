@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .slots import ask_user, fill, instructions
+from .slots import ask_user, fill
 from .tally import strings
 
 PROMPTS = {
@@ -61,12 +61,7 @@ PROMPTS = {
 现在请按上面的格式回答全部问题。
 """,
 }
-_SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
-
-
-def templates(prompts: Any) -> dict[str, str]:
-    """Return the given instructions, ours where one is not given."""
-    return instructions(prompts, PROMPTS, _SLOTS)
+SLOTS = {"questions": ("{text}",), "answers": ("{text}", "{questions}")}
 
 
 def to_ask(words: Mapping[str, str], text: str) -> list[dict[str, str]]:

@@ -22,16 +22,13 @@ F1 (jieba) of those answers with the reference's.
 
 _KWARGS_DESCRIPTION = f"""
 Args:
-    predictions: list of n generated texts. None is an item without one. An empty text is left out by "official", as
-        upstream does, and answers nothing for "corrected".
-    references: list of n ground-truth texts. None, or a blank text, is an item without one: not applicable.
+    predictions: list of n generated texts, None where there is none.
+    references: list of n ground-truth texts; where one is None or blank the item is not applicable.
     {JUDGE} Required.
-        Called at most three times: once for all questions, once for all reference answers, once for the answers of all
-        generated texts.
-    profile: "official" (default) scores as the authors' code does: strict parsing, answers matched by position,
-        `无法推断` known only exactly, items whose reference answers nothing count as 0, and what cannot be read leaves
-        the mean. "corrected" matches answers by the number of their question, reads replies patiently, leaves out what
-        the reference does not answer, and counts unscored items as 0.
+        Called at most three times: for all questions, for all reference answers, for the answers of all texts.
+    profile: "official" (default) as the authors' code: strict parsing, answers by position, `无法推断` exactly,
+        0 where the reference answers nothing. "corrected" matches answers by number, reads replies patiently, leaves
+        out what the reference does not answer, and counts unscored items as 0.
     {STATES}
     ids: list of n item ids; required with question_cache.
     question_cache: path of an upstream `*_quest_gt_save.json`, or a mapping from ids to mappings with `question` (or
@@ -43,17 +40,13 @@ Returns:
     {JUDGED}
 Examples:
     >>> metric = evaluate.load("ragquesteval")
-    >>> questions = ["哪个城市发放消费券？", "总额是多少？", "多少家场馆可用？"]
-    >>> cache = {{"a": {{"question": questions, "answers": ["西安市", "500万元", "173家"]}}}}
+    >>> cache = {{"a": {{"question": ["哪个城市？", "多少家场馆？"], "answers": ["西安市", "173家"]}}}}
     >>> def judge(requests):
-    ...     answers = ["西安市", "500万元", "无法推断"]
-    ...     blocks = [f"问题 {{n}}\\n<response>\\n{{text}}\\n</response>" for n, text in enumerate(answers, 1)]
-    ...     return ["\\n".join(blocks) for request in requests]
-    >>> text, truth = "西安市发放500万元消费券。", "西安市发放500万元消费券，173家场馆可用。"
-    >>> asked = {{"judge": judge, "ids": ["a"], "question_cache": cache}}
-    >>> result = metric.compute(predictions=[text], references=[truth], **asked)
-    >>> result["precision"], round(result["recall"], 4)
-    (1.0, 0.6667)
+    ...     return ["问题 1\\n<response>\\n西安市\\n</response>\\n问题 2\\n<response>\\n无法推断\\n</response>"]
+    >>> given = {{"predictions": ["西安市发券。"], "references": ["西安市发券，173家可用。"], "ids": ["a"]}}
+    >>> result = metric.compute(**given, question_cache=cache, judge=judge)
+    >>> result["precision"], result["recall"]
+    (1.0, 0.5)
 """
 
 

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import jieba
 
 from .compose import MISALIGNED, UNANSWERABLE, Values, corrected, declines, official
-from .prompts import READERS, templates, to_answer, to_ask
+from .prompts import PROMPTS, READERS, SLOTS, to_answer, to_ask
 from .scoring import Column, Item, Rounds, Scorer, row
+from .slots import instructions
 from .tally import NOT_APPLICABLE, strings
 
 _UNPARSABLE = "unparsable"
@@ -62,7 +63,7 @@ class Ragquesteval(Scorer):
     def __init__(self, *, question_cache: Any = None, prompts: Any = None, **common: Any) -> None:
         """Take a question file, and instructions in place of our own."""
         super().__init__(**common)
-        self.words = templates(prompts)
+        self.words = instructions(prompts, PROMPTS, SLOTS)
         self.prompt = "\0".join(self.words[name] for name in sorted(self.words))
         self.cached = question_cache is not None
         self.entries, self.digest = read_cache(question_cache) if self.cached else ({}, "")

@@ -21,34 +21,27 @@ decline, known by a fixed phrase (Rej in the paper) and, with a judge, by the ju
 
 _KWARGS_DESCRIPTION = f"""
 Args:
-    predictions: list of n answers. None is an item without an answer, an empty string an answer that declines nothing.
+    predictions: list of n answers, None where there is none.
     references: optional list of n gold answers, in the forms that rgb_accuracy takes.
-    profile: "official" (default) scores as RGB's code does: with references, a correct answer counts as a rejection,
-        and a verdict without "not addressed" as none. "corrected" counts phrases alone, as folded and in any case,
-        reads verdicts so, leaves unreadable ones unscored, and counts unscored items as not rejected.
+    profile: "official" (default) as RGB's code: with references a correct answer counts as a rejection, and a verdict
+        without "not addressed" as none. "corrected" counts phrases alone, folded, and reads verdicts with care.
     language: "en" (default) or "zh"; "zh" compares with spaces removed.
     {STATES}
     {JUDGE}
     {QUESTIONS}
     prompt: the judge's instructions, a text with {{answer}} and {{question}}; default this module's own.
 Returns:
-    rejection_rate: in [0, 1], or None without a value.
-    rejection_rate_judged: with a judge; in [0, 1] or None.
+    rejection_rate, rejection_rate_judged: in [0, 1], or None without a value; the second with a judge.
     unsupported_correct: with references; the share of all answers that are correct all the same.
     {JUDGED}
 Examples:
     >>> metric = evaluate.load("rejection_rate")
-    >>> refusal = "I can not answer the question because of the insufficient information in documents."
-    >>> answers = [refusal, "It is not stated.", "Lisbon."]
-    >>> result = metric.compute(predictions=answers, references=["Madrid", "Oslo", "Lisbon"])
-    >>> [(row["rejection_rate"], row["unsupported_correct"]) for row in result["per_item"]]
-    [(1.0, 0.0), (0.0, 0.0), (1.0, 1.0)]
+    >>> answers, asked = ["It is not stated.", "Lisbon."], ["Where was it held?"] * 2
     >>> def judge(requests):
-    ...     return ["No, it is not addressed.", "No, it is not addressed.", "Yes, it is addressed."]
-    >>> asked = ["Where was it held?"] * 3
-    >>> result = metric.compute(predictions=answers, judge=judge, questions=asked, profile="corrected")
-    >>> [row["rejection_rate_judged"] for row in result["per_item"]]
-    [1.0, 1.0, 0.0]
+    ...     return ["No, it is not addressed.", "Yes, it is addressed."]
+    >>> result = metric.compute(predictions=answers, references=["Oslo", "Lisbon"], judge=judge, questions=asked)
+    >>> [[row[key] for key in list(row)[:3]] for row in result["per_item"]]
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
 """
 
 

@@ -20,12 +20,10 @@ that hold every needed part of the gold answer as a substring, case ignored. A r
 
 _KWARGS_DESCRIPTION = f"""
 Args:
-    predictions: list of n answers. None is an item without an answer, an empty string a wrong answer.
+    predictions: list of n answers, None where there is none.
     references: list of n gold answers, each a string; a list of strings, ALL of which are needed, as in RGB's files; or
-        a list of lists: of the outer one all are needed, of an inner one any, so that two accepted strings for one part
-        are [["70 km", "seventy km"]].
-    profile: "official" (default) scores as RGB's code does; "corrected" counts items without an answer as wrong, and
-        compares texts as folded: blanks, hyphens, apostrophes, width and grouped digits alike.
+        a list of lists: of the outer one all are needed, of an inner one any.
+    profile: "official" (default) as RGB's code; "corrected" counts a missing answer as wrong, and compares as folded.
     language: "en" (default) or "zh"; "zh" compares with spaces removed.
     {STATES}
 Returns:
@@ -35,8 +33,7 @@ Returns:
 Examples:
     >>> metric = evaluate.load("rgb_accuracy")
     >>> golds = ["70", ["3 January", "12 January"], [["NYC", "New York"]]]
-    >>> answers = ["About 170 km.", "On 3 January.", "It was held in New York."]
-    >>> result = metric.compute(predictions=answers, references=golds)
+    >>> result = metric.compute(predictions=["170 km.", "On 3 January.", "In New York."], references=golds)
     >>> [(row["accuracy"], row["accuracy_bounded"]) for row in result["per_item"]]
     [(1.0, 0.0), (0.0, 0.0), (1.0, 1.0)]
 """

@@ -59,14 +59,14 @@ def settle(answer: str, golds: Sequence[str], profile: str) -> tuple[str, list[s
     return "" if undecided else INCORRECT, undecided
 
 
-def trimmer(tokenizer: Any) -> Callable[[str], str]:
-    """Return what cuts an answer to 75 tokens, by an object with `encode` and `decode`.
+def trimmer(tokenizer: Any) -> tuple[Callable[[str], str], str]:
+    """Return what cuts an answer to 75 tokens, by an object with `encode` and `decode`, and its name for the signature.
 
     The protocol encodes (which prepends BOS), keeps ids[1:76] and decodes. Whatever ids the tokenizer gives to the
     empty text too are left out here, so that a tokenizer without BOS loses no token.
     """
     if tokenizer is None:
-        return str
+        return str, "none"
     if not (callable(getattr(tokenizer, "encode", None)) and callable(getattr(tokenizer, "decode", None))):
         raise ValueError(f"tokenizer is {type(tokenizer).__name__}; expected an object with encode and decode")
 
@@ -84,12 +84,5 @@ def trimmer(tokenizer: Any) -> Callable[[str], str]:
             tokens = tokens[: -len(tail)]
         return str(tokenizer.decode(tokens[head : head + MAX_TOKENS]))
 
-    return cut
-
-
-def tokenizer_name(tokenizer: Any) -> str:
-    """Name a tokenizer for the signature, without its folder; "none" for None."""
-    if tokenizer is None:
-        return "none"
-    name = getattr(tokenizer, "name_or_path", None) or type(tokenizer).__name__
-    return f"{PurePath(name).name}-{MAX_TOKENS}"
+    name = PurePath(getattr(tokenizer, "name_or_path", None) or type(tokenizer).__name__).name
+    return cut, f"{name}-{MAX_TOKENS}"

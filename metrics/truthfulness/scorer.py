@@ -14,7 +14,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from .judging import PROMPT, official, official_either, requests, template
-from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, tokenizer_name, trimmer
+from .rules import CORRECT, INCORRECT, MISSING, distinct, settle, trimmer
 from .scoring import Cells, Column, Item, Request, Rounds, Row, Scorer, choose_reason, row
 from .tally import NOT_APPLICABLE, UNSCORED, read_accepted, strings
 from .verdict_reader import VerdictReader
@@ -60,7 +60,7 @@ class Truthfulness(Scorer):
     def __init__(self, *, weights: Any = None, tokenizer: Any = None, prompt: str | None = None, **common: Any) -> None:
         """Take the weights, what cuts answers, and instructions in place of ours."""
         super().__init__(**common)
-        self.cut, self.tokenizer = trimmer(tokenizer), tokenizer_name(tokenizer)
+        self.cut, self.tokenizer = trimmer(tokenizer)
         self.prompt, self.weights = template(prompt), weights
         self.rated = False
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from quadrag.chat.faults import Fault, Refused, adjust, explain_dead, read_refusal
+from quadrag.chat.faults import Fault, Refused, explain_dead, read_refusal
 from quadrag.chat.http import Messages, Server
 from quadrag.chat.ledger import Ledger
 from quadrag.chat.policy import CallPolicy
@@ -175,7 +175,6 @@ class Engine:
                 if not result.own and not (self._proven and result.status not in (None, 401, 403, 404)):
                     await self._wait_for_answer(result)
                 self._spent["calls"] += 1
-                self._spent["failed"] += 1
                 return result.detail
             self._spent["retries"] += 1
             seen = self._answers
@@ -193,7 +192,8 @@ class Engine:
         async with self._gate:
             while True:
                 known = {**self._refused, **own}
-                result = await self._ask(messages, adjust(body, known))
+                sent = {known.get(name) or name: value for name, value in body.items() if known.get(name, name)}
+                result = await self._ask(messages, sent)
                 if not isinstance(result, Fault):
                     if known:
                         result["refused"] = known

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quadrag.chat.faults import DeadServer, tell_refused
+from quadrag.chat.faults import DeadServer
 from quadrag.chat.http import Messages, Transport
 from quadrag.chat.keys import find_keys
 from quadrag.chat.ledger import Ledger, look_up
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetReached", "ChatClient", "Failure", "Ledger", "Prices", "Reply"]
 
-_COUNTERS = ("calls", "cached", "retries", "failed", "prompt_tokens", "completion_tokens")
+_COUNTERS = ("calls", "cached", "retries", "prompt_tokens", "completion_tokens")
 
 
 class ChatClient:
@@ -83,11 +83,7 @@ class ChatClient:
 
     @property
     def model(self) -> str:
-        """The model's name as requested, for which its server may be asked: it stands in signatures."""
-        return self.find_model()
-
-    def find_model(self) -> str:
-        """Return the model that the spec names, else the only one that the server has."""
+        """The name as requested, which stands in signatures: that of the spec, else of the server's only model."""
         if self._model is None:
             if self.policy.replay:
                 raise QuadragError(f"a replay cannot ask {self.spec.shown} for its model; append #MODEL to the address")
@@ -207,7 +203,8 @@ class ChatClient:
             new = {name: other for name, other in self.spent["refused"].items() if name not in self._told}
             if new:
                 self._told.update(new)
-                say(f"{self.model}: {tell_refused(new)}, since {self.spec.shown} refuses it")
+                told = (f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in new.items())
+                say(f"{self.model}: {', '.join(told)}, since {self.spec.shown} refuses it")
             if self.on_progress is not None and len(outcomes) > done:
                 done = len(outcomes)
                 self.on_progress(done, total)

@@ -135,11 +135,6 @@ def read_retry_after(value: str | None) -> float | None:
     return None
 
 
-def adjust(body: Mapping[str, Any], refused: Refused) -> dict[str, Any]:
-    """Return a request's fields as a server takes them."""
-    return {refused.get(name) or name: value for name, value in body.items() if refused.get(name, name)}
-
-
 def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounded: bool) -> Refused:
     """Return what of a request's fields, as the user asks for them, a fault names anew: one field, or none.
 
@@ -159,8 +154,3 @@ def read_refusal(fault: Fault, body: Mapping[str, Any], refused: Refused, bounde
     if other is None and bounded:
         raise QuadragError(f"{fault.detail}; without {name} nothing bounds a call's cost: leave --budget out")
     return {name: other}
-
-
-def tell_refused(refused: Refused) -> str:
-    """Say what is sent otherwise than the user asks for."""
-    return ", ".join(f"{name} {f'sent as {other}' if other else 'left out'}" for name, other in refused.items())

@@ -49,9 +49,9 @@ class Transport:
         return messages
 
     async def attempt(self, server: Server, messages: Messages, model: str, body: dict[str, Any]) -> Row:
-        """Make one attempt, by `Server.post`, and return the ledger's row; what is raised `read_fault` explains."""
+        """Make one attempt, by `Server.send`, and return the ledger's row; what is raised `read_fault` explains."""
         sent = {**body, "model": model, "messages": messages, "stream": False}
-        return read_completion(json.loads(await server.post(page_url(server.address, self.page), sent)))
+        return read_completion(json.loads(await server.send(page_url(server.address, self.page), sent)))
 
     def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Make of a ledger row, or of the line why there is none, what callers get."""
@@ -85,7 +85,7 @@ class Server:
 
     async def list_models(self) -> list[str]:
         """Return the ids that the server lists, else raise a Fault."""
-        content = await self._try(min(self.timeout, _LISTING), self.send("GET", page_url(self.address, "models"), None))
+        content = await self._try(min(self.timeout, _LISTING), self.send(page_url(self.address, "models")))
         try:
             names = [entry["id"] for entry in json.loads(content)["data"] if isinstance(entry["id"], str)]
         except (ValueError, TypeError, KeyError, RecursionError):
@@ -95,29 +95,26 @@ class Server:
                 raise self._refuse(f"lists a model whose name holds a key, or what no line can hold ({shown})")
         return names
 
-    async def post(self, address: str, body: Any) -> bytes:
-        """Send JSON with the server's key; return the body of a good reply."""
-        return await self.send("POST", address, json.dumps(body).encode())
-
-    async def send(self, method: str, address: str, content: bytes | None) -> bytes:
-        """Send a request with the server's key, and return the body of a good reply, of so many bytes at most."""
+    async def send(self, address: str, body: Any = None) -> bytes:
+        """Post JSON with the server's key, or get a page; return the body of a good reply, of so many bytes at most."""
         headers = {**self.keys.headers, "content-type": "application/json"}
         session = self._sessions[self._sent % self._width]
         self._sent += 1
-        request = session.build_request(method, address, content=content, headers=headers)
+        content = None if body is None else json.dumps(body).encode()
+        request = session.build_request("POST" if content else "GET", address, content=content, headers=headers)
         for _ in range(_REDIRECTS):
             response = await session.send(request, stream=True)
             try:
-                body, whole = await self._read(response)
+                came, whole = await self._read(response)
             finally:
                 await response.aclose()
             if not response.is_success and response.next_request is None:
-                raise read_status(response, body, self.shown, self.keys)
+                raise read_status(response, came, self.shown, self.keys)
             if not whole:
                 detail = f"the reply has more than {self._most} bytes; read more with --max-reply-bytes"
                 raise Fault(f"{self.shown}: {detail}", status=response.status_code, retry=False, billed=True)
             if response.next_request is None:
-                return body
+                return came
             request = self._follow(request, response.next_request)
         raise self._refuse("redirects again and again")
 

@@ -7,7 +7,7 @@ whose score would be another without it.
 import base64
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote, unquote_plus, urlsplit
 
@@ -29,13 +29,14 @@ _known: set[str] = set()
 class Keys:
     """What a server is sent, `headers` and `shown` as messages may name it; and every value that may not be shown."""
 
-    secrets: tuple[str, ...] = field(repr=False)
+    secrets: Collection[str] = field(repr=False)
     headers: dict[str, str] = field(default_factory=dict, repr=False)
     shown: str = "no key"
 
     def hide(self, text: str) -> str:
         """Return the text with every secret in it replaced by ``***``."""
-        for secret in self.secrets:
+        # The longest first: a key that begins with another one must not leave its end behind.
+        for secret in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
@@ -77,7 +78,7 @@ def find_keys(spec: Spec, variables: Sequence[str] = KEY_VARIABLES) -> Keys:
         headers = {header: key} if header else {"authorization": f"Bearer {key}"}
     if basic := _basic_credentials(spec.url or ""):
         headers["authorization"], shown = f"Basic {basic}", "the login in the URL"
-    return Keys(_longest_first(secrets), headers, shown)
+    return Keys(secrets, headers, shown)
 
 
 def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
@@ -87,7 +88,7 @@ def known_keys(shortest: int = _SHORTEST_ECHO) -> Keys:
     characters may stand in a reply by chance.
     """
     keys = {key for key in _read_environment().values() if len(key) >= _SHORTEST_KEY}
-    return Keys(_longest_first(secret for secret in keys | _known if len(secret) >= shortest))
+    return Keys({secret for secret in keys | _known if len(secret) >= shortest})
 
 
 def _basic_credentials(url: str) -> str | None:
@@ -99,11 +100,6 @@ def _basic_credentials(url: str) -> str | None:
 
 def _read_environment() -> dict[str, str]:
     return {name: value for name in KEY_VARIABLES if (value := os.environ.get(name, "").strip())}
-
-
-def _longest_first(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Order secrets: a key that begins with another one must not leave its end behind."""
-    return tuple(sorted(secrets, key=len, reverse=True))
 
 
 def _secrets_of(url: str) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row["split"],
                 signature=row["signature"],
                 valid=status_of(row) is not Status.INVALID,
-                reason=in_python(say_reason(row, self.result.run)),
+                reason=in_python(say_reason(row)),
                 labels=self.labels,
             )
         return found

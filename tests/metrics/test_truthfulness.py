@@ -166,7 +166,7 @@ def test_the_judge_is_asked_once_and_both_profiles_ask_the_same(score: Callable[
 
 @pytest.mark.parametrize("kind", [{}, {"eos": True}, {"bos": False}, {"bos": False, "eos": True}])
 def test_answers_are_cut_to_75_tokens(part: Callable[[str], ModuleType], kind: dict[str, bool]) -> None:
-    cut = part("rules").trimmer(Words(**kind))
+    cut, _ = part("rules").trimmer(Words(**kind))
     assert cut("word " * 100).split() == ["word"] * 75 and cut("word " * 75) == " ".join(["word"] * 75)
     assert cut("hello") == "hello" and cut("") == ""
 
@@ -176,7 +176,7 @@ def test_the_protocol_s_ids(part: Callable[[str], ModuleType]) -> None:
     tokenizer.encode("hello")
     assert tokenizer.encode("hello") == [0, 2]
     for text in ("hello", "word " * 200, " a  b "):
-        assert part("rules").trimmer(tokenizer)(text) == tokenizer.decode(tokenizer.encode(text)[1:76])
+        assert part("rules").trimmer(tokenizer)[0](text) == tokenizer.decode(tokenizer.encode(text)[1:76])
 
 
 @pytest.mark.parametrize("profile", PROFILES)

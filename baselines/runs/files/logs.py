@@ -51,10 +51,13 @@ def find_maker(path: Path) -> Maker | None:
     if match is None:
         return None
     results = path.with_name(f"results_{match[2]}.json")
-    said = parse_json(results.read_bytes(), results) if results.is_file() else None
-    said = said if isinstance(said, dict) else {}
-    settings = (said.get("configs") or {}).get(f"quadrag_{match[1]}", {}).get("metadata")
-    return Maker(said.get("model_name") or path.absolute().parent.name, match[2], settings or {})
+    said = parse_json(results.read_bytes(), results) if results.is_file() else {}
+    try:
+        settings = dict(said["configs"][f"quadrag_{match[1]}"]["metadata"])
+    except (KeyError, TypeError, ValueError):
+        settings = {}
+    named = said.get("model_name") if isinstance(said, dict) else None
+    return Maker(str(named or path.absolute().parent.name), match[2], settings)
 
 
 def read_sample(where: str, row: Mapping[str, Any]) -> dict[str, Any]:

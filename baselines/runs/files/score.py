@@ -69,7 +69,7 @@ class AnswersFile(System):
         if self._retriever and record.retriever == UNKNOWN:
             record.spec = record.spec.changed(retriever=self._retriever)
         if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
-            record.given = [Path(prompts).name]
+            record.given = [Path(str(prompts)).name]
         record.by_ids = all(_COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows)
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
@@ -134,7 +134,8 @@ def sift_logs(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
         try:
             if maker := find_maker(path):
                 place = (path.absolute().parent, maker.model)
-                made.append((maker.time, path, {(*place, row["config"], row["split"]) for _, row in lines(path)}))
+                tasks = {(*place, str(row.get("config")), str(row.get("split"))) for _, row in lines(path)}
+                made.append((maker.time, path, tasks))
         except QuadragError as error:
             refused[path] = error
     if refused and len(refused) == len(files):

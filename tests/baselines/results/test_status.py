@@ -4,9 +4,9 @@ import pytest
 from specs import record_of
 
 from quadrag.baselines.core.benchmark import MetricUse, load
-from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Score, Status
+from quadrag.baselines.results.status import mark_rows
 from quadrag.baselines.scoring.rows import Measured, rows_of
 from quadrag.records import Question
 

@@ -164,6 +164,6 @@ def test_a_chat_model_with_code_is_refused_in_one_line(tmp_path, monkeypatch):
     own = {"AutoConfig": "own.Own", "AutoModelForCausalLM": "own.Model"}
     (folder / "config.json").write_text(json.dumps({**config, "model_type": "own-chat", "auto_map": own}))
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(QuadragError, match=f"needs code of its own.*--trust-remote-code {folder} or") as caught:
+    with pytest.raises(QuadragError, match=f"needs code of its own.*--trust-remote-code {folder}, or") as caught:
         LocalModel(str(folder), parameters={}).complete([[{"role": "user", "content": "a"}]])
     assert "\n" not in str(caught.value)

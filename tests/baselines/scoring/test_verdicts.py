@@ -5,9 +5,9 @@ from chat_server import asked_of
 from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.results.adapter import mark_rows
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
+from quadrag.baselines.results.status import mark_rows
 from quadrag.baselines.scoring.drive import ScoringInputs
 from quadrag.baselines.scoring.judging import Judged, find_oddities
 from quadrag.records import Answer, Question

