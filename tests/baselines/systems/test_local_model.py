@@ -184,7 +184,7 @@ def test_the_ledger_answers_the_second_time(folder, tmp_path):
         new = [{"role": "user", "content": "never asked"}]
         known, unknown = make(replay=True).complete([CHAT, new])
         assert known.text == first[0].text and unknown.detail.startswith("not asked")
-        with pytest.raises(QuadragError, match="lacks 1 of 1"):
+        with pytest.raises(QuadragError, match="lacks the 1 replies"):
             make(replay=True).complete([new])
 
 
