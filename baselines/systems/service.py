@@ -103,7 +103,6 @@ class RagService(ChatModel):
 class RagTransport(Transport):
     """Calls of a service by one contract; a call's one message is the body of its request."""
 
-    timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
     unsent = ("contract",)
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
