@@ -19,7 +19,7 @@ from typing import Any
 
 from quadrag.chat.keys import Keys
 from quadrag.chat.reply import NoText
-from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
+from quadrag.errors import NO_DESCRIPTORS, QuadragError
 
 _READ = 4000  # characters of an error's body that are looked at
 # How servers say that a request does not fit into the model's context.
@@ -62,7 +62,9 @@ def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: s
     """Describe the exception that an attempt ended with, whatever it is: no reply may end a run."""
     import httpx2
 
-    chain = list(causes(error))
+    chain: list[BaseException] = [error]
+    while cause := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(cause)
     for cause in chain:
         if isinstance(cause, Fault):
             return cause
