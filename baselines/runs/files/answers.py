@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from quadrag.catalogue import benchmark_name
 from quadrag.chat.reply import find_reasoning, read_answer
 from quadrag.errors import QuadragError, one_line
 from quadrag.passages import find_passages
@@ -112,14 +113,18 @@ def read(rows: Iterable[Line], questions: Sequence[Question], place: Mapping[str
 
 
 def _say_place(row: Mapping[str, Any], splits: Collection[str]) -> dict[str, Any]:
-    """Return config and split as far as a line says them; RGB's code says the split by its noise ratio.
+    """Return benchmark, config and split as far as a line says them; RGB's code says the split by its noise ratio.
 
     A testbed whose only split is ``test`` has one noise ratio, which then says nothing.
     """
     split, noise = row.get("split"), row.get("noise_rate")
     if split is None and isinstance(noise, int | float) and {*splits} != {"test"}:
         split = f"noise_{noise * 100:.6g}".replace(".", "_")
-    return {name: value for name, value in (("config", row.get("config")), ("split", split)) if value is not None}
+    benchmark = row.get("benchmark")
+    with suppress(QuadragError):  # of one that there is not, no question is found
+        benchmark = benchmark and benchmark_name(str(benchmark))
+    said = {"benchmark": benchmark, "config": row.get("config"), "split": split}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _find_question(where: str, place: Mapping[str, Any], ident: Any, by_id: Mapping[str, list[Question]]) -> Question:

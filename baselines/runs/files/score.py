@@ -17,7 +17,8 @@ from ...core.run_record import NAME, RunRecord, read_run, sha256
 from ...core.spec import UNKNOWN, RunSpec
 from ...systems.own import take_served
 from ...systems.system import Assignment, Generated, Passages, Questions, System, Tell
-from ..folder import is_empty
+from ..folder import QUESTIONS, is_empty
+from ..questions import digest_each, read_asked
 from .answers import lines, read, read_head, read_passages, texts_asked
 from .logs import LOG, find_maker
 
@@ -42,6 +43,7 @@ class AnswersFile(System):
         self.finds_passages = given and unsaid and benchmark.supplied is None
         self.parameters = {"contract": "file"} if self.finds_passages else {}
         self._generated = Generated([])
+        self._made = _read_maker(path)
 
     @property
     def name(self) -> str:
@@ -61,6 +63,7 @@ class AnswersFile(System):
             raise QuadragError(f"{self._path} answers none of {len(questions)} questions; expected an answer a line")
         splits = {split for _, split, _ in answered}
         chosen = [question for question in questions if question.key in answered]
+        _check_asked(self._path, self._made, chosen)
         return chosen, sum(question.split in splits for question in questions)
 
     def note(self, record: RunRecord) -> None:
@@ -70,23 +73,37 @@ class AnswersFile(System):
             record.spec = record.spec.changed(retriever=self._retriever)
         if (maker := find_maker(self._path)) and (prompts := maker.settings.get("prompts")):
             record.given = [Path(str(prompts)).name]
-        record.by_ids = all(_COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows)
+        checked = self._made is not None and QUESTIONS in self._made.files
+        record.by_ids = not checked and all(
+            _COUNTED.fullmatch(str(row["id"])) and not texts_asked(row) for _, row in self._rows
+        )
 
     def answer(self, work: Assignment, questions: Questions, passages: Passages, tell: Tell = None) -> Generated:
         """Return the answers; see `System.answer`."""
         generated = self._generated
-        generated.latency = _read_latency(self._path)
+        generated.latency = self._made.latency_seconds if self._made else {}
         generated.passages = {question.key: generated.passages.get(question.key, ()) for question in questions}
         return generated
 
 
-def _read_latency(path: Path) -> dict[str, float]:
-    """Return the seconds of each answer where the file is as a run of ours wrote it."""
+def _read_maker(path: Path) -> RunRecord | None:
+    """Return the run of ours that wrote a file; None of any other file."""
     try:
         made = read_run(path.parent)
     except QuadragError:  # it is not a run's folder, and need be none
-        return {}
-    return made.latency_seconds if made.files.get(path.name) == sha256(path) else {}
+        return None
+    return made if made.files.get(path.name) == sha256(path) else None
+
+
+def _check_asked(path: Path, made: RunRecord | None, questions: Questions) -> None:
+    """Refuse a run's answers to questions of other data that have the same ids."""
+    before, now = read_asked(path.parent, made.files.get(QUESTIONS)) if made else {}, digest_each(questions)
+    shared = before.keys() & now.keys()
+    if made and shared and all(before[key].sha256 != now[key] for key in shared):
+        there = f"--data-dir {made.spec.data_dir}" if made.spec.data_dir else made.source
+        raise QuadragError(
+            f"{path} answers other questions than these data have under its ids; expected those of its run: {there}"
+        )
 
 
 def _name_system(path: Path) -> str:

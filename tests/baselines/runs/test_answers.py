@@ -163,6 +163,8 @@ def test_a_ratio_off_the_papers_names_its_split_as_the_dataset_does_and_what_fai
         ([{"id": 0, "answer": "x", "config": {}}], (":1", "config")),
         ([{"id": 0, "answer": "x", "split": "noise_40"}], (":1", "'noise_40'")),
         ([{"id": 0, "answer": "x", "config": "noise_robustness_zh"}], (":1", "noise_robustness_zh", "--config")),
+        ([*plain(2), {"id": 2, "answer": "x", "benchmark": "crag"}], (":3", "'crag'")),
+        ([{"id": 0, "answer": "x", "benchmark": "nobody's"}], (":1", "nobody's")),
         ([{"id": None, "answer": "x"}], (":1", "id is None")),
         ([{"id": [0], "answer": "x"}], (":1", "id")),
     ],
@@ -243,3 +245,18 @@ def test_what_neither_the_file_nor_the_user_names_is_asked_for_alone(cli, tmp_pa
     path.write_text('{"id": 0, "answer": "x"}')
     ran = cli("score", path, *named, "--data-dir", "sample")
     assert ran.code == 2 and ran.err.endswith(f"does not say what it answers; name it with {lacking}\n")
+
+
+def test_a_runs_answers_are_held_against_its_own_questions(cli, tmp_path):
+    run = cli("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--out", "run")
+    assert run.code == 0, run.err
+    assert "by ids alone" not in cli("score", "run/answers.jsonl", "--data-dir", "sample").out
+    other = tmp_path / "other"
+    other.mkdir()
+    rows = [
+        {"id": n, "query": f"another {n}", "answer": ["x"], "positive": ["p"] * 5, "negative": ["n"] * 5}
+        for n in range(12)
+    ]
+    (other / "en_refine.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ran = cli("score", "run/answers.jsonl", "--data-dir", other)
+    assert ran.code == 2 and "--data-dir sample" in ran.err and len(ran.err.splitlines()) == 1, ran.err
