@@ -6,7 +6,7 @@ It does not cover programming errors: those keep their own types and their trace
 import difflib
 import errno
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from quadrag.gone import instead
@@ -63,10 +63,3 @@ def one_line(text: object, longest: int | None = None) -> str:
     """Return a text, or that of an error, as one line, of so many characters at most, that a terminal shows as is."""
     line = " ".join(_UNSEEN.sub("", str(text)).split())
     return line if longest is None or len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and those that led to it, the first cause last."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__

@@ -3,6 +3,7 @@
 GONE: dict[str, str] = {
     "--accept-name": "the runs are taken whatever their model is called; the notes name it",
     "--against": "certify each judge by itself: its interval says how far it agrees with people",
+    "--allow-redirect": "no redirect is followed: name the address that the message shows",
     "--characters": "--verbose shows texts whole",
     "--form": "`quadrag construct review DATASET --sheet FILE` writes CSV, or grade on its page",
     "--format": "--json prints one object for scripts",

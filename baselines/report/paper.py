@@ -12,7 +12,7 @@ from ..tables.cells import ALIKE, NOTHING, Row
 from ..tables.grid import Alarm, Cell, Grid, Verdict
 from ..tables.notes import CORRECTED, note_profiles
 from ..tables.paper import load_tables
-from ..tables.replicas import head_replaced, mark_rows, note_replicas
+from ..tables.replicas import head_replaced, mark_replicas, note_replicas
 from ..tables.run_notes import note_sample
 from ..tables.slices import select_whole
 from .compared.names import tell_under
@@ -67,7 +67,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [result for result in results if head_replaced(result.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
-        made = [mark_rows(_clear_printed(grid), group, profiles[0]) for grid in made]
+        made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [{**row, "of": str(at)} for at, result in enumerate(group) for row in _list_shown(result)]
         explained = [(grid, said) for grid in made if (said := note_profiles(grid.lines, rows))]
         for at, (grid, said) in enumerate(explained):  # what corrected is, the first says that shows both

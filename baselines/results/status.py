@@ -10,7 +10,7 @@ judge has a value then; nor where the judge does not answer.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from quadrag.metric_record import metric_record
@@ -25,11 +25,6 @@ from .note import Note, NoteCode, notes_of
 from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status, record_of
 
 _CALLS = (Cause.API_ERROR, Cause.RAISED, Cause.UNPARSABLE)  # of which a run keeps what was said
-_CODES = {
-    Status.INVALID: NoteCode.INVALID,
-    Status.UNRELIABLE: NoteCode.UNRELIABLE,
-    Status.OK: NoteCode.FAILED_COUNTED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,6 @@ class Failures:
     failed: int
     reasons: Mapping[str, int]
     status: Status  # INVALID where more failed than may, UNRELIABLE where they are many
-    read_by: str = field(compare=False)  # the profile whose reasons say so
     profile: str = ""  # under which they failed; "" under both alike
 
     @property
@@ -104,24 +98,23 @@ def _count(key: ScoreKey, lines: Lines, profile: str, run: RunRecord) -> Failure
     share = failed / total if total else 0.0
     status = Status.UNRELIABLE if share > MOST_FAILED else Status.OK
     status = Status.INVALID if share > run.max_failed else status
-    return Failures(tried, total, failed, dict(reasons), status, profile)
+    return Failures(tried, total, failed, dict(reasons), status)
 
 
 def set_status(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[Score]:
     """Return the scores with their status and reason; without a value, and with what could be read, where invalid."""
     scores = [_settle_ruled(score) for score in scores]
-    read = {(score.key, score.slice, score.profile): score.counts for score in scores}
     codes = (NoteCode.JUDGE_DOUBTFUL, NoteCode.JUDGE_CONSTANT)
     doubts = {key: Cause(note.code.value) for note in notes_of(run, *codes) for key in note.params["keys"]}
 
     def settle(score: Score) -> Score:
         lost = failures.get((score.key, score.profile))
         if lost and lost.status is Status.INVALID:
-            own = read.get((score.key, score.slice, lost.read_by), score.counts)
-            n = min(own.n_scored or 0, lost.tried - lost.failed)
-            others = {why: count for why, count in own.unscored.items() if why not in FAILED}
-            unscored = {**others, **lost.reasons} if score.slice == ALL else own.unscored
-            counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=min(own.n_ruled, n), unscored=unscored)
+            n = min(score.counts.n_scored or 0, lost.tried - lost.failed)
+            others = {why: count for why, count in score.counts.unscored.items() if why not in FAILED}
+            unscored = {**others, **lost.reasons} if score.slice == ALL else score.counts.unscored
+            n_ruled = min(score.counts.n_ruled, n)
+            counts = replace(score.counts, n_scored=n, n_filled=0, n_ruled=n_ruled, unscored=unscored)
             return replace(score, value=None, interval=None, counts=counts, status=lost.status, reason=lost.cause)
         if is_unjudged(score, run):
             cause, n = Cause.JUDGE_DEAD if run.dead_judge else Cause.JUDGE_UNREAD, score.counts.n_total
@@ -157,10 +150,10 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     """Make the notes on the items of a run that failed; what of the other profile has no value needs none."""
     groups: dict[tuple[Any, ...], list[tuple[ScoreKey, Failures]]] = {}
     for (key, profile), lost in failures.items():
-        code = _CODES[lost.status]
+        code = NoteCode.FAILED_COUNTED if lost.status is Status.OK else NoteCode(lost.status.value)
         if code is not NoteCode.INVALID or profile == run.profile:
             form = code is NoteCode.INVALID and metric_record(key.metric).verdict
-            alike = (code, key.config, key.split, form, str(replace(lost, read_by="")))
+            alike = (code, key.config, key.split, form, str(lost))
             groups.setdefault(alike, []).append((key, lost))
     notes = []
     for (code, _, _, form, _), group in groups.items():

@@ -231,7 +231,7 @@ def _compare(name: str, recipe: Partial, spec: RunSpec, own: RunSpec) -> Replica
         for setting in {**here, **there}
         if here.get(setting) != there.get(setting) and setting not in files and not setting.endswith(("_file", "_dir"))
     }
-    replaced = {setting: changed.pop(setting)[1] for setting in _REPLACEABLE if setting in changed}
+    replaced = {setting: str(changed.pop(setting)[1]) for setting in _REPLACEABLE if setting in changed}
     return Replica(
         recipe=name,
         row=" ".join(str(value) for key, value in published.items() if key != "table"),
@@ -308,7 +308,7 @@ def read_recipe(name: str) -> tuple[str, dict[str, Any]]:
     if not isinstance(runs, list) or not runs or not all(isinstance(run, dict) and "config" in run for run in runs):
         raise QuadragError(f"the recipe {name} has no runs; expected a list of config, retriever and options")
     recipe["benchmark"] = name_benchmark(recipe)
-    placed = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
+    placed: dict[str, Any] = {role: {"llm": "http://HOST/v1"} for role in ("system", "entity_model") if role in recipe}
     said = merge(placed, {key: value for key, value in recipe.items() if key not in ("runs", "published")})
     for run in runs:
         validate(RunSpec, merge(said, run), f"the recipe {name}")

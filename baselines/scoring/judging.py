@@ -42,7 +42,7 @@ class Scored(NamedTuple):
     unread: str | None = None
     dead: bool = False
     notes: Sequence[Note] = ()
-    verdicts: Rows = []  # noqa: RUF012  # never changed
+    verdicts: Sequence[Mapping[str, Any]] = ()
 
     def tell(self, run: RunRecord) -> None:
         """Enter into a run what is known of its judges."""

@@ -5,7 +5,7 @@ are looked for in the file's folder and the one above.
 """
 
 import hashlib
-import importlib.util
+import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -53,10 +53,7 @@ class Challenge(Function):
     def _load(self) -> Any:
         sys.path[:0] = map(str, self._path.parents[:2])
         try:
-            spec: Any = importlib.util.spec_from_file_location(self._path.stem, self._path)
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            return getattr(module, self._class)()
+            return runpy.run_path(str(self._path))[self._class]()
         except Exception as error:
             why = known_keys().line(f"{type(error).__name__}: {error}")
             raise QuadragError(f"cannot load {self.name} ({why}); expected PATH.py#Class") from error

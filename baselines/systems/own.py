@@ -124,7 +124,7 @@ def as_served(inner: Benchmark, texts: bool = True, why: str | None = None) -> B
 
     def metrics(config: str, conditions: Conditions) -> list[MetricUse]:
         uses = inner.metrics(config, known(conditions))
-        unmeasured = [why if use.ranks else UNSHOWN if use.contexts and not texts else None for use in uses]
+        unmeasured = [why if use.ranks else UNSHOWN if use.contexts and not texts else use.unmeasured for use in uses]
         return [use._replace(unmeasured=reason) for use, reason in zip(uses, unmeasured, strict=True)]
 
     def keywords(metric: MetricUse, questions: Sequence[Question], conditions: Conditions) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from .models import ChatModel
 from .own import OpenQuestion, Served, pose, read_result, take_served
 from .system import Assignment, Generated, Passages, Questions, Tell, collect
 
-UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
+_UNREADABLE = "the reply cannot be read"  # how the detail of such a failure begins
 # Where services put the passages of a chat completion, the first that has any: Azure OpenAI, Perplexity (addresses
 # alone), LangChain, OpenAI's web search and OpenRouter.
 _CITED = (
@@ -103,7 +103,6 @@ class RagService(ChatModel):
 class RagTransport(Transport):
     """Calls of a service by one contract; a call's one message is the body of its request."""
 
-    timeout_option = "--rag-timeout"
     timeout = 300.0  # a service searches, ranks and writes
     unsent = ("contract",)
     stalls = 1  # its time is long, and who hangs on a question once mostly does so again
@@ -137,7 +136,7 @@ class RagTransport(Transport):
             return {**row, "reply": reply}
         except Unreadable as error:
             # Another attempt would bring the same.
-            detail = server.keys.line(f"{UNREADABLE} ({server.shown}): {error}")
+            detail = server.keys.line(f"{_UNREADABLE} ({server.shown}): {error}")
             raise Fault(detail, status=200, retry=False, billed=True) from None
 
     def read(self, reply: Any) -> Served:
@@ -158,7 +157,7 @@ class RagTransport(Transport):
     def read_outcome(self, outcome: Outcome) -> Reply | Failure:
         """Return a `Served`, or why there is none; see `Transport.read_outcome`."""
         if isinstance(outcome, str):
-            return Failure("unparsable" if outcome.startswith(UNREADABLE) else "api_error", outcome)
+            return Failure("unparsable" if outcome.startswith(_UNREADABLE) else "api_error", outcome)
         cut = read_row(outcome)
         return cut if isinstance(cut, Failure) else replace(self.read(outcome["reply"]), latency=outcome["latency"])
 

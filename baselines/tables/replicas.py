@@ -79,7 +79,7 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
     return lines + [line for label, block in ours if not label for line in block]
 
 
-def mark_rows(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
+def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
     recipes = _judge_recipes(results, profile).values()
     judged = [(replica, _ROW if why else _REPLICATED) for ours, why in recipes if (replica := ours[0].run.spec.replica)]

@@ -261,14 +261,10 @@ class Engine:
     def _raise_if_dead(self) -> None:
         stalled = sum(fault.stalled for fault in self._lost)  # a second one tells that it was not the question's fault
         if self._lost and not self._answers and (len(self._lost) >= self._working or stalled > 1):
-            transport = self._server.transport
-            raise explain_dead(self._lost, self._server.keys, transport.timeout_option, transport.remedy)
+            raise explain_dead(self._lost, self._server.keys, self._server.transport.remedy)
 
     async def _keep(self, key: bytes, outcome: Outcome) -> None:
-        """Wait until an outcome is kept, with all others of this turn of the loop, in one commit.
-
-        This worker asks nothing before, so a kill repeats only calls in flight.
-        """
+        """Wait for the one commit of this turn of the loop: a worker asks nothing before, so a kill repeats no more."""
         self._kept[key] = outcome
         if self._commit is None:
             self._commit = self._loop.create_future()

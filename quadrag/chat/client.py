@@ -141,8 +141,28 @@ class ChatClient:
         """
         if not batch:
             return []
+        samples = [0] * len(batch) if samples is None else samples
         with self._turn:
-            return self._complete(batch, [0] * len(batch) if samples is None else samples)
+            chats, keys, kept = self.look_up(batch, samples)
+            calls = {
+                key: call for key, call in zip(keys, zip(chats, samples, strict=True), strict=True) if key not in kept
+            }
+            self._count_kept(kept, calls)
+            outcomes: dict[bytes, Outcome] = {**kept}
+            undone = f"{NOT_ASKED}: the ledger has no reply to replay"
+            stop: BudgetReached | None = None
+            if calls and not self.policy.replay:
+                try:
+                    self._ask(calls, outcomes)
+                except BudgetReached as reached:
+                    stop, undone = reached, f"{NOT_ASKED}: {reached}"
+            elif calls and not kept:
+                lacking = f"the {len(calls)} replies of {self.model!r} at {self.service}"
+                raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
+            results = [self.transport.read_outcome(outcomes.get(key, undone)) for key in keys]
+            if stop is not None:
+                raise BudgetReached(str(stop), results) from None
+            return results
 
     def __call__(self, batch: Sequence[Messages]) -> list[str | Failure]:
         """Ask for a batch of texts, as a judge: a `Failure` where there is none or where it was cut by length."""
@@ -163,26 +183,6 @@ class ChatClient:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _complete(self, batch: Sequence[Messages], samples: Sequence[int]) -> list[Reply | Failure]:
-        chats, keys, kept = self.look_up(batch, samples)
-        calls = {key: call for key, call in zip(keys, zip(chats, samples, strict=True), strict=True) if key not in kept}
-        self._count_kept(kept, calls)
-        outcomes: dict[bytes, Outcome] = {**kept}
-        undone = f"{NOT_ASKED}: the ledger has no reply to replay"
-        stop: BudgetReached | None = None
-        if calls and not self.policy.replay:
-            try:
-                self._ask(calls, outcomes)
-            except BudgetReached as reached:
-                stop, undone = reached, f"{NOT_ASKED}: {reached}"
-        elif calls and not kept:
-            lacking = f"the {len(calls)} replies of {self.model!r} at {self.service}"
-            raise QuadragError(f"the ledger lacks {lacking}; run without replay, or with the name that the run had")
-        results = [self.transport.read_outcome(outcomes.get(key, undone)) for key in keys]
-        if stop is not None:
-            raise BudgetReached(str(stop), results) from None
-        return results
 
     def _count_kept(self, kept: Mapping[bytes, Row], missing: Mapping[bytes, Any]) -> None:
         """Count the replies from before the command; what is asked for after all is none."""

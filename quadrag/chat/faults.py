@@ -19,7 +19,7 @@ from typing import Any
 
 from quadrag.chat.keys import Keys
 from quadrag.chat.reply import NoText
-from quadrag.errors import NO_DESCRIPTORS, QuadragError, causes
+from quadrag.errors import NO_DESCRIPTORS, QuadragError
 
 _READ = 4000  # characters of an error's body that are looked at
 # How servers say that a request does not fit into the model's context.
@@ -59,19 +59,17 @@ class DeadServer(QuadragError):
 
 
 def read_fault(error: Exception, where: str, timeout: float, keys: Keys, form: str) -> Fault:
-    """Describe the exception that an attempt ended with, whatever it is: no reply may end a run.
-
-    `where` and `form` say the server and what a reply was to be. An OSError is raised where this machine has no file
-    descriptors left, of which no server is guilty.
-    """
+    """Describe the exception that an attempt ended with, whatever it is: no reply may end a run."""
     import httpx2
 
-    chain = list(causes(error))
+    chain: list[BaseException] = [error]
+    while cause := chain[-1].__cause__ or chain[-1].__context__:
+        chain.append(cause)
     for cause in chain:
         if isinstance(cause, Fault):
             return cause
         if isinstance(cause, OSError) and cause.errno in NO_DESCRIPTORS:
-            raise cause from None
+            raise cause from None  # of this no server is guilty
     if isinstance(error, TimeoutError):
         return Fault(f"{where}: no reply within {timeout:g} s", billed=True, stalled=True)
     if isinstance(error, NoText):
@@ -108,15 +106,12 @@ def read_status(response: Any, body: bytes, where: str, keys: Keys) -> Fault:
     return Fault(detail, status=status, retry=retry, wait=wait, billed=status in (502, 504), refusal=refusal)
 
 
-def explain_dead(faults: Sequence[Fault], keys: Keys, option: str, remedy: str) -> QuadragError:
-    """Build the error for a server of which nothing came but faults.
-
-    `option` gives it longer to reply; `remedy` is what to do where it refuses what it is sent.
-    """
+def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str) -> QuadragError:
+    """Build the error for a server of which nothing came but faults; a remedy is of refused requests."""
     # A refusal tells more than a lost connection.
     fault = max(faults, key=lambda fault: (fault.status is not None and not fault.retry, fault.status or 0))
     if fault.stalled:
-        remedy = f"see the server's log, ask less at once with --concurrency 1, or give it longer with {option} SECONDS"
+        remedy = "see the server's log, ask less at once with --concurrency 1, or wait longer: --timeout, --rag-timeout"
     elif fault.status is None:
         remedy = "start the server or correct its address"
     elif fault.status in (401, 403):

@@ -19,7 +19,7 @@ from quadrag.chat.faults import Fault, read_fault, read_status
 from quadrag.chat.keys import KEY_VARIABLES, find_keys, known_keys
 from quadrag.chat.policy import CallPolicy
 from quadrag.chat.reply import Failure, Outcome, Reply, Row, read_completion, read_row
-from quadrag.chat.spec import Spec, page_url, without_user
+from quadrag.chat.spec import Spec, page_url, shown_url, without_user
 from quadrag.progress import say
 
 T = TypeVar("T")
@@ -28,14 +28,12 @@ Messages = Sequence[Mapping[str, Any]]
 CONNECT_SECONDS = 10.0
 ROUTER = "https://router.huggingface.co/v1"  # of Inference Providers
 _LISTING = 10.0  # seconds
-_REDIRECTS = 10
 _CALLS = 8  # at once in a session of the HTTP library, which goes through all of its connections for each
 
 
 class Transport:
     """Chat completions of OpenAI's form."""
 
-    timeout_option = "--timeout"
     timeout = 120.0  # seconds, where the user names none
     stalls = 1_000  # new attempts of a call that got no reply in time, of those that any other has too
     page = "chat/completions"
@@ -68,7 +66,6 @@ class Server:
         self.shown = spec.shown
         # Without user and password, which the HTTP library would show in its log and its errors.
         self.address = without_user(spec.url) if spec.url else ROUTER
-        self._redirects = {host.lower() for host in policy.allow_redirect}
         self._sessions: list[Any] = []
         self._width, self._sent = -(-policy.concurrency // _CALLS), 0
         self._echoed = not self.keys.secrets  # whether it was told, or there is nothing to tell
@@ -87,13 +84,10 @@ class Server:
         """Return the ids that the server lists, else raise a Fault."""
         content = await self._try(min(self.timeout, _LISTING), self.send(page_url(self.address, "models")))
         try:
-            names = [entry["id"] for entry in json.loads(content)["data"] if isinstance(entry["id"], str)]
+            names = [entry["id"] for entry in json.loads(content)["data"]]
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise Fault(f"{self.shown} answered with no list of models", status=200, retry=False) from None
-        for name in names:
-            if (shown := self.keys.line(name)) != name:
-                raise self._refuse(f"lists a model whose name holds a key, or what no line can hold ({shown})")
-        return names
+            raise self._refuse("answered with no list of models") from None
+        return [name for name in names if self.keys.line(name) == name]  # else it holds a key, or is no line
 
     async def send(self, address: str, body: Any = None) -> bytes:
         """Post JSON with the server's key, or get a page; return the body of a good reply, of so many bytes at most."""
@@ -102,21 +96,20 @@ class Server:
         self._sent += 1
         content = None if body is None else json.dumps(body).encode()
         request = session.build_request("POST" if content else "GET", address, content=content, headers=headers)
-        for _ in range(_REDIRECTS):
-            response = await session.send(request, stream=True)
-            try:
-                came, whole = await self._read(response)
-            finally:
-                await response.aclose()
-            if not response.is_success and response.next_request is None:
-                raise read_status(response, came, self.shown, self.keys)
-            if not whole:
-                detail = f"the reply has more than {self._most} bytes; read more with --max-reply-bytes"
-                raise Fault(f"{self.shown}: {detail}", status=response.status_code, retry=False, billed=True)
-            if response.next_request is None:
-                return came
-            request = self._follow(request, response.next_request)
-        raise self._refuse("redirects again and again")
+        response = await session.send(request, stream=True)
+        try:
+            came, whole = await self._read(response)
+        finally:
+            await response.aclose()
+        if response.is_redirect:
+            target = shown_url(response.headers.get("location", "nowhere"))
+            raise self._refuse(f"answered {response.status_code}: it redirects to {target}; name that address")
+        if not response.is_success:
+            raise read_status(response, came, self.shown, self.keys)
+        if not whole:
+            detail = f"the reply has more than {self._most} bytes; read more with --max-reply-bytes"
+            raise Fault(f"{self.shown}: {detail}", status=response.status_code, retry=False, billed=True)
+        return came
 
     async def close(self) -> None:
         """Close every connection."""
@@ -147,17 +140,6 @@ class Server:
             if max(size, arrived) > self._most:
                 return b"".join(parts)[: self._most], False
         return b"".join(parts), True
-
-    def _follow(self, first: Any, then: Any) -> Any:
-        """Check where a server sends the client on to; the key stays with the host that it is for."""
-        host = then.url.host
-        if host != first.url.host:
-            if host not in self._redirects:
-                way = f"which would get all that is sent; name that address, or allow it with --allow-redirect {host}"
-                raise self._refuse(f"redirects to {host}, {way}")
-            for name in self.keys.headers:
-                then.headers.pop(name, None)
-        return then
 
     def _refuse(self, what: str) -> Fault:
         return Fault(self.keys.line(f"{self.shown} {what}"), status=200, retry=False)

@@ -30,7 +30,6 @@ class CallPolicy:
         service_timeout: the same of a RAG service.
         retries: new attempts after one that failed in a way that may pass.
         max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
-        allow_redirect: hosts that a server may send a question on to, besides its own.
         prices: what tokens cost.
         budget: a hard limit on what all who share it may cost together, or a number for one client; it needs prices.
         replay: answer from the ledger alone, with no network.
@@ -51,7 +50,6 @@ class CallPolicy:
     service_timeout: float | None = None
     retries: int = 5
     max_reply_bytes: int = 16_000_000
-    allow_redirect: Sequence[str] = ()
     prices: Prices | None = None
     budget: Budget | float | None = None
     replay: bool = False

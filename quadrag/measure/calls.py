@@ -11,10 +11,10 @@ from quadrag.errors import QuadragError, unknown_name
 
 _FORMATS = ("text", "json", "schema")
 _JUDGES = ("judge_format", "judge_max_tokens", "judge_name")
-_POLICY = ("ledger", "max_failed", "timeout", "max_reply_bytes", "allow_redirect", "fresh", "retry")
+_POLICY = ("ledger", "max_failed", "timeout", "max_reply_bytes", "fresh", "retry")
 CALLS = (*_JUDGES, *_POLICY, "bertscore")
 _ADDRESS = "http://127.0.0.1:8081/v1#MODEL"
-_SEVERAL = ("allow_redirect", "retry", "judge_name")
+_SEVERAL = ("retry", "judge_name")
 
 
 def take_calls(

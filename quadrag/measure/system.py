@@ -73,7 +73,7 @@ def evaluate(
         concurrency: calls in flight, of a coroutine function and of the judge.
         options: of the benchmark, as ``noise_ratio=0.4``. Also, as options of `quadrag run`: how the judge is called,
             ``judge_format``, ``judge_max_tokens``, ``judge_name``, ``timeout``,
-            ``max_reply_bytes`` and ``allow_redirect``; which of its kept replies count, ``ledger``, ``fresh``
+            ``max_reply_bytes``; which of its kept replies count, ``ledger``, ``fresh``
             (of the system too) and ``retry``; ``bertscore``, and ``max_failed``. Of a finished run
             ``retry="unreadable"`` asks the judge alone again, and ``retry="failed"`` the system about the questions
             alone on which it failed.

@@ -4,7 +4,7 @@ from .intervals import SEED, share_difference, wilson
 from .items import NOT_APPLICABLE, Interval, Item
 from .means import Mean, macro, spread, summarise, summarise_all
 from .paired import Pair, paired_difference
-from .tests import detectable, holm, mcnemar
+from .tests import holm, mcnemar
 
 __all__ = [
     "NOT_APPLICABLE",
@@ -13,7 +13,6 @@ __all__ = [
     "Item",
     "Mean",
     "Pair",
-    "detectable",
     "holm",
     "macro",
     "mcnemar",

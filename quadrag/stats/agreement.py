@@ -59,18 +59,16 @@ def agreement_intervals(
 
 
 def class_figures(table: NDArray[Any]) -> list[dict[str, float | None]]:
-    """Return the figures of every class against all others, in the order of the table.
+    """Return the figures of every class against all others, in the order of the table; None where nothing divides.
 
-    `labels` and `verdicts` are items that people, and the judge, put into the class; None where nothing can be divided
-    by.
+    `labels` and `verdicts` are items that people, and the judge, put into the class.
     """
     figures: list[dict[str, float | None]] = []
-    total, columns = int(table.sum()), table.sum(axis=0).tolist()
-    for at, row in enumerate(table.tolist()):
-        hit, labels, verdicts = row[at], sum(row), columns[at]
-        shares = {"precision": (hit, verdicts), "recall": (hit, labels), "f1": (2 * hit, labels + verdicts)}
-        own = {"labels": labels, "verdicts": verdicts, "accuracy": (total - labels - verdicts + 2 * hit) / total}
-        figures.append(own | {name: part / whole if whole else None for name, (part, whole) in shares.items()})
+    for hit, labels, verdicts in zip(*map(list, (table.diagonal(), table.sum(1), table.sum(0))), strict=True):
+        shares = {"accuracy": (table.sum() - labels - verdicts + 2 * hit, table.sum())}
+        shares |= {"precision": (hit, verdicts), "recall": (hit, labels), "f1": (2 * hit, labels + verdicts)}
+        parts = {name: float(part / whole) if whole else None for name, (part, whole) in shares.items()}
+        figures.append({"labels": int(labels), "verdicts": int(verdicts), **parts})
     return figures
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .intervals import bca, influences, resample, share_difference, sort_units, variance_of
 from .items import Group, Interval, Item, choose_fill, counted, make_group, number_units
-from .tests import mcnemar, sign_flips
+from .tests import detectable, mcnemar, sign_flips
 
 _NOISE = 1e-12  # of a sum that is 0
 
@@ -29,7 +29,7 @@ class Pair:
     n: int  # on how many questions it is
     p: float  # how often chance alone would make a difference at least as large
     test: str  # how p was found: ``mcnemar`` (by mid-p) or ``flips``
-    spread: float  # the standard deviation of a question's difference, for `detectable`
+    spread: float  # the standard deviation of a question's difference
     # p adjusted by Holm's rule for all differences that are compared at once; None of one by itself, of few questions,
     # or where all values are the same
     p_holm: float | None = None
@@ -38,6 +38,11 @@ class Pair:
     def decisive(self) -> float:
         """The p that a verdict goes by."""
         return self.p if self.p_holm is None else self.p_holm
+
+    @property
+    def detectable(self) -> float:
+        """The smallest true difference that as many questions show to a test at 5% in four of five cases."""
+        return detectable(self.spread, self.n)
 
 
 def paired_difference(

@@ -89,10 +89,10 @@ LISTS = {
     "no-names": ({"data": [{}]}, "no list of models"),
     "no-objects": ({"data": ["a"]}, "no list of models"),
     "no-list": ({"data": 7}, "no list of models"),
-    "escapes": ({"data": [{"id": "a\x1b[2Jb"}]}, r"\(ab\)"),
-    "secret": ({"data": [{"id": "<<key>>"}]}, r"holds a key.*\(\*\*\*\)"),
-    "long": ({"data": [{"id": "a" * 1000}]}, "no line can hold"),
-    "space": ({"data": [{"id": " a model"}]}, r"\(a model\)"),
+    "escapes": ({"data": [{"id": "a\x1b[2Jb"}]}, "0 models"),
+    "secret": ({"data": [{"id": "<<key>>"}]}, "0 models"),
+    "long": ({"data": [{"id": "a" * 1000}]}, "0 models"),
+    "space": ({"data": [{"id": " a model"}]}, "0 models"),
 }
 LISTED = dict.fromkeys(("form-deep-list", "form-html", "text-null"), "no list of models")
 ALSO_LISTED = ("error-deep-list", "charset-hex", "redirect-port", "redirect-host", "form-deep-list", "form-html")

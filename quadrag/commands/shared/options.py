@@ -83,13 +83,6 @@ def _asking(group: Any) -> None:
         help="longest reply that is read, counted as it is unpacked (default: 16000000)",
     )
     group.add_argument(
-        "--allow-redirect",
-        metavar="HOST",
-        action="append",
-        default=[],
-        help="may be repeated; a host that a server may send questions on to, besides its own",
-    )
-    group.add_argument(
         "--trust-remote-code",
         metavar="MODEL=REVISION,CODE_REVISION",
         action="append",

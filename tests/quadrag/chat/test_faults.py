@@ -133,7 +133,7 @@ def test_a_server_that_never_answers_is_dead_after_its_first_calls(server, rule,
     with client, pytest.raises(QuadragError) as error:
         client(chats(500))
     assert server.url in str(error.value) and server.requests <= requests
-    assert ("--timeout SECONDS" in str(error.value)) == (rule.action == "stall")
+    assert ("--timeout" in str(error.value)) == (rule.action == "stall")
 
 
 THOUGHT = {"content": None, "reasoning_content": "Let me think."}

@@ -91,7 +91,7 @@ def test_an_error_of_the_user_comes_without_the_way_in_here():
 def test_every_judging_argument_reaches_the_judge(tmp_path, monkeypatch):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
     values = {"judge_format": "json", "judge_max_tokens": 64, "judge_name": "here"}
-    values |= {"max_failed": 1.0, "timeout": 9.5, "max_reply_bytes": 10_000, "allow_redirect": "example.com"}
+    values |= {"max_failed": 1.0, "timeout": 9.5, "max_reply_bytes": 10_000}
     values |= {"ledger": "L", "retry": "empty", "fresh": True}
     with ChatServer(models=["j"]) as server:
         found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#j", out="mine", limit=3, **values)

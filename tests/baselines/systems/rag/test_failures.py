@@ -23,7 +23,7 @@ from quadrag.errors import QuadragError
 def test_what_may_pass_is_tried_again(server, ledger, rule):
     server.rules.append(rule)
     replies, spent = ask(server.url, asked(4), ledger, concurrency=2)
-    assert all(reply.text for reply in replies) and spent["failed"] == 0 and spent["retries"] >= 1
+    assert all(reply.text for reply in replies) and spent["retries"] >= 1
 
 
 def test_a_service_that_takes_too_long_is_unscored(server, ledger):
