@@ -72,11 +72,7 @@ def test_a_line_is_a_finding_and_what_is_not_there_is_named(cli: Any, tmp_path: 
     ]
     assert "not there: counterfactual_robustness_zh (test) needs zh_fact.json" in done.err.splitlines()
     assert "not there: noise_robustness_en (" not in done.err
-    assert done.err.splitlines()[-3:] == [
-        "findings: 1 short_answer",
-        "  short_answer  an accepted answer of one or two characters, which matching",
-        "                finds by chance",
-    ]
+    assert "findings: 1 short_answer" in done.err.splitlines()
 
 
 @pytest.mark.parametrize(
