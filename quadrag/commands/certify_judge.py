@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--items", metavar="FILE", help="write the items as CSV, for a judge that is asked elsewhere")
     parser.add_argument("--out", metavar="FILE", help="write the certificate here")
     options.labels(parser, "tables and of what is said of the judge")
-    options.calls(parser)
+    options.calls(parser, answers=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_page(parser)
     options.labels(parser, "the sheet, its page and of tables")
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
-    options.calls(parser)
+    options.calls(parser, answers=False)
 
 
 def run(arguments: argparse.Namespace) -> int:

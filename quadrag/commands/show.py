@@ -1,6 +1,6 @@
 """Show single questions of a run: answer, gold, values, the judge, passages.
 
-What the judge said is looked up among the kept replies. `--wrong` begins with
+What the judge said comes from the run folder. `--wrong` begins with
 the worst. Of two runs, A and B, the questions are shown on which B is worse
 than A (`--worse`), with both answers. Of a folder of several runs, as of --all
 or a recipe, the runs are shown one after the other.

@@ -24,8 +24,8 @@ def data(parser: Any) -> None:
     )
 
 
-def calls(parser: argparse.ArgumentParser) -> None:
-    """Say which judges are asked, and how models are called."""
+def calls(parser: argparse.ArgumentParser, answers: bool = True) -> None:
+    """Say which judges are asked, and how models are called; what scores `answers` may take an embedding too."""
     group = parser.add_argument_group("calls to models")
     group.add_argument(
         "--judge",
@@ -35,9 +35,9 @@ def calls(parser: argparse.ArgumentParser) -> None:
         help="model for judged metrics (default: none, they are not run); http://HOST/v1#MODEL, or a preset as "
         "llama-3-70b-instruct=http://... (quadrag list); crag averages several",
     )
-    group.add_argument(
-        "--bertscore", metavar="M", help="sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"
-    )
+    if answers:
+        about = "sentence-transformers model for crud_rag's bertscore (text2vec-base-chinese)"
+        group.add_argument("--bertscore", metavar="M", help=about)
     group.add_argument(
         "--judge-format",
         choices=("text", "json", "schema"),
