@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, one_line
 from quadrag.progress import remark
 
 from ...core.benchmark import Benchmark, load
@@ -42,6 +42,10 @@ class AnswersFile(System):
         given = any(read_passages(*line) for line in self._rows)
         self.finds_passages = given and unsaid and benchmark.supplied is None
         self.parameters = {"contract": "file"} if self.finds_passages else {}
+        unread = {name: None for _, row in self._rows for name, value in row.items() if isinstance(value, list)}
+        if unread and not given and benchmark.supplied is None:
+            shown = one_line(", ".join(map(repr, unread)), 60)
+            remark(f"not read of {path}: {shown}; what was found belongs under 'passages'")
         self._generated = Generated([])
         self._made = _read_maker(path)
 

@@ -260,3 +260,14 @@ def test_a_runs_answers_are_held_against_its_own_questions(cli, tmp_path):
     (other / "en_refine.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     ran = cli("score", "run/answers.jsonl", "--data-dir", other)
     assert ran.code == 2 and "--data-dir sample" in ran.err and len(ran.err.splitlines()) == 1, ran.err
+
+
+@pytest.mark.parametrize(("name", "read"), [("contexts", False), ("passages", True)])
+def test_passages_under_a_name_that_is_not_read_are_named(cli, tmp_path, name, read):
+    asked = cli("questions", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", "2").out.splitlines()
+    rows = [{"id": json.loads(line)["id"], "answer": "x", name: [{"text": "found"}]} for line in asked]
+    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    place = ("--benchmark", "crud_rag", "--config", "qa_1doc", "--data-dir", "sample")
+    ran = cli("score", tmp_path / "mine.jsonl", *place)
+    assert ran.code == 0, ran.err
+    assert ("'contexts'" in ran.err) == (not read), ran.err
