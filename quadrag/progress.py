@@ -1,4 +1,4 @@
-"""Progress that suits where it is shown: a bar in a terminal, now and then a plain line in a log.
+"""Progress that suits where it is shown: a bar in a terminal or a notebook, now and then a plain line in a log.
 
 It writes to stderr, so that tables on stdout can be piped.
 """
@@ -24,10 +24,12 @@ class Progress:
         self._next = time.monotonic() + _LOG_EVERY
 
     def __enter__(self) -> Progress:
-        if is_terminal(sys.stderr):
+        notebook = type(sys.stderr).__module__.startswith("ipykernel")
+        if notebook or is_terminal(sys.stderr):
             from tqdm import tqdm
 
-            self._bar = tqdm(total=self._total, desc=self._label, leave=False, dynamic_ncols=True)
+            wait = 2 if notebook else 0  # seconds: what a notebook was sent once stays in its file
+            self._bar = tqdm(total=self._total, desc=self._label, leave=False, dynamic_ncols=True, delay=wait)
         return self
 
     def update(self, done: int, total: int | None = None) -> None:

