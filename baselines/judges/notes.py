@@ -16,7 +16,7 @@ from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name, keep_names
 from ..tables.slices import select_whole
 from .ask import read_signature
-from .certificate import Certificate, find_certificate, round_two, unique
+from .certificate import Certificate, find_certificate, round_two, tell_few, unique
 from .labels import LabelSet
 
 _NONE = "none"
@@ -95,8 +95,12 @@ def _compare(judges: Sequence[Certificate]) -> Grid:
         lines.append(Line(name, _cells(figures, mark)))
         if pipeline := figures.get("pipeline"):
             lines.append(Line(f"rules and {name}", _cells(pipeline, mark)))
-        if judge.is_chance and len(judges) > 1:
+        if few := tell_few(figures["groups"]):
+            notes += [f"{few[0].upper()}{few[1:]}."] * (len(judges) == 1)
+        elif judge.is_chance:
             notes.append(Alarm(f"{name} {judge.sentence}."))
+        elif len(judges) == 1:
+            notes.append(f"{name} {judge.sentence}.")
         if unreadable := figures["unreadable"]:
             counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
             notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")

@@ -23,7 +23,7 @@ _CAUSES = {
     Cause.API_ERROR: "calls failed",
     Cause.RAISED: f'correct the function and run again with retry="failed", {_ALLOW}',
     Cause.UNPARSABLE: "replies are not of the form that was asked for: try another judge",
-    Cause.TRUNCATED: "replies were cut: raise --max-tokens or --judge-max-tokens",
+    Cause.TRUNCATED: "replies were cut: raise --max-tokens, or a judge's max_tokens in --spec FILE",
     Cause.MISALIGNED: "a judge answered more or fewer questions than it was asked: try another judge",
     Cause.NULL: f"the file of answers has null in their place: answer these and score again, {_ALLOW}",
     Cause.EMPTY: "",

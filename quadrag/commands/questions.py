@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import partial_spec
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -26,12 +25,8 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
-    parser.add_argument("config", metavar="CONFIG", nargs="?")
-    parser.add_argument("--split", metavar="S", help="one split (default: all that are measured)")
-    options.data(parser)
-    parser.add_argument("--option", metavar="NAME=VALUE", action="append", default=[], help="may be repeated")
-    parser.add_argument("--limit", metavar="N", type=options.whole(1), help="the first N questions of every split")
-    parser.add_argument("--out", metavar="FILE", help="write them here (default: to stdout)")
+    parser.add_argument("config", metavar="CONFIG", nargs="?", default="")
+    options.add(parser, "split data-dir option limit out", out="a file (default: to stdout)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -47,15 +42,14 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError(f"{out} is there already; name another file")
     rows = list(_list_rows(arguments))
     write_jsonl(out, rows)
-    write(f"{out}: {len(rows)} questions; add `answer` to each line, then: quadrag score {out}")
+    write(f"{out}: {len(rows)} questions; add `answer` to each line", f"next: quadrag score {out}")
 
 
 def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from quadrag.measure.questions import questions
 
-    said = partial_spec(arguments)
-    named = {name: said[name] for name in ("split", "data_dir", "limit") if name in said}
-    for question in questions(said["benchmark"], said.get("config", ""), **named, **said.get("options", {})):
+    named = {name: getattr(arguments, name) for name in ("split", "data_dir", "limit")}
+    for question in questions(arguments.benchmark, arguments.config, **named, **dict(arguments.option)):
         row = asdict(question)
         row["passages"] = [passage._asdict() for passage in question.passages]
         place = {name: row.pop(name) for name in ("benchmark", "config", "split", "id")}

@@ -28,13 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"
     )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
-    options.json(parser)
-    options.labels(parser)
-    options.certificates(parser)
-    options.verbose(parser)
-    parser.add_argument(
-        "--profile", choices=("official", "corrected"), help="this one alone (compared: that of the runs)"
-    )
+    options.add(parser, "json labels certificate verbose")
+    parser.add_argument("--profile", choices=options.PROFILES, help="this one alone (compared: that of the runs)")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whose values say so (default: that of the run; of two that differ, official)",
     )
     parser.add_argument(
-        "--limit", metavar="N", type=options.whole(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
+        "--limit", metavar="N", type=options.at_least(1), help=f"of a run (default: {_MOST}; {_FEW} of several)"
     )
     parser.add_argument(
         "--ids",
@@ -61,8 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose", "-v", action="store_true", help="all metrics, under both profiles; texts stand whole"
     )
-    options.labels(parser)
-    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    options.add(parser, "labels data-dir", data_dir="where the data are now (default: where they were)")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -21,8 +21,7 @@ EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/a runs/b --out trec")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; one of --all holds several runs")
-    options.data(parser)
-    parser.add_argument("--out", metavar="DIR", help="write a folder for each run here (default: trec in the run's)")
+    options.add(parser, "data-dir out", out="a folder for each run here (default: trec in the run's)")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -30,24 +29,18 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report import trec
     from quadrag.baselines.runs.finished import run_folders
 
-    inside = {name: run_folders(Path(name)) for name in arguments.runs}
-    for name, parts in inside.items():
+    places: dict[Path, Path] = {}
+    for named in map(Path, arguments.runs):
+        parts = run_folders(named)
         if not parts:
-            raise QuadragError(f"{name} holds no run.json; expected the folder of a run")
-    found = [(Path(name), part) for name in arguments.runs for part in inside[name]]
-    places = [Path(arguments.out) / _within(*each) if arguments.out else each[1] / "trec" for each in found]
-    if twice := next((place for place in places if places.count(place) > 1), None):
-        raise QuadragError(f"two runs would be written to {twice}; leave out --out, or name the runs one by one")
-    written = {
-        folder: trec.write(folder, out, arguments.data_dir) for (_, folder), out in zip(found, places, strict=True)
-    }
+            raise QuadragError(f"{named} holds no run.json; expected the folder of a run")
+        for part in parts:
+            inside = Path(named.resolve().name) / part.relative_to(named)
+            places[part] = Path(arguments.out) / inside if arguments.out else part / "trec"
+    if len(set(places.values())) < len(places):
+        raise QuadragError("two runs have folders of one name; leave out --out, or write them one by one")
+    written = {folder: trec.write(folder, out, arguments.data_dir) for folder, out in places.items()}
     if not any(written.values()):
         raise QuadragError(f"no passages stand in {', '.join(arguments.runs)}: nothing was retrieved")
     for folder, files in written.items():
         write(*[f"{path}: {lines:,} lines" for path, lines in files.items()] or [f"{folder}: no passages"])
-
-
-def _within(named: Path, part: Path) -> Path:
-    """Return where below --out a run's files go: below the name of the folder that was named, be it ``.`` or ``..``."""
-    name = named.name if named.name not in ("", "..") else named.resolve().name
-    return Path(name) / part.relative_to(named)

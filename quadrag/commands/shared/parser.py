@@ -34,6 +34,10 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrap(text, width)  # a name with hyphens stays whole
 
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        """Name in the first line what must be typed alone: the options stand below."""
+        super().add_usage(usage, [each for each in actions if each.required or not each.option_strings], [], prefix)
+
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, like every other error here."""
@@ -58,9 +62,6 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
         meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
         parser.error(f"no command {first!r}; {meant}")
-    option = first.split("=")[0]
-    if first.startswith("--") and option not in ("--help", "--version") and set(argv) & set(commands.NAMES):
-        parser.error(f"{option} stands before the command; type it after")
     arguments, extra = parser.parse_known_args(argv)
     if arguments.command is None and not extra:
         parser.print_help()
@@ -72,22 +73,19 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         if remedy := instead(extra[0].split("=")[0]):
             command.error(f"{extra[0]} is gone; {remedy}")
         near = _find_near(command, extra[0])
-        command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
+        command.error(f"unknown argument {extra[0]!r}" + f"; nearest: {', '.join(near)}" * bool(near))
     return arguments
 
 
 def _find_near(parser: argparse.ArgumentParser, typed: str) -> list[str]:
     known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
     name = typed.split("=")[0]
-    by_place = [action.metavar for action in parser._actions if f"--{action.dest}" == name]
-    if by_place:
+    if by_place := [action.metavar for action in parser._actions if f"--{action.dest}" == name]:
         return [f"{by_place[0]}, without {name}"]
     if not name.startswith("-"):  # a number, or the name of a part
-        meant = [f"--limit {name}" if name.isdecimal() else f"--split {name}"]
-        return [one for one in meant if one.split()[0] in known]
-    if _MEANT.get(name) in known:
-        return [_MEANT[name]]
-    return difflib.get_close_matches(name, known, n=2, cutoff=0.7)
+        meant = f"--limit {name}" if name.isdecimal() else f"--split {name}"
+        return [meant] if meant.split()[0] in known else []
+    return [_MEANT[name]] if _MEANT.get(name) in known else difflib.get_close_matches(name, known, n=2, cutoff=0.7)
 
 
 def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.ArgumentParser | None:
