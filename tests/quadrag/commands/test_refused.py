@@ -26,7 +26,6 @@ TYPED = [
     ("rnu", "perhaps run"),
     ("compare a b", "perhaps report"),
     ("xyzzy", "expected one of demo, list"),
-    ("--labels zh run", "--labels"),
     ("run rgb --nonsense", "--nonsense"),
     ("run rgb noise_robustness_en --max-token 5 --tempreature=1", "nearest: --temperature"),
     ("run", "rgb"),
@@ -66,18 +65,16 @@ TYPED = [
     ("RUN --temperature nan", "--temperature"),
     ("RUN --max-tokens 0", "--max-tokens"),
     ("RUN --seed -1", "--seed"),
-    ("RUN --stop= --llm DEAD", "--stop"),
     ("RUN --retry cutt", "'cutt'"),
     ("RUN --budget -1 --prices p.yaml", "'-1'"),
     ("RUN --budget inf", "--budget"),
     ("RUN --profile best", "official"),
-    ("RUN --rag-name x", "--rag-name"),
-    ("RUN --rag http://h/x --llm DEAD", "--llm"),
-    ("RUN --tokens-by cl100k_base", "--estimate"),
+    ("RUN --rag http://h/x --llm DEAD", "llm"),
+    ("RUN --rag http://h/x --retriever none", "retriever"),
+    ("RUN --rag http://h/x --temperature 1", "sampling"),
     ("RUN --judge-format json", "--judge-format"),
-    ("RUN --judge-max-tokens 5", "--judge-max-tokens"),
     ("RUN --temperature 0", "temperature"),
-    ("RUN --top-p 0.5 --llm extractive", "top_p"),
+    ("RUN --max-tokens 5 --llm extractive", "max_tokens"),
     ("RUN --llm nonsense", "http://host:port"),
     ("RUN --llm ftp://x/v1", "ftp"),
     ("RUN --llm provider:", "provider:MODEL"),
@@ -184,6 +181,28 @@ def test_prices_of_no_use(refused, prices, more, named):
 def test_a_recipe_of_another_form(refused, recipe):
     Path("mine.yaml").write_text(recipe)
     refused("run", "--recipe", "mine.yaml", "--data-dir", "sample", "--out", "out")
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ("[]", "expected a mapping"),
+        ("sytem: {}", "nearest: system"),
+        ("system: {llm: extractive, sampling: {top_p: 0.5}}", "top_p"),
+        ("system: {llm: 'http://h/v1#m', sampling: {top_p: 1.5}}", "top_p"),
+        ("system: {llm: 'http://h/v1#m', sampling: {stop: ['']}}", "stop"),
+        ("system: {llm: 'http://h/v1#m', api: completions}", "template"),
+        ("retrieval: {top_k: 5}", "--top-k"),
+        ("judges: {name: j}", "judges"),
+        ("judges: [{name: j}]", "--judge"),
+        ("calls: {max_reply_byts: 5}", "nearest: max_reply_bytes"),
+        ("calls: {retries: many}", "'many'"),
+        ("calls: {timeout: .nan}", "timeout is nan"),
+    ],
+)
+def test_a_spec_file_that_cannot_be(refused, spec, named):
+    Path("s.yaml").write_text(spec)
+    assert named in refused(*RUN, "--spec", "s.yaml")
 
 
 @pytest.mark.parametrize(

@@ -61,9 +61,6 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     assert re.findall(listed, cli("report", *folders)[1]) == re.findall(listed, out)
     assert "runs/b/one" in refused("score", "a/two.1.json", "--data-dir", "sample", "--out", "runs/b/one")
     assert "runs/b/one" in refused("score", "b/one.json", "--data-dir", "other", "--out", "runs/b/one")
-    Path("c.json").write_text(json.dumps([{"benchmark": "crud_rag", "config": "summary", "id": "x", "answer": ""}]))
-    of_both = refused("score", "a/one.json", "c.json", "--data-dir", "sample", "--option", "noise=0.2")
-    assert "crud_rag and rgb" in of_both
 
 
 def test_files_that_differ_in_their_endings_alone_keep_them(cli):
