@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.judges.ask import list_judges
-    from quadrag.baselines.judges.certificate import certify
+    from quadrag.baselines.judges.certificate import certify, count_groups, tell_few
     from quadrag.baselines.judges.known import list_sets, open_labels
     from quadrag.baselines.judges.labels import write_items
     from quadrag.baselines.judges.notes import describe_labels, tabulate
@@ -59,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not specs:
         raise QuadragError(f"no judge, and {labels.name} has none recorded; give --judge")
     if len(specs) > 1 and (arguments.judge or arguments.out):
-        raise QuadragError(f"a certificate is of one judge, and there are {len(specs)}; give --judge once")
+        raise QuadragError(f"a certificate is of one judge; name it with --judge {specs[0]}")
+    if arguments.out and (few := tell_few(count_groups(labels.items))):  # before a judge is paid
+        raise QuadragError(f"{few}, or leave out --out")
     verdicts = [_take_verdicts(arguments, labels, spec) for spec in specs]
     for each in verdicts:
         if invalid := _find_invalid(arguments, labels, each):

@@ -11,6 +11,7 @@ into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
+import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ EXAMPLES = (
 )
 _N = 100
 _ERRORS = "errors.jsonl"
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal may obey
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -176,8 +178,8 @@ def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
         place = one.question.split, one.question.id, str(one.answer.sample)
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
         texts = (before + one.question.query, write_gold(one.question.references), one.answer.answer)
-        question, gold, answer = (clean(hide(text)) for text in texts)
-        passages = [clean(hide(passage.text)) for passage in one.passages] if by_passages else []
+        passages = [passage.text for passage in one.passages] if by_passages else []
+        question, gold, answer, *passages = (_CONTROL.sub("", clean(hide(text))) for text in (*texts, *passages))
         name = "/".join(place) if several else one.question.id
         yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
 

@@ -74,11 +74,10 @@ WORTH_LABELS = HEAD + "".join(f"{n},What is {n}?,x,,{'wrong' if 20 <= n < 44 els
         ({*range(60)}, 0.0, "no better than chance, 60% (95% 47–71) on labels, kappa 0.00; do not use it."),
     ],
 )
-def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
+def test_a_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
     verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
     done = sheets("--judge", "verdicts.csv", "--out", "c.json", labels=WORTH_LABELS, verdicts=verdicts)
-    first = flat(done.out.partition("labels: 60")[0])
-    assert said in first
+    assert said in flat(done.out)
     assert figures()["kappa"] == pytest.approx(kappa, abs=0.005)
 
 

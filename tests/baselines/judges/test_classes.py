@@ -137,7 +137,7 @@ def test_a_budget_that_ends_leaves_a_partial_table(integrated: Any) -> None:
 
 def test_people_fill_in_a_sheet(integrated: Any) -> None:
     code, out, _ = integrated("--out", "sheet.csv")
-    assert code == 0 and out.startswith("sheet.csv: 19 of 19 items") and "  misalignment: " in out
+    assert code == 0 and out.startswith("sheet.csv: 19 of 19 items") and "\nmisalignment: " in out
     with Path("sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert all(row["passages"] and row["label"] == "" for row in rows)
