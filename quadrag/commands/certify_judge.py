@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import add_judges, call_policy, print_tables, read_file, tell
+from quadrag.commands.shared.session import add_judges, call_policy, print_tables, read_file
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     judges = [certify(labels, each) for each in verdicts]
     if arguments.out:
         judges[0].write(Path(arguments.out))
-    tell(arguments, describe_labels(labels))
+    write(describe_labels(labels))
     print_tables(arguments, tabulate(judges))
     if arguments.out:
         write(arguments.out)

@@ -22,7 +22,7 @@ from typing import Any
 from quadrag.commands.certify_judge import most_failed, open_judge
 from quadrag.commands.construct.review import serve
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables, tell
+from quadrag.commands.shared.session import print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import clean, write
 from quadrag.progress import say
@@ -85,8 +85,9 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.judges.corrected import take_back
     from quadrag.baselines.report.items.reader import Which
     from quadrag.baselines.report.run import title_of
-    from quadrag.baselines.tables.grid import Alarm
-    from quadrag.baselines.tables.run_notes import note_partial
+    from quadrag.baselines.results.note import Level, Note, NoteCode
+    from quadrag.baselines.tables.grid import level_of
+    from quadrag.baselines.tables.run_notes import note_validity
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
 
@@ -114,10 +115,11 @@ def _label_errors(arguments: argparse.Namespace) -> int:
         return 0
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
-    invalid = any(isinstance(note, Alarm) for note in grid.notes)
+    invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
     metric = reader.find_metric(None)[0].partition(".")[2]
-    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
-    grid.notes += [Alarm(f"PARTIAL: {labels.stopped}.")] if labels.stopped else []
+    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
+    if labels.stopped:
+        grid.notes.append(Note(NoteCode.PARTIAL, {"kind": "stopped", "why": labels.stopped}))
     print_tables(arguments, [grid])
     if arguments.judge:
         path = Path(arguments.folder) / _ERRORS
@@ -142,16 +144,16 @@ def _offer(
     if not (arguments.page and sheet.exists()):
         rows = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
         write_sheet(sheet, rows)
-        tell(arguments, f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
+        write(f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
         for name, meaning in (meanings or {}).items():
-            tell(arguments, f"{name}: {meaning}")
+            write(f"{name}: {meaning}")
     typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
     words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
         serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
         return
-    tell(arguments, f"Fill in the column label: {graded.spelled}.")
+    write(f"Fill in the column label: {graded.spelled}.")
     write(f"next: {back}")
 
 

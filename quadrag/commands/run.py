@@ -22,7 +22,6 @@ from quadrag.commands.shared.session import (
     print_results,
     results_alone,
     start_estimate,
-    tell,
 )
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
@@ -130,7 +129,8 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
         grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels)
-    tell(arguments, *tell_reused(results))
+    if reused := tell_reused(results):
+        write(*reused)
     print_results(arguments, stdout, out, results, grids)
     _print_left_out(campaign)
     print_calls(arguments, results)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise QuadragError(f"nobody has graded {dataset} yet; open it without --summary and --human")
         decided = outcome.decide(review, items, grades)
         if arguments.summary:
-            tell(arguments, *outcome.describe(grades, decided, lost))
+            write(*outcome.describe(grades, decided, lost))
         else:
             out, splits = outcome.write_human(dataset, review, grades, decided)
             write(*(f"{name}: {n} questions" for name, n in splits.items()), "", out)

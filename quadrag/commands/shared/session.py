@@ -140,14 +140,6 @@ def print_tables(
     print_grids(speak_grids(grids, arguments.labels), verbose=verbose, file=file)
 
 
-def tell(arguments: argparse.Namespace, *lines: str) -> None:
-    """Print what is said of results, in the language of the labels."""
-    from quadrag.baselines.tables.language import speak
-
-    for line in lines:
-        write(speak(line, arguments.labels))
-
-
 def shell_path(folder: object) -> str:
     """Name a folder in a command, as shortly as it is found from here."""
     return shlex.quote(min(str(folder), os.path.relpath(str(folder)), key=len))
@@ -163,7 +155,7 @@ def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     lines += [f"kept replies: {kept}"] if (kept := describe_kept(results)) else []
     lines += [f"tokens: {cost}"] if (cost := describe_cost(asked)) else []
     if lines:
-        tell(arguments, "", *lines)
+        write("", *lines)
     if cost and arguments.verbose:
         print_tables(arguments, [tabulate_cost(asked)])
 
@@ -196,7 +188,7 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
 
     A program sees no table, and so reads here what is invalid; that a judge is dead a table says too.
     """
-    from quadrag.baselines.results.adapter import say_invalid
+    from quadrag.baselines.reporting.messages import say_invalid
 
     failures = [f"{place}: {why}" for result in results for place, why in result.run.failures.items()]
     unread = sum(result.run.failed_verdicts for result in results)
@@ -209,7 +201,7 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
     elif unread:
         write(f"verdicts that failed: {unread}; run again to ask again")
     if invalid and arguments.json:
-        say(f"INVALID, {invalid[0]}")
+        say(invalid[0])
     if folder and len(results) == 1 and not stopped:
         write(f"next: quadrag show {shell_path(folder)} --wrong")
     return 2 if stopped else 3 if invalid else 0
