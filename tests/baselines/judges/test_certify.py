@@ -63,15 +63,15 @@ WORTH_LABELS = HEAD + "".join(f"{n},What is {n}?,x,,{'wrong' if 20 <= n < 44 els
 @pytest.mark.parametrize(
     ("right", "kappa", "said"),
     [
-        ({*range(60)} - {*range(20, 44)}, 1.0, "agrees with people 100% (95% 94–100) on labels, kappa 1.00."),
-        ({*range(20), 44, 45}, 0.56, "kappa 0.56."),
+        ({*range(60)} - {*range(20, 44)}, 1.0, "agrees with people 100% (95% 94–100) on labels, kappa 1.00"),
+        ({*range(20), 44, 45}, 0.56, "kappa 0.56"),
         (
             {*range(18), *range(20, 38), *range(44, 58)},
             0.15,
             "kappa 0.15; its kappa may be chance alone, so label more",
         ),
-        ({*range(20, 44)}, -0.92, "no better than chance, 0% (95% 0–6) on labels, kappa -0.92; do not use"),
-        ({*range(60)}, 0.0, "no better than chance, 60% (95% 47–71) on labels, kappa 0.00; do not use it."),
+        ({*range(20, 44)}, -0.92, "no better than chance, 0% (95% 0–6) on labels, kappa -0.92: do not use"),
+        ({*range(60)}, 0.0, "no better than chance, 60% (95% 47–71) on labels, kappa 0.00: do not use it"),
     ],
 )
 def test_a_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
