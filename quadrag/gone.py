@@ -31,6 +31,7 @@ GONE: dict[str, str] = {
     "--template": "in a file of --spec: system: {api: completions, template: T}",
     "--top-p": "in a file of --spec: system: {sampling: {top_p: P}}",
     "--sampling-top-k": "in a file of --spec: system: {sampling: {top_k: N}}",
+    "--ratings": "--option ratings=SHEET",
     "--repetition-penalty": "in a file of --spec: system: {sampling: {repetition_penalty: X}}",
     "--stop": "in a file of --spec: system: {sampling: {stop: [TEXT]}}",
     "--chunk-overlap": "in a file of --spec: retrieval: {chunk_overlap: P}",

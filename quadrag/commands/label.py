@@ -80,7 +80,6 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
     from quadrag.baselines.report.items.reader import Which
@@ -93,13 +92,9 @@ def _label_errors(arguments: argparse.Namespace) -> int:
 
     result, reader = _read_run(arguments)
     inputs = result.run
-    if inputs.retriever == NONE:
-        raise QuadragError(f"{arguments.folder} is a run without documents; expected one with")
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
         classes = replace(classes, published="")
-    if not reader.answers:
-        raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
     items = list(_show(result, reader.select(Which(wrong=True)), by_passages=True))
     if arguments.people:
         labels = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {})

@@ -104,35 +104,19 @@ def _describe(benchmark: str) -> Iterator[str]:
         yield from wrap(f"{name}: {config.description}", _WIDTH)
         yield from (f"  {line}" for line in wrap(hub.sentences[name], _WIDTH - 2))
         asked = not record.corpus or name in record.configs
-        yield _hang("rows", "; ".join(_list_rows(hub.rows[name])), 12)
+        rows = (f"{split} {row.number or 'unknown'}" for split, row in hub.rows[name].items())
+        yield _hang("rows", ", ".join(rows), 12)
         yield _hang("language", getattr(config, "language", None) or ", ".join(hub.languages), 12)
-        yield _hang("metrics", _list_metrics(record, name) if asked else "none, it holds no questions to run", 12)
+        metrics = _list_metrics(record, name) if asked else ["none, it holds no questions"]
+        yield _hang("metrics", ", ".join(metrics), 12)
 
 
-def _list_rows(rows: Any) -> Iterator[str]:
-    """Yield the splits with their rows, those that have as many together."""
-    alike: dict[str, list[str]] = {}
-    for split, one in rows.items():
-        number = f"{'about ' * one.about}{one.number:,}" if one.number is not None else f"unknown ({one.source})"
-        alike.setdefault(number, []).append(split)
-    for number, splits in alike.items():
-        yield ", ".join(splits) + ": " + number + " each" * (len(splits) > 1 and number[0].isdigit())
-
-
-def _list_metrics(benchmark: Any, config: str) -> str:
-    """List the keys of a config's metrics, what some of them need before them."""
-    from quadrag.baselines.core.spec import RunSpec
+def _list_metrics(benchmark: Any, config: str) -> Iterator[str]:
+    """Yield the keys of a config's metrics, each with what it needs."""
+    from quadrag.baselines.core.parts import Conditions
     from quadrag.metric_record import show_key
 
-    task = RunSpec(
-        benchmark=benchmark.name,
-        config=config,
-        retriever=benchmark.default_retriever,
-        retrieval=benchmark.retrieval,
-    )
-    found: dict[str, list[str]] = {}
-    for metric in benchmark.metrics(config, task.conditions):
+    for metric in benchmark.metrics(config, Conditions(benchmark.default_retriever, top_k=benchmark.retrieval.top_k)):
         for key in metric.keys:
-            needs = "with --judge: " if key in metric.judged else "with --bertscore: " if key in metric.embedded else ""
-            found.setdefault(needs, []).append(show_key(metric.module, key))
-    return "; ".join(needs + ", ".join(keys) for needs, keys in sorted(found.items()))
+            needs = " (--judge)" if key in metric.judged else " (--bertscore)" if key in metric.embedded else ""
+            yield show_key(metric.module, key) + needs

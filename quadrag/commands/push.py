@@ -22,8 +22,6 @@ EXAMPLES = (
     "quadrag push ORG --metric ragquesteval --yes",
     "quadrag push ORG --results OWNER/MODEL --run runs/rgb-all",
 )
-_RESULTS = ("run", "accept_data", "source")
-_REPOSITORIES = ("benchmark", "metric", "data_dir", "accept_licence", "private")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,9 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     results = arguments.results is not None  # given, even where it came out empty
-    if named := [name for name in (_REPOSITORIES if results else _RESULTS) if getattr(arguments, name)]:
-        flag = f"--{named[0].replace('_', '-')}"
-        raise QuadragError(f"{flag} {'is not' if results else 'is only'} for --results; leave it out")
+    if results != bool(arguments.run) or (results and (arguments.benchmark or arguments.metric)):
+        raise QuadragError("--results MODEL and --run DIR go together, and without --benchmark and --metric")
     if results:
         _results(arguments)
     else:
@@ -72,8 +69,6 @@ def _repositories(arguments: argparse.Namespace) -> None:
 def _results(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.hub import plan_results, push_results
 
-    if arguments.results and not arguments.run:
-        raise QuadragError("--results needs the runs; give --run DIR")
     plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
     for line in plan.left_out:
         write(f"left out: {line}", file=sys.stderr)

@@ -7,7 +7,6 @@ here.
 """
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,26 +30,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from quadrag.measure.questions import questions
     from quadrag.records import dumps, write_jsonl
 
-    if not arguments.out:
-        for row in _list_rows(arguments):
-            write(dumps(row))
-        return
-    out = Path(arguments.out)
-    if out.exists():  # it may hold answers
-        raise QuadragError(f"{out} is there already; name another file")
-    rows = list(_list_rows(arguments))
-    write_jsonl(out, rows)
-    write(f"{out}: {len(rows)} questions; add `answer` to each line", f"next: quadrag score {out}")
-
-
-def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from quadrag.measure.questions import questions
-
     named = {name: getattr(arguments, name) for name in ("split", "data_dir", "limit")}
-    for question in questions(arguments.benchmark, arguments.config, **named, **dict(arguments.option)):
-        row = asdict(question)
-        row["passages"] = [passage._asdict() for passage in question.passages]
-        place = {name: row.pop(name) for name in ("benchmark", "config", "split", "id")}
-        yield place | {name: value for name, value in row.items() if value}
+    rows = map(_make_row, questions(arguments.benchmark, arguments.config, **named, **dict(arguments.option)))
+    if not arguments.out:
+        for row in rows:
+            write(dumps(row))
+    elif Path(arguments.out).exists():
+        raise QuadragError(f"{arguments.out} is there already, and may hold answers; name another file")
+    else:
+        write_jsonl(Path(arguments.out), rows)
+        write(f"next: add `answer` to each line, then: quadrag score {arguments.out}")
+
+
+def _make_row(question: Any) -> dict[str, Any]:
+    row = asdict(question)
+    row["passages"] = [passage._asdict() for passage in question.passages]
+    place = {name: row.pop(name) for name in ("benchmark", "config", "split", "id")}
+    return place | {name: value for name, value in row.items() if value}

@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("answers", nargs="+", metavar="FILE", help="JSON Lines; `answer` null is a failed call")
     parser.add_argument("--benchmark", metavar="B", help="where the lines do not say it, as those of another system")
     parser.add_argument("--config", metavar="C", help="likewise")
-    parser.add_argument("--ratings", metavar="SHEET", help="crag: id and rating by people, in place of a judge")
     taken = f"split data-dir option retriever prompts spec {options.SHOWING} out estimate"
     options.add(
         parser,
@@ -62,8 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     refuse_same(arguments.answers)
     named = [file for path in map(Path, arguments.answers) for file in (list_logs(path) if path.is_dir() else [path])]
-    if arguments.ratings and len(named) > 1:
-        raise QuadragError("--ratings are of the answers of one file; score each by itself, then compare them")
+    if len(named) > 1 and "ratings" in dict(arguments.option):
+        raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
     files, broken = sift_logs([*dict.fromkeys(named)])
     with results_alone(arguments.json) as stdout:
         if estimate := start_estimate(arguments):
@@ -172,8 +171,7 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     for name, value in {**given, "retriever": retriever}.items():
         if None not in (value, log.get(name)) and log[name] != value:
             raise QuadragError(f"{file} was made with {name}={log[name]}, not {value}; leave it out")
-    ratings = {"ratings": arguments.ratings} if arguments.ratings else {}
-    partial["options"] = {**given, **head.get("options", {}), **ratings}
+    partial["options"] = {**given, **head.get("options", {})}
     if maker := find_maker(file):
         partial.setdefault("data_dir", maker.settings.get("data_dir"))
     # Of a retriever that searches, a log does not say the settings.

@@ -67,21 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     recipe = load(arguments.recipe)
     if bool(recipe.by_rule) == (arguments.llm is not None):
-        told = "--llm does nothing for {0}, whose answers are computed; leave it out"
-        told = told if recipe.by_rule else "a model makes the questions of {0}; name one with --llm"
-        raise QuadragError(told.format(arguments.recipe))
-    request = Request(
-        arguments.recipe,
-        arguments.documents,
-        arguments.out,
-        arguments.llm or RULES,
-        limit=arguments.limit,
-        seed=arguments.seed,
-        topics=arguments.topics,
-        table=arguments.table,
-        templates=arguments.templates,
-        licence=arguments.licence,
-    )
+        raise QuadragError("--llm names the model that makes the questions, but of crag, which takes none")
+    names = ("recipe", "documents", "out", "limit", "seed", "topics", "table", "templates", "licence")
+    request = Request(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in names})
     if arguments.estimate:
         _estimate(request)
         return 0

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 import re
 import shlex
 import sys
@@ -141,8 +140,8 @@ def print_tables(
 
 
 def shell_path(folder: object) -> str:
-    """Name a folder in a command, as shortly as it is found from here."""
-    return shlex.quote(min(str(folder), os.path.relpath(str(folder)), key=len))
+    """Name a folder in a command."""
+    return shlex.quote(str(folder))
 
 
 def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
@@ -176,8 +175,6 @@ def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]
 
     if arguments.json:
         write(dumps(describe_estimate(estimate)), file=stdout)
-    elif not estimate.stages:
-        write("Nothing is asked: all that this needs is there already, or no model is named.", file=stdout)
     else:
         currency = Prices.load(arguments.prices).currency if arguments.prices else None
         print_tables(arguments, [tabulate_estimate(estimate, currency)], file=stdout)
