@@ -1,4 +1,4 @@
-"""Write quadrag's tasks for lm-eval into a folder, or list those of Inspect.
+"""Write quadrag's tasks for lm-eval, or list those of Inspect.
 
 Questions, messages and rule metrics are those of `quadrag run`. lm-eval and
 Inspect come with the extra `harness`.

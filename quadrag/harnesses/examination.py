@@ -14,10 +14,10 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
 from quadrag.baselines.core.parts import Conditions, validate
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.spec import RunSpec
 from quadrag.baselines.core.task import known_options, load_questions
+from quadrag.baselines.results.run import PROFILES
 from quadrag.baselines.runs import retrieve
 from quadrag.baselines.scoring.drive import ScoringInputs, score
 from quadrag.baselines.systems.system import make_answer

@@ -1,4 +1,4 @@
-r"""The benchmarks as tasks of Inspect AI: questions, messages, values and verdicts are those of `quadrag run`.
+"""The benchmarks as tasks of Inspect AI: questions, messages, values and verdicts are those of `quadrag run`.
 
 Inspect loads this file by an entry point, and finds a task for every config by its name::
 
@@ -7,22 +7,6 @@ Inspect loads this file by an entry point, and finds a task for every config by 
 Settings of `quadrag.harnesses.examination` come with ``-T``. Judged metrics ask the role ``grader``, which may be
 several models; without one they have no value. A log is scored anew, under the other profile say, by ``inspect score
 LOG --scorer quadrag/score -S benchmark=crag -S config=task_1_2 -S profile=corrected``.
-
-A system of your own takes the place of the solver, with ``--solver rag.py``. Every sample's metadata has the ``query``
-and, where the benchmark brings some, the ``passages`` with their ``id``, ``title`` and ``text``::
-
-    from inspect_ai.model import ChatMessageUser, get_model
-    from inspect_ai.solver import solver
-
-    @solver
-    def rag():
-        async def solve(state, generate):
-            found = my_search(state.metadata["query"])
-            prompt = "\n".join([*found, state.metadata["query"]])
-            state.output = await get_model().generate([ChatMessageUser(content=prompt)])
-            return state
-
-        return solve
 """
 # mypy: allow-untyped-decorators
 # Inspect's types are not there where ours are checked.
