@@ -86,7 +86,7 @@ class Examination:
         self.spec = validate(RunSpec, spec, "the settings")
         self._prompts = load_prompts(self.benchmark.name, self.spec.prompts)
         self.questions: list[Question] = list(load_questions(self.spec, self.benchmark)[0])
-        self._by_id = {question.id: place for place, question in enumerate(self.questions)}
+        self._places = {question.id: place for place, question in enumerate(self.questions)}
         self._read_once: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = {}
         self.passages = self._find_passages(settings.get("retrieved"))
 
@@ -117,12 +117,13 @@ class Examination:
         Returns:
             The lines of ``items.jsonl`` by id.
         """
+        asked = [self.questions[self._places[ident]] for ident in replies]
         answers = [
-            make_answer(self.questions[self._by_id[ident]], 0, text, state=state if text is None else "ok")
-            for ident, text in replies.items()
+            make_answer(question, 0, text, state=state if text is None else "ok")
+            for question, text in zip(asked, replies.values(), strict=True)
         ]
-        asked = {question.key: question for question in self.questions}
-        lines, _ = score(self.benchmark, asked, answers, self.conditions, inputs)
+        by_key = {question.key: question for question in asked}
+        lines, _ = score(self.benchmark, by_key, answers, self.conditions, inputs)
         return {line["id"]: line for line in lines}
 
     def values(self, item: Mapping[str, Any]) -> dict[str, float | None]:
@@ -142,9 +143,10 @@ class Examination:
         entries = {name: entry.get("reason", {}) for name, entry in item.items() if isinstance(entry, dict)}
         return {name: reasons[self.profile] for name, reasons in entries.items() if self.profile in reasons}
 
-    def _find_passages(self, retrieved: str | None) -> dict[Key, tuple[Passage, ...]]:
+    def _find_passages(self, retrieved: Any) -> dict[Key, tuple[Passage, ...]]:
         if retrieved is not None:
-            passages: dict[Key, tuple[Passage, ...]] = retrieve.read(Path(retrieved).expanduser(), self.questions)
+            path = Path(str(retrieved)).expanduser()
+            passages: dict[Key, tuple[Passage, ...]] = retrieve.read(path, self.questions)
             return passages
         finder = self.benchmark.finder(self.spec)
         if finder is None:
@@ -163,7 +165,7 @@ class Examination:
         keywords = dict(self._read_once[use.module, use.keys])
         for name, value in keywords.items():
             if isinstance(value, list) and len(value) == len(self.questions) and not use.ranks:
-                keywords[name] = [value[self._by_id[question.id]] for question in asked]
+                keywords[name] = [value[self._places[question.id]] for question in asked]
         return keywords
 
 
@@ -184,7 +186,7 @@ def _find_retriever(benchmark: Benchmark, config: str, settings: Mapping[str, An
                 "retrieved.jsonl of a run with it"
             )
         return str(retriever or benchmark.find_supplied(config) or "none")
-    run = Path(retrieved).expanduser().parent
+    run = Path(str(retrieved)).expanduser().parent
     if retriever is None and (run / "run.json").is_file():
         retriever = read_run(run).retriever
     return str(retriever or benchmark.default_retriever)

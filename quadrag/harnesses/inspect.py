@@ -54,7 +54,6 @@ from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination, list_tasks
 from quadrag.records import Question
 
-GRADER = "grader"  # the role that Inspect's own scorers ask
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
 _VERDICT = {"temperature": 0.0, "max_tokens": 1024}  # as `quadrag run` asks a judge
 _TURN = threading.Lock()  # the scorers' libraries are not made for threads; who waits for a grader lets others go on
@@ -87,8 +86,7 @@ def score(benchmark: str, config: str, **settings: Any) -> Scorer:
     async def of_sample(state: TaskState, target: Target) -> Score:
         text, _, reason = inspect_answer(state.output)
         judges = [partial(_ask, grader) for grader in _graders(examination)]
-        passages = examination.passages if examination.spec.searches else None
-        inputs = ScoringInputs(judges, passages=passages)
+        inputs = ScoringInputs(judges, passages=examination.passages if examination.spec.searches else None)
         item = await to_thread.run_sync(_score, examination, str(state.sample_id), text, reason, inputs)
         not_run = () if judges else examination.judged
         values = dict.fromkeys(not_run) | examination.values(item)
@@ -140,7 +138,7 @@ async def _reply(grader: Model, chat: Messages) -> str | Failure:
 
 def _graders(examination: Examination) -> list[Model]:
     """Return the models of the role; the model examined is never its own grader unawares."""
-    named = model_roles().get(GRADER, [])
+    named = model_roles().get("grader", [])  # the role that Inspect's own scorers ask
     models = named if isinstance(named, list) else [named]
     check_judges([(examination.benchmark, examination.spec)], len(models))
     return models
@@ -171,7 +169,6 @@ def _sample(examination: Examination, place: int, question: Question) -> Sample:
     metadata = {
         **examination.document(question),
         "place": place,
-        "language": question.language,
         "passages": [{"id": passage.id, "title": passage.title, "text": passage.text} for passage in shown],
         **question.slices,
     }

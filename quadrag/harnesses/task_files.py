@@ -7,7 +7,7 @@ import yaml
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import known, load
-from quadrag.harnesses.examination import Examination, list_configs, list_splits
+from quadrag.harnesses.examination import Examination, list_configs, list_splits, list_tasks
 
 _CLASS = "class: !function quadrag.harnesses.lm_eval.QuadragTask\n"
 _VERSION = {"version": 1.0}
@@ -15,35 +15,31 @@ _VERSION = {"version": 1.0}
 
 def task_files() -> Iterator[tuple[str, str]]:
     """Yield the name and the text of every file."""
+    for benchmark, config in list_tasks():
+        for split in list_splits(benchmark, config):
+            name = _name(benchmark, config, split)
+            task = {
+                "task": name,
+                "dataset_path": benchmark,
+                "dataset_name": config,
+                "test_split": split,
+                "output_type": "generate_until",
+                "generation_kwargs": {
+                    "until": [],  # a reply ends where the model ends it
+                    "do_sample": True,
+                    "temperature": load(benchmark).temperature,
+                    "max_gen_toks": 1024,  # lm-eval always sends a limit, 256 where a task has none
+                },
+                "metadata": _VERSION,
+            }
+            yield f"{name}.yaml", _CLASS + yaml.safe_dump(task, sort_keys=False)
     for benchmark in known():
-        for config in list_configs(benchmark):
-            for split in list_splits(benchmark, config):
-                task = _task(benchmark, config, split)
-                yield f"{task['task']}.yaml", _CLASS + yaml.safe_dump(task, sort_keys=False)
         yield f"quadrag_{benchmark}.yaml", yaml.safe_dump(_group(benchmark), sort_keys=False)
 
 
 def _name(benchmark: str, config: str, split: str) -> str:
     end = "" if split == list_splits(benchmark, config)[0] else f"_{split}"
     return f"quadrag_{benchmark}_{config}{end}"
-
-
-def _task(benchmark: str, config: str, split: str) -> dict[str, Any]:
-    asked = {
-        "until": [],  # a reply ends where the model ends it
-        "do_sample": True,
-        "temperature": load(benchmark).temperature,
-        "max_gen_toks": 1024,  # lm-eval always sends a limit, 256 where a task has none
-    }
-    return {
-        "task": _name(benchmark, config, split),
-        "dataset_path": benchmark,
-        "dataset_name": config,
-        "test_split": split,
-        "output_type": "generate_until",
-        "generation_kwargs": asked,
-        "metadata": _VERSION,
-    }
 
 
 def _group(benchmark: str) -> dict[str, Any]:

@@ -11,13 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 from chat_server import ChatServer, Rule
-from harness_replies import ASKED as ALL
-from harness_replies import PROFILES, questions
+from harness_replies import ASKED, PROFILES, questions
 from specs import spec_of
 
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.runs.files.logs import read_inspect_log
 from quadrag.cli import main
@@ -25,7 +23,6 @@ from quadrag.errors import QuadragError
 from quadrag.records import read_jsonl
 
 pytest.importorskip("inspect_ai", reason="Inspect is not installed; pip install '.[harness]'")
-ASKED = [*ALL[:-1], ("omnieval", "contrast_qa", "auto", "none")]
 IDS = [f"{b}-{c}" for b, c, _, _ in ASKED]
 # What the graders of all benchmarks understand; the last is none of theirs.
 VERDICTS = (
@@ -38,7 +35,7 @@ VERDICTS = (
 def rules():
     """Replies by the question asked: right, tagged, refused, empty, half, none of these; failed, cut."""
     found = []
-    for asked in questions(ASKED):
+    for asked in questions():
         place, words = asked.place, asked.words
         if place == 2 and asked.question.benchmark in ("rgb", "crag"):  # Inspect takes a second to print what failed
             found.append(Rule("status", status=400, match=words, model="m"))
@@ -188,21 +185,6 @@ def test_messages_are_those_of_quadrag_run(ran, model, tmp_path):
     theirs = {json.dumps([b["messages"], b["temperature"]]) for b in ran["official"].bodies}
     assert theirs == ours
     assert len(ours) > 50
-
-
-def test_the_turns_before_a_question_are_messages_of_its_sample():
-    from quadrag.harnesses.inspect import TASKS
-
-    task = spec_of("omnieval", "conversational_qa", "auto", "sample", "none")
-    benchmark, prompts = load("omnieval"), load_prompts("omnieval")
-    questions = {question.id: question for question in load_questions(task, benchmark)[0]}
-    samples = list(TASKS["omnieval_conversational_qa"](data_dir="sample").dataset)
-    assert [sample.id for sample in samples] == list(questions)
-    for sample in samples:
-        said = [{"role": message.role, "content": message.text} for message in sample.input]
-        assert said == benchmark.messages(questions[sample.id], (), prompts, "none")
-        assert sample.metadata["topic"] == questions[sample.id].slices["topic"]
-    assert any("assistant" in {message.role for message in sample.input} for sample in samples)
 
 
 SOLVER = """

@@ -20,7 +20,6 @@ from quadrag.baselines.runs.files.answers import lines
 from quadrag.cli import main
 from quadrag.harnesses.examination import Examination
 from quadrag.records import read_jsonl
-from quadrag.stats import Item, summarise
 
 pytest.importorskip("lm_eval", reason="lm-eval is not installed; pip install '.[harness]'")
 NO_CONTENT = "[no content]"
@@ -144,11 +143,6 @@ def test_a_standard_error_is_that_of_the_mean_over_the_items_that_count(profile,
             error = results[f"quadrag_{benchmark}_{config}"][f"{metric}_stderr,none"]
             assert value == pytest.approx(statistics.mean(counting))
             assert error == pytest.approx(statistics.stdev(counting) / len(counting) ** 0.5)
-            # The interval of the same items is about four standard errors wide; of shares near 0 or 1 it is otherwise.
-            interval = summarise([Item(at, value) for at, value in enumerate(counting)]).interval
-            assert interval is not None
-            if len(counting) >= 8 and 0.2 < value < 0.8:
-                assert interval.high - interval.low == pytest.approx(4 * error, rel=0.35), metric
             checked += error > 0
     assert checked > 15
 
