@@ -52,6 +52,7 @@ from quadrag.baselines.scoring.judging import check_judges
 from quadrag.chat.reply import Failure
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import Examination, list_tasks
+from quadrag.metric_record import name_together
 from quadrag.records import Question
 
 _MESSAGES = {"system": ChatMessageSystem, "user": ChatMessageUser, "assistant": ChatMessageAssistant}
@@ -76,7 +77,7 @@ def mean() -> Metric:
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def score(benchmark: str, config: str, **settings: Any) -> Scorer:
-    """Score as `quadrag score` does: a value by ``MODULE.KEY``, NaN where one does not count.
+    """Score as `quadrag score` does: a value by the name that it shows, NaN where one does not count.
 
     Under ``official`` what could not be scored is NaN, which Inspect leaves out and counts; under ``corrected`` it is
     the worst value. The reasons are in the score's metadata.
@@ -89,13 +90,14 @@ def score(benchmark: str, config: str, **settings: Any) -> Scorer:
         inputs = ScoringInputs(judges, passages=examination.passages if examination.spec.searches else None)
         item = await to_thread.run_sync(_score, examination, str(state.sample_id), text, reason, inputs)
         not_run = () if judges else examination.judged
-        values = dict.fromkeys(not_run) | examination.values(item)
+        values = examination.values(item) | dict.fromkeys(not_run)
         reasons = dict.fromkeys(not_run, f"not_run: {NO_JUDGE}") | examination.reasons(item)
+        names = name_together(values)
         return Score(
-            value={name: math.nan if value is None else value for name, value in values.items()},
+            value={names[metric]: math.nan if value is None else value for metric, value in values.items()},
             answer=text,
-            explanation="; ".join(f"{name}: {why}" for name, why in reasons.items()) or None,
-            metadata={"profile": examination.profile, "state": reason, "reasons": reasons},
+            explanation="; ".join(f"{names[metric]}: {why}" for metric, why in reasons.items()) or None,
+            metadata={"profile": examination.profile, "reasons": reasons},
         )
 
     return of_sample
