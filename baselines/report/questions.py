@@ -1,0 +1,450 @@
+"""Single questions of a run with all that belongs to them: read, selected, and the metric that says which are wrong.
+
+`question_text.py` and the page draw them, and what is selected is the same in both.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quadrag.errors import QuadragError, unknown_name
+from quadrag.metric_record import KeyRecord, is_called, metric_record, name_together
+from quadrag.records import Key, Passage, Question, document_id, read_jsonl
+from quadrag.stats import NOT_APPLICABLE
+
+from ..core.benchmark import load
+from ..core.result import PROFILES, Result, own_profile
+from ..core.spec import RAG
+from ..core.task import load_questions
+from ..results.adapter import spell_reason
+from ..results.items import FAILED, is_ruled, read_items, short_of
+from ..results.score import Status, status_of
+from ..runs import retrieve
+from ..runs.folder import VERDICTS
+from ..runs.questions import digest_each
+from ..scoring.served import match_gold, read_gold
+from ..systems.own import as_served
+from ..tables.cells import format_value
+from .compared.pairs import doubt_verdicts, list_differences
+from .summary import pick_headlines
+
+BY_RULE = "decided by rule, without the judge"
+
+
+class ItemFilter(NamedTuple):
+    """Which items of a run are meant: those to which all that is given applies.
+
+    Attributes:
+        ident: the id of one.
+        wrong: those whose value of a metric is not the best one, the worst first.
+        unscored: those without a value of some metric that applies to them, what failed first.
+        metric: the one that says what is wrong, as ``rouge_l``; that of `find_metric` when None.
+        split: of this one alone.
+        profile: whose values say so; the run's own when None.
+    """
+
+    ident: str | None = None
+    wrong: bool = False
+    unscored: bool = False
+    metric: str | None = None
+    split: str | None = None
+    profile: str | None = None
+
+
+@dataclass(slots=True)
+class QuestionInfo:
+    """One answer of a run with all that belongs to it.
+
+    Attributes:
+        question: with its gold.
+        answer: None where there is none, or the run's folder does not hold it.
+        sample: which answer to the question it is, from 0.
+        passages: those that were shown or found.
+        documents: which of the benchmark's documents each passage is of, None where it is none; None where the run did
+            not measure its search.
+        missed: the texts of the gold documents that none of them is of, by id; "" where a text is not known.
+        scored: what is scored of the answer, "" where that is the whole.
+        failure: what went wrong where there is no answer or a part of one, "" where nothing is known.
+        values: of every metric, what it counts as under each profile, and the reason where it has none.
+        verdicts: what the judge said, by metric.
+    """
+
+    question: Question
+    answer: str | None
+    sample: int
+    passages: Sequence[Passage]
+    documents: Sequence[str | None] | None
+    missed: Mapping[str, str]
+    scored: str
+    failure: str
+    values: dict[str, Mapping[str, Any]]
+    verdicts: Mapping[str, list[str]]
+
+    def explain(self) -> dict[str, str]:
+        """Return why metrics have no value of their own, or that a rule decided it."""
+        reasons = {name: by_profile(entry["reason"]) for name, entry in self.values.items() if entry.get("reason")}
+        ruled = (name for name, entry in self.values.items() if all(is_ruled(entry, of) for of in PROFILES))
+        return reasons | dict.fromkeys(ruled, BY_RULE)
+
+
+class RunReader:
+    """A run's folder read together with its benchmark's data."""
+
+    def __init__(self, folder: Path, result: Result, data_dir: str | None = None) -> None:
+        """Load questions and passages.
+
+        Args:
+            folder: of the run.
+            result: of the run.
+            data_dir: where the data are now; where they were when None.
+
+        Raises:
+            QuadragError: the data are not there any more, or are other ones.
+        """
+        self.folder, self.result, self.run = folder, result, result.run
+        self.items = read_items(result)
+        self.benchmark = load(self.run.benchmark)
+        if self.run.retriever == RAG:
+            self.benchmark = as_served(self.benchmark)
+        known = self.benchmark.options
+        self.task = self.run.spec.changed(
+            split=self.run.splits[0] if len(self.run.splits) == 1 else None,
+            data_dir=data_dir or self.run.spec.data_dir,
+            options={  # less those of files, which `run.json` names by their content
+                name: value
+                for name, value in self.run.spec.options.items()
+                if not isinstance(value, Mapping) and (name not in known or known[name].check is None)
+            },
+        )
+        loaded, _ = load_questions(self.task, self.benchmark)
+        self.questions = {question.key: question for question in loaded}
+        keys = {_key(row) for row in result.items}
+        there = [question for key, question in self.questions.items() if key in keys]
+        asked = result.asked
+        changed = any(key in asked and asked[key].sha256 != digest for key, digest in digest_each(there).items())
+        if changed or len(there) < len(keys):
+            raise QuadragError(f"the data of {self.run.benchmark} are not those that {folder} was made on")
+        self.passages: dict[Key, tuple[Passage, ...]] = {}
+        if (folder / "retrieved.jsonl").exists():
+            self.passages = retrieve.read(folder / "retrieved.jsonl", there)
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """All metrics, as items name them."""
+        return list(dict.fromkeys(name for row in self.items for name in _values(row)))
+
+    @cached_property
+    def headlines(self) -> list[str]:
+        """The metrics that a summary shows, as items name them."""
+        rows = pick_headlines(self.result.scores, PROFILES[0])
+        names = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in rows)
+        return [name for name in names if name in self.metrics]
+
+    @cached_property
+    def invalid(self) -> set[str]:
+        """The metrics of which too many items failed, by the profile that the run is shown by."""
+        rows = [row for row in self.result.scores if row["profile"] == self.run.profile]
+        return {f"{row['metric']}.{row['key']}" for row in rows if status_of(row) is Status.INVALID}
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[Key, int], dict[str, list[str]]]:
+        """What judges said of each answer, by metric, and about which gold where there are several."""
+        path = self.folder / VERDICTS
+        if VERDICTS not in self.run.files or not path.exists():
+            return {}
+        found: dict[tuple[Key, int], dict[str, list[str]]] = {}
+        for _, row in read_jsonl(path):
+            question = self.questions.get(_key(row))
+            ways = question.references if question else ()
+            several = isinstance(ways, list | tuple) and len(ways) > 1
+            told = [row[part] for part in ("judge", *["about"] * several) if part in row]
+            name = row["metric"].rpartition(".")[2] + f" ({', '.join(told)})" * bool(told)
+            own = found.setdefault((_key(row), row["sample"]), {})
+            own.setdefault(name, []).append(row["reply"] or row.get("detail") or row.get("reason", ""))
+        return found
+
+    def select(self, wanted: ItemFilter | None = None) -> list[QuestionInfo]:
+        """Select items; all of them by default.
+
+        Raises:
+            QuadragError: no item has the id, no metric the name, or no split.
+        """
+        wanted = wanted or ItemFilter()
+        if wanted.split not in (None, *self.run.splits):
+            raise unknown_name("split of this run", str(wanted.split), self.run.splits)
+        rows = [row for row in self.items if wanted.split in (None, row["split"]) and wanted.ident in (None, row["id"])]
+        if wanted.ident is not None and not rows:
+            raise QuadragError(f"no item of this run has the id {wanted.ident!r}")
+        if wanted.unscored:
+            rows = [row for row in rows if _reasons(row) - {NOT_APPLICABLE}]
+            rows.sort(key=lambda row: not _reasons(row) & {*FAILED})
+        if wanted.wrong:
+            name, sign, best = find_metric([[self]], wanted.metric)
+            profile = wanted.profile or self.run.profile
+            values = [(row.get(name) or {}).get(profile) for row in rows]
+            scored = [(sign * value, at) for at, value in enumerate(values) if value not in (None, best)]
+            rows = [rows[at] for _, at in sorted(scored)]
+        keys = {_key(row) for row in rows}
+        documents = self.find_documents(keys)
+        missed = self._find_missed(documents)
+        return [self._gather(row, documents.get(_key(row)), missed.get(_key(row), {})) for row in rows]
+
+    def find_documents(self, keys: Collection[Key]) -> dict[Key, Sequence[str | None]]:
+        """Find which documents passages are of, as the run's scores knew them: by their ids, or by their texts."""
+        if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
+            return {}
+        shown = {key: self._passages_of(key) for key in keys}
+        if (self.run.service or {}).get("by") == "text":
+            return {**match_gold(self.benchmark, self.task, [self.questions[key] for key in shown], shown)}
+        return {key: [document_id(passage) for passage in passages] for key, passages in shown.items()}
+
+    def _find_missed(self, documents: Mapping[Key, Sequence[str | None]]) -> dict[Key, dict[str, str]]:
+        lacking = {
+            key: [name for name in self.questions[key].relevant if name not in known]
+            for key, known in documents.items()
+        }
+        asked = [self.questions[key] for key, names in lacking.items() if names]
+        texts = read_gold(self.benchmark, self.task, asked) if asked else {}
+        return {key: {name: dict(texts.get(key, ())).get(name, "") for name in names} for key, names in lacking.items()}
+
+    def _passages_of(self, key: Key) -> Sequence[Passage]:
+        return self.passages.get(key, self.questions[key].passages)
+
+    def _gather(
+        self, row: Mapping[str, Any], documents: Sequence[str | None] | None, missed: Mapping[str, str]
+    ) -> QuestionInfo:
+        key, sample = _key(row), row["sample"]
+        text = self.result.texts.get((key, sample))
+        scored = "" if text is None else str(self.benchmark.parse(key[0], text))
+        failed = sorted(_reasons(row) & {*FAILED}) if text is None else []
+        failure = self.run.failures.get("/".join((*key, str(sample))), "") or short_of(row, self.run)
+        values = {}
+        for name, entry in _values(row).items():
+            reasons = (entry.get("reason") or {}).items()
+            said = {profile: spell_reason(name, why, self.run, text is not None) for profile, why in reasons}
+            values[name] = {**entry, "reason": said}
+        return QuestionInfo(
+            self.questions[key],
+            text,
+            sample,
+            self._passages_of(key),
+            documents,
+            missed,
+            scored if scored.strip() != (text or "").strip() else "",
+            ": ".join(filter(None, (*failed, failure))),
+            values,
+            self.verdicts.get((key, sample), {}),
+        )
+
+
+def select_changed(
+    before: RunReader, after: RunReader, wanted: ItemFilter, better: bool = False
+) -> tuple[str, int, list[list[tuple[QuestionInfo, QuestionInfo]]]]:
+    """Select the questions that a second run answered worse than a first one, or `better`.
+
+    Args:
+        before: the first run.
+        after: the second one.
+        wanted: by which metric, of which split, under which profile: the runs' own, of runs with two ``official``.
+        better: those on which `after` is better.
+
+    Returns:
+        The metric; how many questions both scored; and of each that is selected the answers of both, a pair a sample,
+        the greatest difference first.
+
+    Raises:
+        QuadragError: no metric has the name, or no split.
+    """
+    metric = find_metric([[before], [after]], wanted.metric)[0]
+    profile = wanted.profile or own_profile([before.result, after.result]) or PROFILES[0]
+    sides: list[dict[Key, list[QuestionInfo]]] = [{}, {}]
+    for side, reader in zip(sides, (before, after), strict=True):
+        for info in reader.select(ItemFilter(split=wanted.split)):
+            side.setdefault(info.question.key, []).append(info)
+    gained: dict[Key, float] = {}
+    module, _, name = metric.partition(".")
+    for config, split in dict.fromkeys(key[:2] for key in sides[1]):
+        gained |= list_differences(before.result, after.result, (config, split, module, name), profile)
+    changed = [key for key, gain in gained.items() if (gain > 0 if better else gain < 0)]
+    changed.sort(key=lambda key: -abs(gained[key]))
+    return metric, len(gained), [list(zip(*(side[key] for side in sides), strict=False)) for key in changed]
+
+
+def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
+    """Order the metrics of runs, each one reader or one a config; by the first of all it is decided what is wrong.
+
+    That is the first headline with a better end that every run scored and that tells which answers are better; of
+    several runs one by which some answer differs from the first run's, where there is one.
+    """
+    readers = [reader for run in runs for reader in run]
+    headlines = [name for reader in readers for name in reader.headlines]
+    names = dict.fromkeys([*headlines, *(name for reader in readers for name in reader.metrics)])
+    unfit = find_unfit(runs)
+
+    def lacks(name: str) -> tuple[bool, ...]:
+        values = [_list_values(run, name) for run in runs]
+        alike = name in headlines and all(
+            one[place] == values[0].get(place, one[place]) for one in values for place in one
+        )
+        undirected = _record(name).direction == "none"
+        return name in unfit, not all(values), undirected, name not in headlines, len(runs) > 1 and alike
+
+    return sorted(names, key=lacks)
+
+
+def _list_values(run: Sequence[RunReader], name: str) -> dict[tuple[Any, ...], list[Any]]:
+    values = {
+        (*_key(row), row["sample"]): [row[name].get(profile) for profile in PROFILES]
+        for reader in run
+        for row in reader.items
+        if row.get(name)
+    }
+    return {place: pair for place, pair in values.items() if pair != [None] * len(PROFILES)}
+
+
+def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
+    """Find the metrics that do not tell which answers are better: invalid in a run, or judged otherwise than before."""
+    readers = [reader for run in runs for reader in run]
+    pairs = [(base.result, other.result) for run in runs[1:] for base in runs[0] for other in run]
+    alike = [(base, other) for base, other in pairs if base.run.config == other.run.config]
+    doubted = {
+        name for reader in readers for name in reader.metrics if any(doubt_verdicts(*pair, name) for pair in alike)
+    }
+    return doubted.union(*(reader.invalid for reader in readers))
+
+
+def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tuple[str, int, float | None]:
+    """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
+
+    Args:
+        runs: those that are looked at together.
+        wanted: its key or name, or what it is called where it is shown; None: the first of `order_metrics`.
+
+    Raises:
+        QuadragError: no metric has the name.
+    """
+    names = order_metrics(runs)
+    called = name_together(names)
+    for name in names:
+        if wanted in (None, called[name]) or is_called(str(wanted), *name.split(".", 1)):
+            record = _record(name)
+            higher = record.direction != "lower"
+            return name, 1 if higher else -1, record.range[1 if higher else 0]
+    raise unknown_name("metric", str(wanted), dict.fromkeys(called.values()))
+
+
+def show_value(name: str, value: float | None) -> str:
+    """Write what an item counts as by a metric, as tables write values; a dash where it has none."""
+    return format_value(value, _record(name).unit, None)
+
+
+def by_profile(texts: Mapping[str, str]) -> str:
+    """Join what is said under each profile; what both say is said once."""
+    if len(texts) == len(PROFILES) and len({*texts.values()}) == 1:
+        return texts[PROFILES[0]]
+    return ", ".join(f"{profile} {text}" for profile, text in texts.items())
+
+
+def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> str:
+    """Say in which passages the gold stood, which tells a fault of the search from one of the answer.
+
+    Args:
+        question: with the ids of its gold documents or, where it has none, its accepted answers, which are looked for
+            as whole words.
+        passages: those that were shown or found.
+        documents: which of the benchmark's documents each is of; None where that is not known.
+
+    Returns:
+        "" where no gold is known, or nothing tells.
+    """
+    relevant, parts = {*question.relevant}, _list_sought(question)
+    if not (relevant or parts):
+        return ""
+    if not passages:
+        return "no passages given"
+    if relevant and documents is None:
+        return ""
+    if relevant:
+        held, sought, how = [{name} & relevant for name in documents or ()], f"{len(relevant)} gold documents", ""
+    else:
+        from ..audit.checks import held as find
+
+        texts = (f"{passage.title} {passage.text}" for passage in passages)
+        each = [find(text, parts, question.language) for text in texts]
+        held = [{str(at) for at, part in enumerate(row) if part} for row in each]
+        sought, how = f"{len(parts)} gold parts", " (by words)"
+    places = [str(place) for place, has in enumerate(held, 1) if has]
+    if not places:
+        return f"gold in none of {len(passages)} passages{how}"
+    missed = (len(relevant) or len(parts)) - len({part for has in held for part in has})
+    told = f"gold in passage{'s' * (len(places) > 1)} {', '.join(places)}{how}"
+    return told + f"; {missed} of {sought} missed" * bool(missed)
+
+
+def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
+    """Return where in a text the gold stands, where `tell_gold` looks for it by words: begins and ends, in order."""
+    from ..audit.checks import find_held
+
+    return find_held(text, _list_sought(question), question.language)
+
+
+def _list_sought(question: Question) -> list[list[str]]:
+    """Return the parts that are looked for by words, each with the ways to say it; [] where there are documents."""
+    ways = [] if question.relevant else load(question.benchmark).sought(question.references)
+    ways = [ways] if isinstance(ways, str) else ways
+    if not isinstance(ways, list | tuple) or not ways:
+        return []
+    parts = ways if all(isinstance(part, list | tuple) for part in ways) else [ways]
+    return [list(map(str, part)) for part in parts]
+
+
+class Wanted(NamedTuple):
+    """The phrase that an answer is to hold, the metric that looks for it, and whether another one wants the gold."""
+
+    metric: str
+    phrase: str
+    gold: bool
+
+
+def find_phrase(metrics: Iterable[str], language: str) -> Wanted | None:
+    """Find the phrase that an answer is to hold by a metric of which more is better; None where there is none."""
+    better = {name: record for name in metrics if (record := _record(name)).direction == "higher"}
+    gold = any(not key.phrase and not key.words for key in better.values())  # `words`: a judge in place of the phrase
+    return next(
+        (Wanted(name, key.phrase[language], gold) for name, key in better.items() if language in key.phrase), None
+    )
+
+
+def spell_gold(references: Any) -> list[str]:
+    """Return a line for each part that an answer is to have, whatever the references' shape; ways to say it share one.
+
+    A list of lists is of parts, each with the ways to say it; a flat list is of the ways to say one.
+    """
+    if references is None:
+        return []
+    if isinstance(references, Mapping):
+        return [f"{name}: {' / '.join(spell_gold(value))}" for name, value in references.items()]
+    if isinstance(references, str) or not isinstance(references, Sequence):
+        return [str(references)]
+    if any(isinstance(part, Sequence) and not isinstance(part, str) for part in references):
+        return [line for part in references for line in spell_gold(part)]
+    return [" / ".join(dict.fromkeys(map(str, references)))] if references else []
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    return (row["config"], row["split"], row["id"])
+
+
+def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: entry for name, entry in row.items() if isinstance(entry, Mapping)}
+
+
+def _reasons(row: Mapping[str, Any]) -> set[str]:
+    return {why for entry in _values(row).values() for why in (entry.get("reason") or {}).values()}
+
+
+def _record(name: str) -> KeyRecord:
+    module, _, key = name.partition(".")
+    return metric_record(module).key(key)
