@@ -27,7 +27,6 @@ from ..core.run_record import RunRecord, read_run, read_scores
 from ..results.score import ALL
 from ..runs.finished import run_folders
 
-FOLDER = ".eval_results"
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
 _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A-Za-z]:\\(?:[^\\|]+\\)*")
 
@@ -52,7 +51,6 @@ def plan_results(
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
         raise QuadragError(f"{model!r} is no model on the Hub; expected OWNER/NAME")
     plan = ResultsPlan(model, {}, [])
-    whose: dict[str, Path] = {}
     for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
         _check(folder, run)
@@ -63,13 +61,12 @@ def plan_results(
                 " those, or give --accept-data, and the notes say so"
             )
         files = _make_files(run, read_scores(folder, run), unlike, org, source)
-        if twice := next((path for path in files if path in whose), None):
-            raise QuadragError(f"{whose[twice]} and {folder} are both runs of {twice}; name one of them")
+        if twice := plan.files.keys() & files.keys():
+            raise QuadragError(f"{folder} is the second run of {min(twice)}; name one of them")
         plan.files.update(files)
         if not files:
             how = f"{run.config}, retriever {run.retriever}, judge {run.judge or 'none'}"
             plan.left_out.append(f"{folder} has no value of a task of {org}/{run.benchmark} ({how})")
-        whose |= dict.fromkeys(files, folder)
     if not plan.files:
         raise QuadragError("; ".join(plan.left_out))
     return plan
@@ -101,7 +98,6 @@ def hide_places(text: str) -> str:
 
 
 def _check(folder: Path, run: RunRecord) -> None:
-    """Raise where a run is not that of a model on real data, finished and valid."""
     faults = {
         f"not finished ({run.stopped or run.state})": run.state != "finished",
         "INVALID: too many of its items failed": run.has_note("invalid"),
@@ -115,12 +111,14 @@ def _check(folder: Path, run: RunRecord) -> None:
 
 def _find_differences(run: RunRecord) -> list[str]:
     """Say in what the questions of a run are not the benchmark's own, all of them."""
-    found = [f"answers to {run.coverage} questions"] if run.coverage else []
-    own = options_of(catalogue.config(run.benchmark, run.config))
+    known = options_of(catalogue.config(run.benchmark, run.config))
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
-    options = {name: value for name, value in run.options.items() if name in own}
-    found += [f"option {name}={value}" for name, value in options.items() if not name.endswith(("_file", "_dir"))]
-    return found + ([] if run.whose is Provenance.AUTHORS else [f"{run.whose.value} data"])
+    own = {name: value for name, value in run.options.items() if name in known and not name.endswith(("_file", "_dir"))}
+    return [
+        *[f"answers to {run.coverage} questions"] * bool(run.coverage),
+        *(f"option {name}={value}" for name, value in own.items()),
+        *[f"{run.whose.value} data"] * (run.whose is not Provenance.AUTHORS),
+    ]
 
 
 def _make_files(
@@ -132,14 +130,13 @@ def _make_files(
 
     usual = hub_record(run.benchmark)
     setting = "" if run.retriever == usual.retriever else "-" + re.sub(r"[^\w-]", "_", run.retriever)
-    tasks = {task.split: task for task in list_hub_tasks(run.benchmark) if task.config == run.config}
-    if setting and not usual.other_retrievers:
-        tasks = {}  # which are about the documents of their questions
     files = {}
-    for split, task in tasks.items():
-        place = {"split": split, "slice": ALL, "metric": task.headline.metric, "key": task.headline.key}
-        rows = {row["profile"]: row for row in scores if place.items() <= row.items()}
-        if rows.get("official", {}).get("value") is None:
+    # Without `other_retrievers` its tasks are about the documents of their questions.
+    for task in list_hub_tasks(run.benchmark) if usual.other_retrievers or not setting else ():
+        place = {"config": task.config, "split": task.split, "slice": ALL}
+        place |= {"metric": task.headline.metric, "key": task.headline.key}
+        rows = {row["profile"]: row for row in scores if place.items() <= row.items() and row["value"] is not None}
+        if "official" not in rows:
             continue
         entry = EvalResultEntry(
             dataset_id=f"{org}/{run.benchmark}",
@@ -150,25 +147,32 @@ def _make_files(
             notes=_write_notes(run, task, unlike, rows),
         )
         text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=110)
-        files[f"{FOLDER}/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
+        files[f".eval_results/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
     return files
 
 
 def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
     metric, key, percent = task.headline[2:]
-    official, corrected = rows["official"], rows.get("corrected", {})
-    counts = {name: official[name] for name in ("n_total", "n_scored", "n_not_applicable") if name in official}
-    parts = [f"NOT COMPARABLE: {', '.join(unlike)}"] if unlike else []
-    parts.append(f"{metric}.{key}, profile official{', percent' if percent else ''}, {_interval(official, task)}")
-    parts.append(f"{_list(counts)}, unscored {json.dumps(official.get('unscored') or {})}")
-    if corrected.get("value") is not None:
-        parts.append(f"profile corrected {_in_unit(corrected['value'], task)}, {_interval(corrected, task)}")
+    official = rows["official"]
+    counts = {name: official.get(name) for name in ("n_total", "n_scored", "n_not_applicable")}
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
-    parts.append(_list({**settings, **run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}))
-    sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
-    parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
-    parts += [f"quadrag {run.digests.get('quadrag')}", f"signature {official['signature']}"]
+    settings |= {**run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}
+    intervals = {name: _write_interval(row.get("interval"), task) for name, row in rows.items()}
+    parts = [
+        *[f"NOT COMPARABLE: {', '.join(unlike)}"] * bool(unlike),
+        f"{metric}.{key}, profile official{', percent' * percent}, {intervals['official']}",
+        f"{_list(counts)}, unscored {json.dumps(official.get('unscored') or {})}",
+        *(
+            f"profile {name} {_in_unit(row['value'], task)}, {intervals[name]}"
+            for name, row in rows.items()
+            if name != "official"
+        ),
+        _list({name: value for name, value in settings.items() if name != "corpus"}),  # whose digest says nothing here
+        f"data: {'; corpus: '.join(filter(None, map(strip_place, run.source.split('; corpus: ')))) or 'not named'}",
+        f"quadrag {run.digests.get('quadrag')}",
+        f"signature {official['signature']}",
+    ]
     return hide_places("; ".join(parts))
 
 
@@ -177,17 +181,15 @@ def _in_unit(value: float, task: HubTask) -> float:
     return (round(value / 0.01, 2) if task.headline.percent else round(value, 4)) + 0.0  # no -0.0
 
 
-def _interval(row: Mapping[str, Any], task: HubTask) -> str:
-    bounds = row.get("interval")
+def _write_interval(bounds: Sequence[float] | None, task: HubTask) -> str:
     return f"95% interval {' to '.join(str(_in_unit(bound, task)) for bound in bounds) if bounds else 'none'}"
 
 
 def _list(settings: Mapping[str, Any]) -> str:
-    """List what is known; the digest of a corpus says nothing here."""
-    known = {name: value for name, value in settings.items() if value is not None and name != "corpus"}
-    return ", ".join(f"{name} {_last(value) if isinstance(value, str) else value}" for name, value in known.items())
+    return ", ".join(f"{name} {_last(value)}" for name, value in settings.items() if value is not None)
 
 
-def _last(value: str) -> str:
+def _last(value: Any) -> Any:
     """Return the last name of a value that is a place as a whole, blanks and brackets included; others as they are."""
-    return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value) else value
+    is_place = isinstance(value, str) and re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value)
+    return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if is_place else value

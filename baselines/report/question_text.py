@@ -103,8 +103,8 @@ def _write_question(
         yield line("", "before", f"{asked} / {answered or ''}")
     yield line("", "question", question.query)
     for name, info in sides:
-        none = translate("(empty)" if info.answer is not None else info.failure)
-        yield line(name, "answer", info.answer if (info.answer or "").strip() else none)
+        empty = translate("(empty)" if info.answer is not None else info.failure)
+        yield line(name, "answer", (info.answer or "").strip() or empty)
         if info.scored:
             yield line(name, "scored", info.scored)
     yield line("", "gold", "; ".join(spell_gold(question.references)))

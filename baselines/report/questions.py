@@ -79,7 +79,7 @@ class QuestionInfo:
     missed: Mapping[str, str]
     scored: str
     failure: str
-    values: dict[str, Mapping[str, Any]]
+    values: Mapping[str, Mapping[str, Any]]
     verdicts: Mapping[str, list[str]]
 
     def explain(self) -> dict[str, str]:
