@@ -18,7 +18,6 @@ GONE: dict[str, str] = {
     "--entity-service": "--entity-name NAME says what the model is called, wherever it is served",
     "--judge-served-as": "--judge-name NAME says what the judge is called, wherever it is served",
     "--judge-service": "--judge-name NAME says what the judge is called, wherever it is served",
-    "--out": "`quadrag trec` writes into a folder `trec` of each run",
     "--passages": "retrieved.jsonl of the run has every passage under its own id",
     "--rag-body": "put what the service wants into its address, or ask it in a function: quadrag.evaluate",
     "--repeats": "ask once; what a judge says again is another certificate, of --fresh",

@@ -1,8 +1,8 @@
-"""Write what runs retrieved as TREC run and qrels files, into a folder `trec` of each.
+"""Write what a run retrieved as TREC run and qrels files.
 
 They are read by trec_eval, ir_measures, ranx and the like, and what these
-measure is what the run measured: for every split CONFIG-SPLIT.run, and
-CONFIG-SPLIT.qrels where the benchmark knows what is relevant (omnieval, and
+measure is what the run measured: in RUN/trec for every split CONFIG-SPLIT.run,
+and CONFIG-SPLIT.qrels where the benchmark knows what is relevant (omnieval, and
 crud_rag with --option gold=...).
 """
 
