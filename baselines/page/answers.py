@@ -11,7 +11,6 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, Question
 
-from ..core.result import PROFILES, Result, own_profile
 from ..report.compared.names import name_columns, tell_apart
 from ..report.questions import (
     QuestionInfo,
@@ -23,6 +22,7 @@ from ..report.questions import (
     spell_gold,
     tell_gold,
 )
+from ..results.run import PROFILES, Result, own_profile
 from ..tables.cells import CHARACTERS
 from ..tables.language import ENGLISH, speak
 from ..tables.names import name_model

@@ -8,16 +8,15 @@ from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
-from ..core.result import PROFILES, Result, own_profile
 from ..judges.notes import note_judges
 from ..report.all import merge_all
 from ..report.compared.comparison import glance_pair, glance_several
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.summary import headline_all, pick_headlines
-from ..results.score import Status, status_of
+from ..results.run import PROFILES, Result, own_profile
+from ..results.score import Score, Status
 from ..systems.extractive import EXTRACTIVE
-from ..tables.cells import Row
 from ..tables.failed import note_invalid
 from ..tables.grid import Alarm, Detail, Grid, Loud
 from ..tables.names import name_model
@@ -80,13 +79,13 @@ def write_page(
 
 def _mark_title(results: Sequence[Result], profile: str) -> str:
     """Return what a title begins with where the first headline of a split is INVALID, or else NOT RELIABLE."""
-    first: list[Row] = []
+    first: list[Score] = []
     for result in results:
         rows = pick_headlines(result.scores, profile)
-        first += {row["split"]: row for row in reversed(rows)}.values()
-    if Status.INVALID in map(status_of, first):
+        first += {row.key.split: row for row in reversed(rows)}.values()
+    if any(row.status is Status.INVALID for row in first):
         return "INVALID: "
-    return "NOT RELIABLE: " if Status.UNRELIABLE in map(status_of, first) else ""
+    return "NOT RELIABLE: " if any(row.status is Status.UNRELIABLE for row in first) else ""
 
 
 def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[str]]:

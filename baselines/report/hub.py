@@ -23,8 +23,9 @@ from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 
-from ..core.run_record import RunRecord, read_run, read_scores
-from ..results.score import ALL
+from ..core.run_record import RunRecord, read_run
+from ..results.run import read_scores
+from ..results.score import ALL, Score
 from ..runs.finished import run_folders
 
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
@@ -122,7 +123,7 @@ def _find_differences(run: RunRecord) -> list[str]:
 
 
 def _make_files(
-    run: RunRecord, scores: Sequence[Mapping[str, Any]], unlike: Sequence[str], org: str, source: str | None
+    run: RunRecord, scores: Sequence[Score], unlike: Sequence[str], org: str, source: str | None
 ) -> dict[str, str]:
     """Make the texts of a run's results, by path."""
     import yaml
@@ -133,45 +134,40 @@ def _make_files(
     files = {}
     # Without `other_retrievers` its tasks are about the documents of their questions.
     for task in list_hub_tasks(run.benchmark) if usual.other_retrievers or not setting else ():
-        place = {"config": task.config, "split": task.split, "slice": ALL}
-        place |= {"metric": task.headline.metric, "key": task.headline.key}
-        rows = {row["profile"]: row for row in scores if place.items() <= row.items() and row["value"] is not None}
-        if "official" not in rows:
+        place = task.config, task.split, task.headline.metric, task.headline.key
+        own = {one.profile: one for one in scores if one.slice == ALL and one.place == place and one.value is not None}
+        if "official" not in own:
             continue
         entry = EvalResultEntry(
             dataset_id=f"{org}/{run.benchmark}",
             task_id=task.id,
-            value=_in_unit(rows["official"]["value"], task),
+            value=_in_unit(float(own["official"]), task),
             date=run.started,
             source_url=source,
-            notes=_write_notes(run, task, unlike, rows),
+            notes=_write_notes(run, task, unlike, own),
         )
         text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=110)
         files[f".eval_results/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
     return files
 
 
-def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
+def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], scores: Mapping[str, Score]) -> str:
     """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
-    metric, key, percent = task.headline[2:]
-    official = rows["official"]
-    counts = {name: official.get(name) for name in ("n_total", "n_scored", "n_not_applicable")}
+    official = scores["official"]
+    counts = {name: getattr(official.counts, name) for name in ("n_total", "n_scored", "n_not_applicable")}
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
     settings |= {**run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}
-    intervals = {name: _write_interval(row.get("interval"), task) for name, row in rows.items()}
+    settings.pop("corpus", None)  # whose digest says nothing here
+    sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts = [
         *[f"NOT COMPARABLE: {', '.join(unlike)}"] * bool(unlike),
-        f"{metric}.{key}, profile official{', percent' * percent}, {intervals['official']}",
-        f"{_list(counts)}, unscored {json.dumps(official.get('unscored') or {})}",
-        *(
-            f"profile {name} {_in_unit(row['value'], task)}, {intervals[name]}"
-            for name, row in rows.items()
-            if name != "official"
-        ),
-        _list({name: value for name, value in settings.items() if name != "corpus"}),  # whose digest says nothing here
-        f"data: {'; corpus: '.join(filter(None, map(strip_place, run.source.split('; corpus: ')))) or 'not named'}",
+        official.key.name + ", percent" * task.headline.percent,
+        *(_write_value(score, task) for score in scores.values()),
+        f"{_list(counts)}, unscored {json.dumps(official.counts.unscored)}",
+        _list(settings),
+        f"data: {'; corpus: '.join(sources) or 'not named'}",
         f"quadrag {run.digests.get('quadrag')}",
-        f"signature {official['signature']}",
+        f"signature {official.signature}",
     ]
     return hide_places("; ".join(parts))
 
@@ -181,8 +177,9 @@ def _in_unit(value: float, task: HubTask) -> float:
     return (round(value / 0.01, 2) if task.headline.percent else round(value, 4)) + 0.0  # no -0.0
 
 
-def _write_interval(bounds: Sequence[float] | None, task: HubTask) -> str:
-    return f"95% interval {' to '.join(str(_in_unit(bound, task)) for bound in bounds) if bounds else 'none'}"
+def _write_value(score: Score, task: HubTask) -> str:
+    interval = " to ".join(str(_in_unit(bound, task)) for bound in score.interval or ())
+    return f"profile {score.profile} {_in_unit(float(score), task)}, 95% interval {interval or 'none'}"
 
 
 def _list(settings: Mapping[str, Any]) -> str:

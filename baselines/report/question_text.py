@@ -7,7 +7,7 @@ from quadrag.chat.keys import known_keys
 from quadrag.metric_record import name_together, show_key
 from quadrag.stats import NOT_APPLICABLE
 
-from ..core.result import PROFILES
+from ..results.run import PROFILES
 from .compared.names import name_columns
 from .questions import (
     ItemFilter,

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.metric_record import KeyRecord, is_called, metric_record, name_together
+from quadrag.metric_record import is_called, metric_record, name_together
 from quadrag.records import Key, Passage, Question, document_id, read_jsonl
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import load
-from ..core.result import PROFILES, Result, own_profile
 from ..core.spec import RAG
 from ..core.task import load_questions
 from ..results.adapter import spell_reason
 from ..results.items import FAILED, is_ruled, read_items, short_of
-from ..results.score import Status, status_of
+from ..results.run import PROFILES, Result, own_profile
+from ..results.score import Status, record_of
 from ..runs import retrieve
 from ..runs.folder import VERDICTS
 from ..runs.questions import digest_each
@@ -139,14 +139,14 @@ class RunReader:
     def headlines(self) -> list[str]:
         """The metrics that a summary shows, as items name them."""
         rows = pick_headlines(self.result.scores, PROFILES[0])
-        names = dict.fromkeys(f"{row['metric']}.{row['key']}" for row in rows)
+        names = dict.fromkeys(score.key.name for score in rows)
         return [name for name in names if name in self.metrics]
 
     @cached_property
     def invalid(self) -> set[str]:
         """The metrics of which too many items failed, by the profile that the run is shown by."""
-        rows = [row for row in self.result.scores if row["profile"] == self.run.profile]
-        return {f"{row['metric']}.{row['key']}" for row in rows if status_of(row) is Status.INVALID}
+        invalid = [score for score in self.result.scores if score.status is Status.INVALID]
+        return {score.key.name for score in invalid if score.profile == self.run.profile}
 
     @cached_property
     def verdicts(self) -> dict[tuple[Key, int], dict[str, list[str]]]:
@@ -288,7 +288,7 @@ def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
         alike = name in headlines and all(
             one[place] == values[0].get(place, one[place]) for one in values for place in one
         )
-        undirected = _record(name).direction == "none"
+        undirected = record_of(name).direction == "none"
         return name in unfit, not all(values), undirected, name not in headlines, len(runs) > 1 and alike
 
     return sorted(names, key=lacks)
@@ -329,7 +329,7 @@ def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tupl
     called = name_together(names)
     for name in names:
         if wanted in (None, called[name]) or is_called(str(wanted), *name.split(".", 1)):
-            record = _record(name)
+            record = record_of(name)
             higher = record.direction != "lower"
             return name, 1 if higher else -1, record.range[1 if higher else 0]
     raise unknown_name("metric", str(wanted), dict.fromkeys(called.values()))
@@ -337,7 +337,7 @@ def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tupl
 
 def show_value(name: str, value: float | None) -> str:
     """Write what an item counts as by a metric, as tables write values; a dash where it has none."""
-    return format_value(value, _record(name).unit, None)
+    return format_value(value, record_of(name).unit, None)
 
 
 def by_profile(texts: Mapping[str, str]) -> str:
@@ -410,7 +410,7 @@ class Wanted(NamedTuple):
 
 def find_phrase(metrics: Iterable[str], language: str) -> Wanted | None:
     """Find the phrase that an answer is to hold by a metric of which more is better; None where there is none."""
-    better = {name: record for name in metrics if (record := _record(name)).direction == "higher"}
+    better = {name: record for name in metrics if (record := record_of(name)).direction == "higher"}
     gold = any(not key.phrase and not key.words for key in better.values())  # `words`: a judge in place of the phrase
     return next(
         (Wanted(name, key.phrase[language], gold) for name, key in better.items() if language in key.phrase), None
@@ -443,8 +443,3 @@ def _values(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def _reasons(row: Mapping[str, Any]) -> set[str]:
     return {why for entry in _values(row).values() for why in (entry.get("reason") or {}).values()}
-
-
-def _record(name: str) -> KeyRecord:
-    module, _, key = name.partition(".")
-    return metric_record(module).key(key)
