@@ -3,7 +3,7 @@
 `question_text.py` and the page draw them, and what is selected is the same in both.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..results.items import FAILED, is_ruled, read_items, short_of
 from ..results.run import PROFILES, Result, own_profile
 from ..results.score import Status, record_of
 from ..runs import retrieve
-from ..runs.folder import VERDICTS
+from ..runs.folder import RETRIEVED, VERDICTS
 from ..runs.questions import digest_each
 from ..scoring.served import match_gold, read_gold
 from ..systems.own import as_served
@@ -118,17 +118,15 @@ class RunReader:
                 if not isinstance(value, Mapping) and (name not in known or known[name].check is None)
             },
         )
-        loaded, _ = load_questions(self.task, self.benchmark)
-        self.questions = {question.key: question for question in loaded}
-        keys = {_key(row) for row in result.items}
-        there = [question for key, question in self.questions.items() if key in keys]
-        asked = result.asked
+        keys, asked = {_key(row) for row in result.items}, result.asked
+        there = [question for question in load_questions(self.task, self.benchmark)[0] if question.key in keys]
         changed = any(key in asked and asked[key].sha256 != digest for key, digest in digest_each(there).items())
         if changed or len(there) < len(keys):
             raise QuadragError(f"the data of {self.run.benchmark} are not those that {folder} was made on")
-        self.passages: dict[Key, tuple[Passage, ...]] = {}
-        if (folder / "retrieved.jsonl").exists():
-            self.passages = retrieve.read(folder / "retrieved.jsonl", there)
+        self.questions = {question.key: question for question in there}
+        self.passages: dict[Key, Sequence[Passage]] = {question.key: question.passages for question in there}
+        if (folder / RETRIEVED).exists():
+            self.passages |= retrieve.read(folder / RETRIEVED, there)
 
     @cached_property
     def metrics(self) -> list[str]:
@@ -165,6 +163,20 @@ class RunReader:
             own.setdefault(name, []).append(row["reply"] or row.get("detail") or row.get("reason", ""))
         return found
 
+    @cached_property
+    def documents(self) -> Mapping[Key, Sequence[str | None]]:
+        """Which documents passages are of, as the scores knew them, by ids or texts; {} where no search is measured."""
+        if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
+            return {}
+        if (self.run.service or {}).get("by") == "text":
+            return match_gold(self.benchmark, self.task, [*self.questions.values()], self.passages)
+        return {key: [document_id(passage) for passage in passages] for key, passages in self.passages.items()}
+
+    @cached_property
+    def _golds(self) -> dict[Key, dict[str, str]]:
+        read = read_gold(self.benchmark, self.task, [*self.questions.values()])
+        return {key: dict(texts) for key, texts in read.items()}
+
     def select(self, wanted: ItemFilter | None = None) -> list[QuestionInfo]:
         """Select items; all of them by default.
 
@@ -186,36 +198,12 @@ class RunReader:
             values = [(row.get(name) or {}).get(profile) for row in rows]
             scored = [(sign * value, at) for at, value in enumerate(values) if value not in (None, best)]
             rows = [rows[at] for _, at in sorted(scored)]
-        keys = {_key(row) for row in rows}
-        documents = self.find_documents(keys)
-        missed = self._find_missed(documents)
-        return [self._gather(row, documents.get(_key(row)), missed.get(_key(row), {})) for row in rows]
+        return [self._gather(row) for row in rows]
 
-    def find_documents(self, keys: Collection[Key]) -> dict[Key, Sequence[str | None]]:
-        """Find which documents passages are of, as the run's scores knew them: by their ids, or by their texts."""
-        if not any("ranks" in metric_record(name.partition(".")[0]).needs for name in self.metrics):
-            return {}
-        shown = {key: self._passages_of(key) for key in keys}
-        if (self.run.service or {}).get("by") == "text":
-            return {**match_gold(self.benchmark, self.task, [self.questions[key] for key in shown], shown)}
-        return {key: [document_id(passage) for passage in passages] for key, passages in shown.items()}
-
-    def _find_missed(self, documents: Mapping[Key, Sequence[str | None]]) -> dict[Key, dict[str, str]]:
-        lacking = {
-            key: [name for name in self.questions[key].relevant if name not in known]
-            for key, known in documents.items()
-        }
-        asked = [self.questions[key] for key, names in lacking.items() if names]
-        texts = read_gold(self.benchmark, self.task, asked) if asked else {}
-        return {key: {name: dict(texts.get(key, ())).get(name, "") for name in names} for key, names in lacking.items()}
-
-    def _passages_of(self, key: Key) -> Sequence[Passage]:
-        return self.passages.get(key, self.questions[key].passages)
-
-    def _gather(
-        self, row: Mapping[str, Any], documents: Sequence[str | None] | None, missed: Mapping[str, str]
-    ) -> QuestionInfo:
+    def _gather(self, row: Mapping[str, Any]) -> QuestionInfo:
         key, sample = _key(row), row["sample"]
+        documents = self.documents.get(key)
+        missed = [name for name in self.questions[key].relevant if documents is not None and name not in documents]
         text = self.result.texts.get((key, sample))
         scored = "" if text is None else str(self.benchmark.parse(key[0], text))
         failed = sorted(_reasons(row) & {*FAILED}) if text is None else []
@@ -229,9 +217,9 @@ class RunReader:
             self.questions[key],
             text,
             sample,
-            self._passages_of(key),
+            self.passages[key],
             documents,
-            missed,
+            {name: self._golds.get(key, {}).get(name, "") for name in missed},
             scored if scored.strip() != (text or "").strip() else "",
             ": ".join(filter(None, (*failed, failure))),
             values,
@@ -360,12 +348,8 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
         "" where no gold is known, or nothing tells.
     """
     relevant, parts = {*question.relevant}, _list_sought(question)
-    if not (relevant or parts):
-        return ""
     if not passages:
-        return "no passages given"
-    if relevant and documents is None:
-        return ""
+        return "no passages given" if relevant or parts else ""
     if relevant:
         held, sought, how = [{name} & relevant for name in documents or ()], f"{len(relevant)} gold documents", ""
     else:
@@ -376,6 +360,8 @@ def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequen
         held = [{str(at) for at, part in enumerate(row) if part} for row in each]
         sought, how = f"{len(parts)} gold parts", " (by words)"
     places = [str(place) for place, has in enumerate(held, 1) if has]
+    if not (held and (relevant or parts)):
+        return ""
     if not places:
         return f"gold in none of {len(passages)} passages{how}"
     missed = (len(relevant) or len(parts)) - len({part for has in held for part in has})

@@ -36,12 +36,12 @@ def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, in
     run = result.run
     check_stage(folder, run, "retrieved.jsonl")
     reader = RunReader(folder, result, data_dir)
-    documents = reader.find_documents(reader.passages)
+    documents = reader.documents
     tag = re.sub(r"\W+", "-", f"quadrag-{run.retriever}")
     by_text = (run.service or {}).get("by") == "text" and documents
     written: dict[Path, int] = {}
     for split in run.splits if any(reader.passages.values()) else ():
-        asked = [reader.questions[key] for key in reader.questions if key[1] == split and key in reader.passages]
+        asked = [question for question in reader.questions.values() if question.split == split]
         lines: list[str] = []
         for question in asked:
             shown = reader.passages[question.key]
