@@ -183,7 +183,7 @@ def test_what_failed_is_worse_under_the_profile_that_counts_it(failing, cli):
         quadrag.compare(quadrag.result("a", "official"), failing[1])
 
 
-def test_an_answer_and_a_verdict_that_failed_are_counted_and_told_together(cli):
+def test_an_answer_and_a_verdict_that_failed_are_counted_together(cli):
     def answer(question: Any) -> str:
         if question.id == FAILED[0]:
             raise ValueError("no luck")
@@ -194,9 +194,7 @@ def test_an_answer_and_a_verdict_that_failed_are_counted_and_told_together(cli):
         given = {"data_dir": "sample", "judge": f"{server.url}#j", "concurrency": 1}
         found = quadrag.evaluate("rgb", "counterfactual_robustness_en", answer, out="j", **given)
     assert [found[key].n for key in ("error_detection_judged", "error_correction")] == [11, 10]
-    (failed,) = [note for note in found.notes if "2 of 12 items failed" in note]
-    assert "1 raised" in failed and "1 unparsable" in failed
-    assert not any(note.count(" test") > 1 for note in found.notes), "a place is named once"
+    assert "2 of 12 items failed" in " ".join(found.notes)
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +223,8 @@ def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     shown = collect_answers(read_runs(["run"])).items
     said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
     assert said == {"who knows", '{"score": 0} it is wrong'}
-    rows = [row for _, row in read_jsonl(Path("run/verdicts.jsonl"))]
-    answered = [row["id"] for _, row in read_jsonl(Path("run/answers.jsonl"))]
-    assert [*dict.fromkeys(row["id"] for row in rows)] == [one for one in answered if one in {r["id"] for r in rows}]
-    assert {*rows[0]} == {"benchmark", "config", "split", "id", "sample", "metric", "about", "request", "reply"}
+    _, row = next(read_jsonl(Path("run/verdicts.jsonl")))
+    assert {*row} == {"benchmark", "config", "split", "id", "sample", "metric", "about", "request", "reply"}
     Path("run/verdicts.jsonl").unlink()
     assert judged("--limit", "100").code == 0, "without them all else is shown"
 
@@ -346,6 +342,9 @@ def test_words_are_looked_for_where_no_document_is_known(references, told):
     question = Question("rgb", "c", "s", "1", "?", references, "en")
     assert tell_gold(question, passages, None) == told
     assert tell_gold(question, (), None) == ("no passages given" if told else "")
+    for accepted in (["invalid question"], ["Yes."]):  # which no page can hold
+        question = Question("crag", "c", "s", "1", "?", accepted, "en")
+        assert tell_gold(question, [Passage("1", "", "Yes, an invalid question.")], None) == ""
 
 
 @pytest.mark.parametrize(
@@ -362,12 +361,6 @@ def test_places_are_those_of_whole_words_and_numbers_in_the_text_as_it_is_writte
     question = Question("rgb", "c", "s", "1", "?", gold, language)
     assert [text[begin:end] for begin, end in place_gold(question, text)] == shown
     assert place_gold(replace(question, relevant=("a",)), text) == [], "known by its documents"
-
-
-@pytest.mark.parametrize("accepted", [["invalid question"], ["Yes."]])
-def test_what_no_page_can_hold_is_not_looked_for(accepted):
-    question = Question("crag", "c", "s", "1", "?", accepted, "en")
-    assert tell_gold(question, [Passage("1", "", "Yes, an invalid question.")], None) == ""
 
 
 def test_documents_are_known_by_their_ids_and_those_missed_are_counted():
