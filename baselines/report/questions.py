@@ -93,12 +93,7 @@ class RunReader:
     """A run's folder read together with its benchmark's data."""
 
     def __init__(self, folder: Path, result: Result, data_dir: str | None = None) -> None:
-        """Load questions and passages.
-
-        Args:
-            folder: of the run.
-            result: of the run.
-            data_dir: where the data are now; where they were when None.
+        """Load questions and passages; `data_dir` says where the data are now, None: where they were.
 
         Raises:
             QuadragError: the data are not there any more, or are other ones.
@@ -230,17 +225,11 @@ class RunReader:
 def select_changed(
     before: RunReader, after: RunReader, wanted: ItemFilter, better: bool = False
 ) -> tuple[str, int, list[list[tuple[QuestionInfo, QuestionInfo]]]]:
-    """Select the questions that a second run answered worse than a first one, or `better`.
-
-    Args:
-        before: the first run.
-        after: the second one.
-        wanted: by which metric, of which split, under which profile: the runs' own, of runs with two ``official``.
-        better: those on which `after` is better.
+    """Select the questions that a second run answered worse than a first one, or `better`, under their own profile.
 
     Returns:
-        The metric; how many questions both scored; and of each that is selected the answers of both, a pair a sample,
-        the greatest difference first.
+        The metric that says so; how many questions both scored; and of each that is selected the answers of both, a
+        pair a sample, the greatest difference first.
 
     Raises:
         QuadragError: no metric has the name, or no split.
@@ -263,8 +252,8 @@ def select_changed(
 def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
     """Order the metrics of runs, each one reader or one a config; by the first of all it is decided what is wrong.
 
-    That is the first headline with a better end that every run scored and that tells which answers are better; of
-    several runs one by which some answer differs from the first run's, where there is one.
+    That is the first headline with a better end that every run scored and that tells which answers are better, of
+    several runs one by which some answers differ.
     """
     readers = [reader for run in runs for reader in run]
     headlines = [name for reader in readers for name in reader.headlines]
@@ -306,9 +295,7 @@ def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
 def find_metric(runs: Sequence[Sequence[RunReader]], wanted: str | None) -> tuple[str, int, float | None]:
     """Return a metric's name in items, whether more is better (1) or worse (-1), and its best value.
 
-    Args:
-        runs: those that are looked at together.
-        wanted: its key or name, or what it is called where it is shown; None: the first of `order_metrics`.
+    `wanted` is its key or name, or what it is called where it is shown; None: the first of `order_metrics`.
 
     Raises:
         QuadragError: no metric has the name.
@@ -338,14 +325,8 @@ def by_profile(texts: Mapping[str, str]) -> str:
 def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> str:
     """Say in which passages the gold stood, which tells a fault of the search from one of the answer.
 
-    Args:
-        question: with the ids of its gold documents or, where it has none, its accepted answers, which are looked for
-            as whole words.
-        passages: those that were shown or found.
-        documents: which of the benchmark's documents each is of; None where that is not known.
-
-    Returns:
-        "" where no gold is known, or nothing tells.
+    Where a question has no gold documents, its accepted answers are looked for as whole words. `documents` are those
+    that the passages are of, None where that is not known. "" where no gold is known, or nothing tells.
     """
     relevant, parts = {*question.relevant}, _list_sought(question)
     if not passages:
@@ -404,10 +385,7 @@ def find_phrase(metrics: Iterable[str], language: str) -> Wanted | None:
 
 
 def spell_gold(references: Any) -> list[str]:
-    """Return a line for each part that an answer is to have, whatever the references' shape; ways to say it share one.
-
-    A list of lists is of parts, each with the ways to say it; a flat list is of the ways to say one.
-    """
+    """Return a line for each part that an answer is to have, with the ways to say it; a flat list is of one part."""
     if references is None:
         return []
     if isinstance(references, Mapping):
