@@ -17,11 +17,12 @@ from ..report.questions import (
     RunReader,
     find_phrase,
     find_unfit,
+    note_gold,
     order_metrics,
     place_gold,
     spell_gold,
-    tell_gold,
 )
+from ..reporting.messages import say
 from ..results.run import PROFILES, Result, own_profile
 from ..tables.cells import CHARACTERS
 from ..tables.language import ENGLISH, speak
@@ -197,9 +198,9 @@ def _whole_item(items: Side, passages: dict[Passage, int], profile: str, labels:
                 ]
                 for one, document in zip(item.passages, documents, strict=True)
             ],
-            "found": speak(tell_gold(question, item.passages, item.documents), labels),
+            "found": say(gold, labels) if (gold := note_gold(question, item.passages, item.documents)) else "",
             "scored": item.scored,
-            "reasons": {name: speak(said, labels) for name, said in item.explain().items()},
+            "reasons": item.explain(labels),
             "verdicts": item.verdicts,
             "said": wanted and _value_of(item, wanted.metric, profile),
         }

@@ -7,13 +7,13 @@ from typing import Any
 from quadrag.provenance import join
 
 from ..core.run_record import RunRecord
-from ..results.adapter import say_invalid
+from ..reporting.messages import say, say_invalid
 from ..results.note import NoteCode
 from ..results.run import Result
 from ..results.score import Status
 from ..tables.cells import count_all, count_both
 from ..tables.replicas import list_reasons
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_validity
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
 from .samples import spread_samples
@@ -40,6 +40,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         return values[0] if len(set(values)) == 1 else None
 
     several = shared([run.llm for run in runs]) is None
+    reasons = list_reasons(results, profiles[0])
     return {
         "benchmark": runs[0].benchmark,
         "config": shared([run.config for run in runs]),
@@ -47,12 +48,15 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "folder": None if folder is None else str(folder),
         "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
-        "notes": [str(note) for note in note_partial(results)],
+        "notes": [say(note) for note in note_validity(results)],
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
         "recipe": shared([_name_recipe(run) for run in runs]),
-        "not_replicated": list_reasons(results, profiles[0]),
+        "not_replicated": [
+            f"{name}: {say(reason)}" if len({name for name, _ in reasons}) > 1 else say(reason)
+            for name, reason in reasons
+        ],
         "rows": [row for result in results for row in _rows(result, profiles)],
     }
 

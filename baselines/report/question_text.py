@@ -1,12 +1,15 @@
 """Single questions as lines of text: question, answers, gold, whether it was found, values, verdicts, passages."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from quadrag.chat.keys import known_keys
 from quadrag.metric_record import name_together, show_key
 from quadrag.stats import NOT_APPLICABLE
 
+from ..reporting.messages import ENGLISH, read_messages, say, translate
+from ..results.note import Note, NoteCode
 from ..results.run import PROFILES
 from .compared.names import name_columns
 from .questions import (
@@ -15,10 +18,10 @@ from .questions import (
     RunReader,
     by_profile,
     find_metric,
+    note_gold,
     select_changed,
     show_value,
     spell_gold,
-    tell_gold,
 )
 
 _LONGEST_ID = 24  # characters of a passage's id where texts are cut
@@ -32,13 +35,23 @@ class DisplayOptions:
         limit: the first ones alone; all when None.
         longest: characters of a text; all when None.
         verbose: all metrics; else the headlines, and what has no value.
-        translate: returns a text in the words of who reads it.
+        language: ``en`` or ``zh``.
+        python: whether options are told as arguments.
     """
 
     limit: int | None = 10
     longest: int | None = None
     verbose: bool = False
-    translate: Callable[[str], str] = str
+    language: str = ENGLISH
+    python: bool = False
+
+    def translate(self, word: str) -> str:
+        """Return a word in the language."""
+        return translate(word, self.language)
+
+    def say(self, code: NoteCode, **params: Any) -> str:
+        """Return the sentence of a note."""
+        return say(Note(code, params), self.language, self.python)
 
 
 def write_items(reader: RunReader, wanted: ItemFilter, options: DisplayOptions) -> Iterator[str]:
@@ -48,13 +61,11 @@ def write_items(reader: RunReader, wanted: ItemFilter, options: DisplayOptions) 
     metric = find_metric([[reader]], wanted.metric)[0]
     metrics = [*[metric] * bool(wanted.metric), *reader.headlines]
     yield from _write_questions([[("", info)] for info in shown], metrics, options)
-    count = f"{len(shown)} of {len(selected)} items"
+    kind = "unscored" if wanted.unscored else ""
     if wanted.wrong:
-        invalid = " (INVALID)" * (metric in reader.invalid)
-        count += f" below the best {show_key(*metric.split('.', 1))}{invalid}, the worst first"
-    elif wanted.unscored:
-        count += " that lack a value"
-    yield options.translate(count)
+        kind = "invalid" if metric in reader.invalid else "wrong"
+    count = {"shown": len(shown), "total": len(selected), "metric": show_key(*metric.split(".", 1))}
+    yield options.say(NoteCode.SHOWN, kind=kind, **count)
 
 
 def write_changed(
@@ -66,12 +77,10 @@ def write_changed(
     metric, scored, questions = select_changed(before, after, wanted, better)
     shown = questions[: options.limit]
     metrics = [metric, *before.headlines, *after.headlines]
-    sides = [list(zip(map(options.translate, names), pair, strict=True)) for pairs in shown for pair in pairs]
+    sides = [list(zip(names, pair, strict=True)) for pairs in shown for pair in pairs]
     yield from _write_questions(sides, metrics, options)
-    how = "better" if better else "worse"
-    count = f"{len(shown)} of {len(questions)} questions on which {names[1]} is {how} by"
-    key = show_key(*metric.split(".", 1))
-    yield options.translate(f"{count} {key}, the greatest difference first; {scored} scored in both")
+    count = {"shown": len(shown), "total": len(questions), "scored": scored, "metric": show_key(*metric.split(".", 1))}
+    yield options.say(NoteCode.SHOWN, kind="better" if better else "worse", run=names[1], **count)
 
 
 def _write_questions(
@@ -84,18 +93,18 @@ def _write_questions(
             yield line
         yield ""
     if cut and options.longest:
-        yield options.translate(f"Texts are cut at {options.longest} characters: --verbose shows them whole")
+        yield options.say(NoteCode.SHOWN, kind="cut", longest=options.longest)
 
 
 def _write_question(
     sides: Sequence[tuple[str, QuestionInfo]], metrics: Sequence[str], options: DisplayOptions
 ) -> Iterator[str]:
     """Write a question as each run has it, by what the run is called; "" where there is one run."""
-    translate = options.translate
-    colon = translate(": ")
+    translate, joint = options.translate, read_messages(options.language).signs["of"]
 
     def line(name: str, word: str, text: str) -> str:
-        return f"  {name}{' ' * bool(name)}{translate(word)}{colon}{known_keys().line(text, options.longest)}"
+        label = f"  {name}{' ' * bool(name)}{translate(word)}"
+        return joint.format(runs=label, said=known_keys().line(text, options.longest))
 
     question = sides[0][1].question
     yield f"{question.config} {question.split} {question.id}"
@@ -108,17 +117,18 @@ def _write_question(
         if info.scored:
             yield line(name, "scored", info.scored)
     yield line("", "gold", "; ".join(spell_gold(question.references)))
-    searches = {str((info.passages, info.documents)): (name, info) for name, info in reversed(sides)}
-    alike = len(searches) == 1
-    for name, info in [("", sides[0][1])] if alike else sides:
-        if told := tell_gold(question, info.passages, info.documents):
-            yield line(name, "found", translate(told))
+    first = sides[0][1]
+    alike = all((info.passages, info.documents) == (first.passages, first.documents) for _, info in sides)
+    searches = [("", first)] if alike else sides
+    for name, info in searches:
+        if found := note_gold(question, info.passages, info.documents):
+            yield line(name, "found", say(found, options.language))
     for name, info in sides:
         for label, value in _list_values(info, metrics, options):
             yield line(name, label, value)
         for label, replies in info.verdicts.items():
             yield from (line(name, f"{label}, {translate('the judge')}", reply) for reply in replies)
-    for name, info in [("", sides[0][1])] if alike else sides:
+    for name, info in searches:
         for place, passage in enumerate(info.passages):
             known = info.documents is not None and info.documents[place] in question.relevant
             gold = f" {translate('(gold)')}" * known
@@ -131,12 +141,12 @@ def _write_question(
 
 def _list_values(info: QuestionInfo, metrics: Sequence[str], options: DisplayOptions) -> Iterator[tuple[str, str]]:
     """Yield what metrics say of an answer, each with its names: those that say the same together."""
-    labels, reasons = name_together(info.values), info.explain()
-    lacking = [name for name in info.values if name in reasons and NOT_APPLICABLE not in reasons[name]]
+    labels, reasons = name_together(info.values), info.explain(options.language)
+    lacking = [name for name in reasons if {*(info.values[name].get("reason") or {}).values()} - {NOT_APPLICABLE}]
     names = [*metrics, *(info.values if options.verbose else lacking)]
     said: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for name in names if name in info.values):
-        text = by_profile({profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES})
-        why = f" {options.translate(f'({reasons[name]})')}" if name in reasons else ""
-        said.setdefault(options.translate(text) + why, []).append(labels[name])
+        values = {profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES}
+        why = f" ({reasons[name]})" if name in reasons else ""
+        said.setdefault(by_profile(values, options.language) + why, []).append(labels[name])
     yield from ((", ".join(names), text) for text, names in said.items())

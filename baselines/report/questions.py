@@ -15,10 +15,12 @@ from quadrag.records import Key, Passage, Question, document_id, read_jsonl
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import load
+from ..core.run_record import RunRecord
 from ..core.spec import RAG
 from ..core.task import load_questions
-from ..results.adapter import spell_reason
+from ..reporting.messages import ENGLISH, say_item, translate
 from ..results.items import FAILED, is_ruled, read_items, short_of
+from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result, own_profile
 from ..results.score import Status, record_of
 from ..runs import retrieve
@@ -69,6 +71,7 @@ class QuestionInfo:
         failure: what went wrong where there is no answer or a part of one, "" where nothing is known.
         values: of every metric, what it counts as under each profile, and the reason where it has none.
         verdicts: what the judge said, by metric.
+        run: that of the answer.
     """
 
     question: Question
@@ -81,12 +84,20 @@ class QuestionInfo:
     failure: str
     values: Mapping[str, Mapping[str, Any]]
     verdicts: Mapping[str, list[str]]
+    run: RunRecord
 
-    def explain(self) -> dict[str, str]:
-        """Return why metrics have no value of their own, or that a rule decided it."""
-        reasons = {name: by_profile(entry["reason"]) for name, entry in self.values.items() if entry.get("reason")}
-        ruled = (name for name, entry in self.values.items() if all(is_ruled(entry, of) for of in PROFILES))
-        return reasons | dict.fromkeys(ruled, BY_RULE)
+    def explain(self, language: str = ENGLISH) -> dict[str, str]:
+        """Say why metrics have no value of their own, or that a rule decided it."""
+        said = {}
+        for name, entry in self.values.items():
+            reasons = (entry.get("reason") or {}).items()
+            answered = self.answer is not None
+            texts = {of: say_item(name, why, self.run, answered, language) for of, why in reasons}
+            if all(is_ruled(entry, of) for of in PROFILES):
+                said[name] = translate(BY_RULE, language)
+            elif texts:
+                said[name] = by_profile({of: translate(text, language) for of, text in texts.items()}, language)
+        return said
 
 
 class RunReader:
@@ -203,11 +214,6 @@ class RunReader:
         scored = "" if text is None else str(self.benchmark.parse(key[0], text))
         failed = sorted(_reasons(row) & {*FAILED}) if text is None else []
         failure = self.run.failures.get("/".join((*key, str(sample))), "") or short_of(row, self.run)
-        values = {}
-        for name, entry in _values(row).items():
-            reasons = (entry.get("reason") or {}).items()
-            said = {profile: spell_reason(name, why, self.run, text is not None) for profile, why in reasons}
-            values[name] = {**entry, "reason": said}
         return QuestionInfo(
             self.questions[key],
             text,
@@ -217,8 +223,9 @@ class RunReader:
             {name: self._golds.get(key, {}).get(name, "") for name in missed},
             scored if scored.strip() != (text or "").strip() else "",
             ": ".join(filter(None, (*failed, failure))),
-            values,
+            _values(row),
             self.verdicts.get((key, sample), {}),
+            self.run,
         )
 
 
@@ -315,43 +322,43 @@ def show_value(name: str, value: float | None) -> str:
     return format_value(value, record_of(name).unit, None)
 
 
-def by_profile(texts: Mapping[str, str]) -> str:
+def by_profile(texts: Mapping[str, str], language: str = ENGLISH) -> str:
     """Join what is said under each profile; what both say is said once."""
     if len(texts) == len(PROFILES) and len({*texts.values()}) == 1:
         return texts[PROFILES[0]]
-    return ", ".join(f"{profile} {text}" for profile, text in texts.items())
+    return ", ".join(f"{translate(profile, language)} {text}" for profile, text in texts.items())
 
 
-def tell_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> str:
-    """Say in which passages the gold stood, which tells a fault of the search from one of the answer.
+def note_gold(question: Question, passages: Sequence[Passage], documents: Sequence[str | None] | None) -> Note | None:
+    """Note in which passages the gold stood, which tells a fault of the search from one of the answer.
 
     Where a question has no gold documents, its accepted answers are looked for as whole words. `documents` are those
-    that the passages are of, None where that is not known. "" where no gold is known, or nothing tells.
+    that the passages are of, None where that is not known. There is no note where no gold is known, or nothing tells.
     """
     relevant, parts = {*question.relevant}, _list_sought(question)
     if not passages:
-        return "no passages given" if relevant or parts else ""
+        return Note(NoteCode.GOLD, {"kind": "none"}) if relevant or parts else None
     if relevant:
-        held, sought, how = [{name} & relevant for name in documents or ()], f"{len(relevant)} gold documents", ""
+        held, sought, how = [{name} & relevant for name in documents or ()], len(relevant), "documents"
     else:
         from ..audit.checks import held as find
 
         texts = (f"{passage.title} {passage.text}" for passage in passages)
         each = [find(text, parts, question.language) for text in texts]
         held = [{str(at) for at, part in enumerate(row) if part} for row in each]
-        sought, how = f"{len(parts)} gold parts", " (by words)"
+        sought, how = len(parts), "words"
     places = [str(place) for place, has in enumerate(held, 1) if has]
     if not (held and (relevant or parts)):
-        return ""
+        return None
     if not places:
-        return f"gold in none of {len(passages)} passages{how}"
-    missed = (len(relevant) or len(parts)) - len({part for has in held for part in has})
-    told = f"gold in passage{'s' * (len(places) > 1)} {', '.join(places)}{how}"
-    return told + f"; {missed} of {sought} missed" * bool(missed)
+        return Note(NoteCode.GOLD, {"kind": f"nowhere_{how}", "count": len(passages)})
+    lacking = sought - len({part for has in held for part in has})
+    missed = Note(NoteCode.GOLD, {"kind": f"missed_{how}", "count": lacking, "total": sought})
+    return Note(NoteCode.GOLD, {"kind": f"found_{how}", "places": places, "missed": missed if lacking else ""})
 
 
 def place_gold(question: Question, text: str) -> list[tuple[int, int]]:
-    """Return where in a text the gold stands, where `tell_gold` looks for it by words: begins and ends, in order."""
+    """Return where in a text the gold stands, where `note_gold` looks for it by words: begins and ends, in order."""
     from ..audit.checks import find_held
 
     return find_held(text, _list_sought(question), question.language)

@@ -1,6 +1,7 @@
 """A run's values over all questions, and without those in whose data an audit found a fault."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from quadrag.records import Key
 
@@ -9,8 +10,7 @@ from ..results.items import exclude
 from ..results.run import PROFILES, Result
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_ours
 from ..tables.slices import select_run, select_whole
 from .compared.names import CORNER, label_place
 from .run import name_run
@@ -43,12 +43,8 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         lines.append(Line(f"{config}: {split}/n", [Cell(str(len(here))), Cell(str(len(here - flagged)))]))
     counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
     flagged_of = f"{len(flagged)} of {len(asked)} questions"
-    notes = [
-        *note_partial([result]),
-        f"{name_units(scores)}, {profile} profile.",
-        INTERVALS,
-        *note_keys(scores),
-        *note_not_run(whole),
+    notes: list[Any] = [
+        *note_ours([result], [scores], profile),
         f"Flagged by a rule: {flagged_of} ({counts})." if flagged else "No question is flagged.",
     ]
     title = f"{run.benchmark} {run.config}, {name_run(run)}: with and without flagged questions"

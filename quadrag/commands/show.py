@@ -8,7 +8,6 @@ are shown one after the other.
 import argparse
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from quadrag.commands.shared import options
@@ -50,7 +49,6 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.question_text import DisplayOptions, write_changed, write_items
     from quadrag.baselines.report.questions import ItemFilter, RunReader, select_changed
     from quadrag.baselines.runs.finished import read_runs
-    from quadrag.baselines.tables.language import speak
 
     two = len(arguments.runs) == 2
     of_one, of_two = arguments.ident or arguments.wrong or arguments.unscored, arguments.worse or arguments.better
@@ -58,8 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise QuadragError("--worse and --better compare two runs, the others show one: quadrag show A B --worse")
     wanted = ItemFilter(*(getattr(arguments, name) for name in ItemFilter._fields))
     longest = GLANCE if is_terminal(sys.stdout) and not arguments.verbose else None
-    translate = partial(speak, language=arguments.labels)
-    shown = DisplayOptions(arguments.limit or 10, longest, arguments.verbose, translate)
+    shown = DisplayOptions(arguments.limit or 10, longest, arguments.verbose, arguments.labels)
     readers = [
         (name, RunReader(result.folder, result, arguments.data_dir))
         for name, results in read_runs(arguments.runs)

@@ -32,7 +32,6 @@ from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.tables.cells import FEW, NOTHING, join_bounds, write_number
 from quadrag.baselines.tables.draw import print_grids, spread_subs, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid
-from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES, choose_labels
@@ -209,11 +208,7 @@ class Comparison(Sides, Mapping[str, Difference]):
             wanted = ItemFilter(metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in self.runs]
             runs = list(zip(self._names, readers, strict=True))
-
-            def say(text: str) -> str:
-                return in_python(speak(text, self.labels))
-
-            options = DisplayOptions(limit, None if verbose else GLANCE, verbose, say)
+            options = DisplayOptions(limit, None if verbose else GLANCE, verbose, self.labels, python=True)
             write(*write_changed(runs, wanted, options, better))
             return
         grid = lift_place(compare_two(self._runs, self.profile, verbose, counted=not verbose))

@@ -15,7 +15,7 @@ from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.changes import list_changes
-from quadrag.baselines.report.questions import RunReader, find_phrase, place_gold, tell_gold
+from quadrag.baselines.report.questions import RunReader, find_phrase, note_gold, place_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.cli import main
 from quadrag.records import Passage, Question, read_jsonl, write_jsonl
@@ -322,29 +322,36 @@ def test_texts_are_cut_alike_in_a_terminal_and_whole_elsewhere(cli, monkeypatch)
     assert "at last" not in cli(*one).out and "at last\n" in cli(*one, "--verbose").out
 
 
+def where(question: Question, passages: Any, documents: Any = None) -> Any:
+    """What is noted of the gold: how, in which passages, and how much of it is missed."""
+    note = note_gold(question, passages, documents)
+    missed = note and note.params.get("missed")
+    return note and (note.params["kind"], note.params.get("places", []), missed.params["count"] if missed else 0)
+
+
 TEXTS = ("The bridge opened on May 6.", "It has 170 lamps.", "Nobody knows.")
 
 
 @pytest.mark.parametrize(
     ("references", "told"),
     [
-        ([["May 6", "6 May"]], "gold in passage 1 (by words)"),
-        ([["May 6"], ["170"]], "gold in passages 1, 2 (by words)"),
-        ([["may 6"], ["Hellweg"]], "gold in passage 1 (by words); 1 of 2 gold parts missed"),
-        (["70", "17"], "gold in none of 3 passages (by words)"),  # whole words and numbers alone
-        ("170 lamps", "gold in passage 2 (by words)"),
-        (None, ""),
-        ([], ""),
+        ([["May 6", "6 May"]], ("found_words", ["1"], 0)),
+        ([["May 6"], ["170"]], ("found_words", ["1", "2"], 0)),
+        ([["may 6"], ["Hellweg"]], ("found_words", ["1"], 1)),
+        (["70", "17"], ("nowhere_words", [], 0)),  # whole words and numbers alone
+        ("170 lamps", ("found_words", ["2"], 0)),
+        (None, None),
+        ([], None),
     ],
 )
 def test_words_are_looked_for_where_no_document_is_known(references, told):
     passages = [Passage(str(at), "", text) for at, text in enumerate(TEXTS)]
     question = Question("rgb", "c", "s", "1", "?", references, "en")
-    assert tell_gold(question, passages, None) == told
-    assert tell_gold(question, (), None) == ("no passages given" if told else "")
+    assert where(question, passages) == told
+    assert where(question, ()) == (told and ("none", [], 0))
     for accepted in (["invalid question"], ["Yes."]):  # which no page can hold
         question = Question("crag", "c", "s", "1", "?", accepted, "en")
-        assert tell_gold(question, [Passage("1", "", "Yes, an invalid question.")], None) == ""
+        assert where(question, [Passage("1", "", "Yes, an invalid question.")]) is None
 
 
 @pytest.mark.parametrize(
@@ -366,9 +373,9 @@ def test_places_are_those_of_whole_words_and_numbers_in_the_text_as_it_is_writte
 def test_documents_are_known_by_their_ids_and_those_missed_are_counted():
     question = Question("crud_rag", "c", "s", "1", "?", "甲", "zh", relevant=("a", "b"))
     passages = [Passage(name, "", "甲") for name in ("x#0", "a#1", "a#2")]
-    assert tell_gold(question, passages, ["x", "a", "a"]) == "gold in passages 2, 3; 1 of 2 gold documents missed"
-    assert tell_gold(question, passages[:1], ["x"]) == "gold in none of 1 passages"
-    assert tell_gold(question, passages, None) == "", "the search was not measured"
+    assert where(question, passages, ["x", "a", "a"]) == ("found_documents", ["2", "3"], 1)
+    assert where(question, passages[:1], ["x"]) == ("nowhere_documents", [], 0)
+    assert where(question, passages) is None, "the search was not measured"
 
 
 def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
@@ -381,9 +388,9 @@ def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
 
     quadrag.evaluate("crud_rag", "qa_1doc", answer, data_dir="sample", limit=2, out="own")
     shown = cli("show", "own", "--limit", "1").out
-    assert "  found: gold in passage 2\n" in shown and "  passage 2 (gold) [" in shown and "missed" not in shown
+    assert "  found: gold in passages 2\n" in shown and "  passage 2 (gold) [" in shown and "missed" not in shown
     [run] = collect_answers(read_runs(["own"])).items[0]["runs"]
-    assert run["found"] == "gold in passage 2" and [gold for _, _, gold, _ in run["passages"]] == [False, True]
+    assert run["found"] == "gold in passages 2" and [gold for _, _, gold, _ in run["passages"]] == [False, True]
     assert "检索：片段 2 含标准答案\n" in cli("show", "own", "--labels", "zh").out
 
 
