@@ -11,6 +11,7 @@ into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
+import json
 import re
 import shlex
 from collections import Counter
@@ -82,7 +83,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
     from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
-    from quadrag.baselines.report.items.reader import Which
+    from quadrag.baselines.report.questions import ItemFilter, find_metric
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.results.note import Level, Note, NoteCode
     from quadrag.baselines.tables.grid import level_of
@@ -95,7 +96,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
         classes = replace(classes, published="")
-    items = list(_show(result, reader.select(Which(wrong=True)), by_passages=True))
+    items = list(_show(result, reader.select(ItemFilter(wrong=True)), by_passages=True))
     if arguments.people:
         labels = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {})
         by = f"people ({arguments.people})"
@@ -111,7 +112,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
     invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
-    metric = reader.find_metric(None)[0].partition(".")[2]
+    metric = find_metric([[reader]], None)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
     if labels.stopped:
         grid.notes.append(Note(NoteCode.PARTIAL, {"kind": "stopped", "why": labels.stopped}))
@@ -153,7 +154,7 @@ def _offer(
 
 
 def _read_run(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    from quadrag.baselines.report.items.reader import RunReader
+    from quadrag.baselines.report.questions import RunReader
     from quadrag.baselines.runs.finished import read_result
 
     folder = Path(arguments.folder)
@@ -164,21 +165,32 @@ def _read_run(arguments: argparse.Namespace) -> tuple[Any, Any]:
 def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
     """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
     from quadrag.baselines.judges.corrected import Judged
-    from quadrag.baselines.report.items.spelled import write_gold
     from quadrag.chat.keys import known_keys
 
     hide = known_keys().hide
     several = len({row["id"] for row in result.items}) < len(result.items)
     for one in shown:
-        if one.answer is None or one.answer.answer is None:
+        if one.answer is None:
             continue
-        place = one.question.split, one.question.id, str(one.answer.sample)
+        place = one.question.split, one.question.id, str(one.sample)
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
-        texts = (before + one.question.query, write_gold(one.question.references), one.answer.answer)
+        texts = (before + one.question.query, write_gold(one.question.references), one.answer)
         passages = [passage.text for passage in one.passages] if by_passages else []
         question, gold, answer, *passages = (_CONTROL.sub("", clean(hide(text))) for text in (*texts, *passages))
         name = "/".join(place) if several else one.question.id
         yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
+
+
+def write_gold(references: Any) -> str:
+    """Write accepted answers in a cell: several ways to say one answer as a JSON list, which is read as such."""
+    from quadrag.baselines.report.questions import spell_gold
+
+    ways = references
+    if isinstance(ways, list | tuple) and len(ways) == 1 and isinstance(ways[0], list | tuple):
+        ways = ways[0]
+    if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(way, str) for way in ways):
+        return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
+    return "; ".join(spell_gold(references))
 
 
 def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:

@@ -28,12 +28,17 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.runs.finished import read_runs
 
+    alone = len(arguments.runs) == 1
+    page = Path(arguments.html or (Path(arguments.runs[0]) / "report.html" if alone else "compare.html"))
+    as_usual = alone and arguments.labels == "en" and not (arguments.certificate or arguments.html)
     refuse_same(arguments.runs)
-    several = len(arguments.runs) > 1
-    page = Path(arguments.html or ("compare.html" if several else Path(arguments.runs[0]) / "report.html"))
     runs = read_runs(arguments.runs)
-    lay_beside((result for _, results in runs for result in results), read_certificates(arguments.certificate))
-    write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels)
+    results = [result for _, parts in runs for result in parts]
+    written = page.stat().st_mtime if page.exists() else 0.0
+    made = [(result.folder / "scores.json").stat().st_mtime for result in results if result.folder]
+    if not as_usual or written < max(made):  # else the run itself wrote it, maybe with data that are gone
+        lay_beside(results, read_certificates(arguments.certificate))
+        write_page(page, runs, tabulate_all(runs, labels=arguments.labels), arguments.labels)
     write(page)
     if not arguments.no_browser:
         webbrowser.open(page.resolve().as_uri())
