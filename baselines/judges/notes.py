@@ -12,7 +12,6 @@ from ..results.score import Score, Status
 from ..tables.cells import ALIKE, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name, keep_names
-from ..tables.slices import select_whole
 from .ask import read_signature
 from .certificate import Certificate, find_certificate, round_two, unique
 from .labels import LabelSet
@@ -47,8 +46,8 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[s
 
 def _find_judged(result: Result, profile: str) -> Iterator[Score]:
     """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
-    for row in select_whole(result.scores):
-        if row.profile != profile or not _is_judged(row) or row.status is Status.INVALID:
+    for row in result.whole(profile):
+        if not _is_judged(row) or row.status is Status.INVALID:
             continue
         if not row.counts.n_scored == row.counts.n_ruled > 0:
             yield row

@@ -14,9 +14,10 @@ from ..report.compared.comparison import glance_pair, glance_several
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.summary import headline_all, pick_headlines
+from ..report.summary import summary
 from ..results.run import PROFILES, Result, own_profile
 from ..results.score import Score, Status
+from ..results.selection import pick_headlines
 from ..systems.extractive import EXTRACTIVE
 from ..tables.failed import note_invalid
 from ..tables.grid import Alarm, Detail, Grid, Loud
@@ -98,7 +99,7 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
     """Return the headline, the tables less what is told above them, and the lines that stand above all."""
     results = [result for _, parts in runs for result in parts]
     alone = len(runs) == 1
-    headline = headline_all(results, profile) if alone else _glance(runs, profile)
+    headline = summary(results, profile) if alone else _glance(runs, profile)
     judged = [one for one in note_judges(results, profile) if not isinstance(one, Alarm)] if len(results) == 1 else []
     if headline:  # who judged stands by the numbers
         headline = replace(headline, notes=[*headline.notes, *judged])

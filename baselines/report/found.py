@@ -10,11 +10,11 @@ from quadrag.stats import summarise
 from ..results.items import items_of
 from ..results.run import PROFILES, Result
 from ..results.score import Score
+from ..results.selection import pick_headlines
 from ..tables.cells import interval_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS
 from .run import title_of
-from .summary import pick_headlines
 
 _RANKING = "retrieval_ranking"
 _BANDS: Mapping[str, Callable[[float], bool]] = {

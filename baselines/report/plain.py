@@ -11,12 +11,11 @@ from ..results.adapter import say_invalid
 from ..results.note import NoteCode
 from ..results.run import Result
 from ..results.score import Score, Status
+from ..results.selection import pool_rows
 from ..tables.cells import count_all, count_both
 from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
 from ..tables.run_notes import note_partial
-from ..tables.slices import select_whole
-from .pooled import pool_profiles
 from .samples import spread_samples
 
 
@@ -97,5 +96,5 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 def _select(result: Result, profiles: Sequence[str]) -> list[Score]:
     """Select the rows over all questions, first those over all splits of a config."""
-    rows = [row for row in select_whole(result.scores) if row.profile in profiles]
-    return [*pool_profiles(result, rows), *rows]
+    rows = [row for row in result.whole() if row.profile in profiles]
+    return [*(row for one in profiles for row in pool_rows(result, rows, one)), *rows]

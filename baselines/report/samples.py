@@ -14,7 +14,6 @@ from ..results.run import Result
 from ..results.score import Score
 from ..tables.cells import format_value
 from ..tables.grid import Cell, Grid, Line
-from ..tables.slices import select_whole
 
 
 class Spread(NamedTuple):
@@ -52,7 +51,7 @@ def _means(row: Score, samples: Iterable[list[Mapping[str, Any]]]) -> Iterator[f
 
 def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
-    rows = [row for row in select_whole(result.scores) if row.profile == profile]
+    rows = result.whole(profile)
     found = [(row, spread) for row in rows if (spread := spread_samples(result, row))]
     if not found:
         return []

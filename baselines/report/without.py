@@ -1,26 +1,18 @@
-"""A run's values over all questions, and without those in whose data an audit found a fault."""
+"""A run's headlines over all questions, and without those in whose data an audit found a fault."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
-from quadrag.stats import summarise
-
 from ..audit.finding import Finding
-from ..results.items import items_of
-from ..results.run import PROFILES, Result
-from ..results.score import Score, Status
-from ..scoring.rows import tally
+from ..results.run import Result
+from ..results.selection import exclude, pool_rows
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
-from ..tables.run_notes import note_partial
-from ..tables.slices import select_run, select_whole
-from .compared.names import CORNER, label_place
-from .run import name_run
+from .run import title_of
+from .summary import list_headlines, name_headlines, summary
 
 
-def tabulate_without(result: Result, findings: Sequence[Finding], profile: str = PROFILES[0]) -> Grid:
+def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) -> Grid:
     """Make the table of a run with and without flagged questions.
 
     Args:
@@ -28,54 +20,22 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         findings: of its benchmark or others; those that a person confirmed as false do not count.
         profile: ``official`` or ``corrected``.
     """
-    inputs = result.run
-    counting = [one for one in findings if one.benchmark == inputs.benchmark and one.confirmed is not False]
-    places = {(line["config"], line["split"], line["id"]) for line in result.items}
+    questions = {(line["config"], line["split"], line["id"]) for line in result.items}
     checks: dict[str, set[Any]] = {}
-    for one in counting:
-        checks.setdefault(one.check, set()).update(places.intersection(one.keys()))
+    for one in findings:
+        if one.benchmark == result.run.benchmark and one.confirmed is not False:
+            checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
-    kept = [line for line in result.items if (line["config"], line["split"], line["id"]) not in flagged]
-    scores = [row for row in select_whole(result.scores) if row.profile == profile]
-    rows = select_run(scores)
-    lines: list[Line] = []
-    for config, split in dict.fromkeys((row.key.config, row.key.split) for row in rows):
-        here, left = (
-            [item for item in items if (item["config"], item["split"]) == (config, split)]
-            for items in (result.items, kept)
-        )
-        first = len(lines)
-        for row in rows:
-            if (row.key.config, row.key.split) == (config, split):
-                cells = [value_cell(row), value_cell(_again(row, left))]
-                lines.append(Line(label_place((config, split, row.key.metric, row.key.key)), cells))
-        asked = [Cell(str(len({item["id"] for item in items}))) for items in (here, left)]
-        lines.append(Line(f"{config}: {split}/n", asked))
-        lines[first].rule = first > 0
-    counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
-    said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
-    said.append("Where `confirmed` is false in the file, a question counts again.")
-    not_run = note_not_run(scores)
-    units = f"{name_units(rows)}, {profile} profile."
-    notes = [
-        *note_partial([result]),
-        units,
-        INTERVALS,
-        *note_keys(rows),
-        *not_run,
-        *(said if flagged else ["No question is flagged."]),
+    rest = exclude(result, flagged)
+    left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
+    rows = list_headlines(result, profile)
+    lines = [
+        Line(label, [value_cell(row), value_cell(left.get(row.place))])
+        for label, row in zip(name_headlines(rows), rows, strict=True)
     ]
-    title = f"{inputs.benchmark} {inputs.config}, {name_run(result.run)}: with and without flagged questions"
-    return Grid(title, CORNER, ["all", "without"], lines, notes)
-
-
-def _again(row: Score, lines: Sequence[Mapping[str, Any]]) -> Score | None:
-    """Return a row of scores over some of the items alone; None where its metric has no value for each."""
-    if not row.ran or row.status is Status.INVALID:  # the latter where too many calls failed
-        return row
-    items = items_of(lines, row.key.name, row.profile)
-    if not items:
-        return None
-    record = row.record
-    found = summarise(items, profile=row.profile, worst=record.worst, ends=record.range)
-    return replace(row, **found._asdict(), counts=tally(items))
+    lines.append(Line("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
+    counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
+    told = f"Flagged by a rule: {len(flagged)} of {len(questions)} questions ({counts})."
+    notes = [*summary([result], profile).notes, told if flagged else "No question is flagged."]
+    title = f"{title_of(result)}: with and without flagged questions"
+    return Grid(title, "metric", ["all", "without"], lines, notes)

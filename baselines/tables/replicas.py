@@ -20,7 +20,6 @@ from ..core.spec import Replica
 from ..results.run import PROFILES, Result
 from .grid import Detail, Grid, Line
 from .names import keep_name
-from .said import is_same
 
 _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
 _FEW = 3  # recipes each of which is told of in a line under a table
@@ -37,6 +36,15 @@ _DATA = {  # whose data keep a run from its row
     Provenance.SAMPLE: "the bundled sample, which is made up",
 }
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
+
+
+def is_same(printed: str, ours: str) -> bool:
+    """Whether two lists of models are the same, but for letter case, hyphens, and who publishes a model."""
+    lists = [
+        [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
+        for names in (printed, ours)
+    ]
+    return lists[0] == lists[1]
 
 
 def note_recipes(runs: Sequence[RunRecord]) -> list[str]:

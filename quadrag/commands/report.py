@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.all import compare_all, tabulate_all
     from quadrag.baselines.report.compared.comparison import refuse_same
     from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.results.run import own_profile
     from quadrag.baselines.runs.finished import read_runs
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     elif len(results) > 1:
         grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:
-        grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
+        grids = show_runs(results, profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, profiles[0])

@@ -6,13 +6,13 @@ from quadrag.metric_record import show_key
 from quadrag.records import Key
 
 from ...results.run import PROFILES, own_profile
+from ...results.selection import name_question
 from ...tables.failed import note_invalid
 from ..items.chosen import find_metric, list_others, tell_others
 from ..items.lines import Manner, write_ids, write_item
 from ..items.reader import RunReader, Which
 from ..items.scored import ScoredItems
 from ..items.verdicts import look_up_verdicts
-from ..pooled import name_question
 from .names import name_columns
 from .pairs import count_failed, list_differences, note_judges_apart
 from .said import tell_failed, tell_missing

@@ -14,14 +14,13 @@ from ...judges.notes import note_judges
 from ...results.adapter import find_by_phrase
 from ...results.run import Result
 from ...results.score import ALL, Score, Status
+from ...results.selection import MOST, pick_headlines, pool_rows
 from ...tables.cells import ALIKE, INVALID, NOTHING, mark_cell, value_cell, write_number
 from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Loud, Verdict
 from ...tables.names import group_notes, is_whole
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
-from ...tables.slices import select_whole
-from ..pooled import pool_rows
 from ..run import tabulate_matrices
-from ..summary import MOST, headline_cells, pick_headlines
+from ..summary import headline_cells
 from .names import CORNER, Place, label_place, name_columns, name_difference, name_places
 from .pairs import (
     Changes,
@@ -182,7 +181,7 @@ def _note_several(runs: Runs, profile: str, every: bool) -> list[str]:
         notes = [*note_judges_apart(first, other), *note_length(first, other, seen)]
         notes += note_profiles_apart(seen, profile, name, labels)
         said += [(name, note) for note in (*notes, *(one for one in lacking if not isinstance(one, Loud)))]
-    rows = [row for one in results for row in select_whole(one.scores) if row.place in heads]
+    rows = [row for one in results for row in one.whole() if row.place in heads]
     return [
         *(type(note)(f"{name_difference((base, ', '.join(of)))}: {note}") for note, of in group_notes(said)),
         *note_same_answers([base, *names], results),
@@ -466,14 +465,14 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
 
 def _index(result: Result, profile: str, every: bool) -> dict[Place, Score]:
     """Return the rows of a run by their places, over all splits too, of the headlines or of `every` metric."""
-    rows = [row for row in select_whole(result.scores) if row.profile == profile]
+    rows = result.whole(profile)
     pooled = pool_rows(result, rows if every else pick_headlines(result.scores, profile), profile)
     return {row.place: row for row in (*reversed(rows), *pooled)}
 
 
 def _is_lost(result: Result, place: Place, profile: str) -> bool:
     """Whether a run has no value by a metric, of a split or over all of them, since too many of its items failed."""
-    rows = [row for row in select_whole(result.scores) if row.profile == profile and row.status is Status.INVALID]
+    rows = [row for row in result.whole() if row.profile == profile and row.status is Status.INVALID]
     at = {row.place for row in rows}
     return place in at or (is_whole(place[1]) and any((one[0], *one[2:]) == (place[0], *place[2:]) for one in at))
 

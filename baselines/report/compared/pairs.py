@@ -26,13 +26,11 @@ from ...results.items import FAILED, items_of
 from ...results.note import NoteCode, keys_of
 from ...results.run import PROFILES, Asked, Result
 from ...results.score import Status
+from ...results.selection import WEIGHTED, average_samples, name_question, pick_headlines, pool_rows
 from ...scoring.rows import counts, stratify
 from ...tables.cells import FEW, difference_cell, format_value
 from ...tables.grid import Alarm, Cell
 from ...tables.names import keep_name, keep_names, name_whole
-from ...tables.slices import select_whole
-from ..pooled import WEIGHTED, average_samples, name_question, pool_rows
-from ..summary import pick_headlines
 from .names import Place
 
 Where = TypeVar("Where")
@@ -110,7 +108,7 @@ def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
 
 def list_places(results: Iterable[Result], profile: str) -> list[Place]:
     """List all metrics that ran in any of the runs."""
-    rows = (row for one in results for row in select_whole(one.scores) if row.profile == profile)
+    rows = (row for one in results for row in one.whole() if row.profile == profile)
     return list(dict.fromkeys(row.place for row in rows if row.ran))
 
 
@@ -372,7 +370,7 @@ def _doubt(first: Result, second: Result, place: Place) -> str:
 def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _Sides | None:
     if _doubt(first, second, place):
         return None
-    for row in (*select_whole(first.scores), *select_whole(second.scores)):
+    for row in (*first.whole(), *second.whole()):
         if row.profile == profile and row.place == place and row.status is Status.INVALID:
             return None
     asked = first.asked or second.asked
@@ -468,7 +466,7 @@ def pool_each(
 
 def _pool_own(result: Result, places: Container[Place], profile: str) -> dict[Place, float]:
     """Return what a run alone has over all splits by the metrics of some places."""
-    rows = [row for row in select_whole(result.scores) if row.profile == profile and row.place in places]
+    rows = [row for row in result.whole() if row.profile == profile and row.place in places]
     return {row.place: float(row) for row in pool_rows(result, rows, profile)}
 
 

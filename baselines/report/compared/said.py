@@ -11,11 +11,10 @@ from quadrag.stats import Pair
 
 from ...results.run import PROFILES, Result
 from ...results.score import Status
-from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
+from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_value
 from ...tables.grid import Alarm, Cell, Detail, Loud
 from ...tables.names import group_notes, keep_name, number_of
 from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
-from ...tables.slices import select_whole
 from ..run import name_run
 from .names import Place, join_labels, name_columns, name_places
 from .pairs import (
@@ -163,7 +162,7 @@ def _tell_verdict(place: Place, pair: Pair, name: str) -> str:
 
 def _tell_difference(place: Place, pair: Pair, over: str = "", facts: Sequence[str] = ()) -> str:
     """Say a difference with its interval and its p, and that it may be chance."""
-    size = format_difference(pair.difference, metric_record(place[2]).key(place[3]).unit, pair.n)
+    size = format_value(pair.difference, metric_record(place[2]).key(place[3]).unit, pair.n, "+")
     chance = ", which may be chance" * (find_verdict(place, pair) == UNDECIDED)
     return f"{size} points{over}{chance}{_tell_sureness(place, pair, facts)}"
 
@@ -226,7 +225,7 @@ def _find_runs(
     both = [
         (name, row.status)
         for name, result in zip(names, (first, second), strict=True)
-        for row in select_whole(result.scores)
+        for row in result.whole()
         if row.place == place and row.profile == profile
     ]
     there = [name for name, status in both if status is not Status.NOT_RUN]

@@ -6,7 +6,7 @@ from typing import Any
 from ...results.items import read_items
 from ...results.run import PROFILES, Result
 from ...results.score import Status
-from ..summary import pick_headlines
+from ...results.selection import pick_headlines
 
 
 class ScoredItems:
