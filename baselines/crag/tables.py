@@ -7,7 +7,6 @@ types, which the paper does not print, so ours has one where the user gives weig
 
 import csv
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import mean
 from typing import Any
 
@@ -17,7 +16,6 @@ from quadrag.stats import spread
 
 from ..core.benchmark import load
 from ..results.run import Result
-from ..results.score import Score
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -27,7 +25,7 @@ from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
 from ..tables.published import read_table_beside
 from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_ours, note_partial
+from ..tables.run_notes import note_ours, note_validity
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
@@ -53,13 +51,10 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         blocks.setdefault(_name_block(result.run.config, result.run.retriever), []).append(result)
     keys = KEYS if any(result.run.judge for result in results) else (*KEYS, _PROXY)
     lines: list[Line] = []
-    scores: list[Score] = []
     for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
         printed = printed_lines([row for row in rows if _name_block(row.config, row.retriever) == name], keys, _indent)
         own: list[tuple[str, list[Line]]] = []
         for result in blocks[name]:
-            of = name if len(blocks[name]) == 1 else f"{name} {name_model(result.run)}"
-            scores += [replace(row, of=of) for row in result.scores if row.key.key in keys]
             under = find_row([result.run], [line.label for line in printed])
             for split in dict.fromkeys(row.key.split for row in result.scores):
                 label = f" {name_model(result.run)} (ours)" + ("" if split == "public" else f", {split}")
@@ -67,8 +62,8 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
                 own.append((under, our_lines(label, here, keys, profiles)))
         lines += [Line(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
     shown = [row for row in rows if _name_block(row.config, row.retriever) in blocks]
-    head = [*note_paper(NAME, shown), f"Ours: percent, {profiles[0]} profile.", INTERVALS]
-    notes = note_ours(results, head, scores, profiles)
+    scores = [[row for row in result.scores if row.key.key in keys] for result in results]
+    notes: list[Any] = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
     if any(row.retriever.endswith("-kg") for row in shown):
         notes += _note_entities(results)
     return [Grid(f"Table {number}. Truthfulness of answers", "", list(keys), lines, notes, "points")]
@@ -115,7 +110,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
                     line.cells[-1] = cell
             lines += ours
     title = f"Table 6. {'Systems rated by people' if rated else 'Latency of systems'}"
-    notes = [*note_partial([result]), *_note_systems(result, printed, rated, weighted)]
+    notes = [*note_validity([result]), *_note_systems(result, printed, rated, weighted)]
     return [Grid(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
 
 
@@ -134,8 +129,8 @@ def _latency_cells(result: Result, split: str) -> list[Cell]:
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
 
 
-def _note_systems(result: Result, printed: Sequence[dict[str, Any]], rated: bool, weighted: bool) -> list[str]:
-    notes = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(printed)
+def _note_systems(result: Result, printed: Sequence[dict[str, Any]], rated: bool, weighted: bool) -> list[Any]:
+    notes: list[Any] = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(printed)
     notes += [
         f"Latency of {row['system']}: {row['note'].removeprefix('info: ')}."
         for row in printed
@@ -161,5 +156,4 @@ TABLES = PaperTables(
     tabulate=tabulate,
     systems=tabulate_systems,
     blocks=_TASKS,
-    service="CRAG names no gold documents, so the service's retrieval is not measured.",
 )

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase
+from ..results.note import Note
 from ..results.run import PROFILES, Result
-from ..results.score import Score
+from ..results.score import Score, find_by_phrase
 from ..tables.cells import ALIKE, NOTHING
-from ..tables.grid import Alarm, Cell, Grid
+from ..tables.grid import Cell, Grid
 from ..tables.lines import UNDER
-from ..tables.notes import note_profiles
+from ..tables.notes import explain_lines
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_replicas, note_replicas
-from ..tables.run_notes import note_sample
 from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
 
@@ -31,8 +30,6 @@ def show_paper(
         verbose: all metrics and slices too.
     """
     grids = tabulate_paper(benchmark, results, profiles)
-    made_up = note_sample(results, [result.folder.name if result.folder else result.run.config for result in results])
-    grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in made_up]
     for result in results if verbose else ():
         scores, parts = tabulate_scores(result, profiles, labels)
         grids += [scores, *parts]
@@ -41,11 +38,11 @@ def show_paper(
 
 def note_once(grids: Sequence[Grid]) -> list[Grid]:
     """Return tables each of whose notes stands under the first table alone that has it."""
-    noted: set[str] = set()
+    noted: list[Note | str] = []
     own = []
     for grid in grids:
         own.append(replace(grid, notes=[note for note in grid.notes if note not in noted]))
-        noted |= {*grid.notes}
+        noted += own[-1].notes
     return own
 
 
@@ -67,7 +64,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in _list_shown(result)]
         for grid in made:
-            grid.notes += note_profiles(grid.lines, rows)
+            grid.notes += explain_lines(grid.lines, rows)
         made[0].notes.append(UNDER)
         made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])

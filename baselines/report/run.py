@@ -9,15 +9,14 @@ from quadrag.provenance import Provenance
 from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase
 from ..results.run import PROFILES, Result
-from ..results.score import ALL, Status
+from ..results.score import ALL, Status, find_by_phrase
 from ..results.selection import is_whole, pool_rows
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import UNDER, our_lines, printed_lines
 from ..tables.names import name_model, number_of
-from ..tables.notes import INTERVALS, name_units, note_keys, note_profiles
+from ..tables.notes import INTERVALS, explain_lines, note_units
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
@@ -65,10 +64,8 @@ def tabulate_scores(
     for place in dict.fromkeys((row.key.metric, row.key.key) for row in rows if row.ran):
         here = [row for row in rows if (row.key.metric, row.key.key) == place]
         lines += our_lines(show_key(*place), here, columns, profiles, attrgetter("key.split"))
-    head = [f"{name_units(scores)}, {profiles[0]} profile.", UNDER, INTERVALS]
-    notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], head, scores, profiles)]
-    notes += note_judges([result], profiles[0])
-    notes += [note for note in note_profiles(lines, scores) if note not in notes]
+    notes = [*note_replicas([result], profiles[0], alone=True), *note_ours([result], [scores], profiles[0]), UNDER]
+    notes += [*note_judges([result], profiles[0]), *explain_lines(lines, scores)]
     parts = tabulate_matrices(result, profiles[0], labels, every) or slice_grids(result, profiles[0])
     return Grid(title_of(result), "metric", columns, lines, notes), parts
 
@@ -113,7 +110,7 @@ def slice_grids(result: Result, profile: str) -> list[Grid]:
                 last = grouping
             lines.append(Line(f" {value}", [Cell(str(total)), *map(value_cell, rows)]))
         shown = [row for row in parts if row.key.key in names]
-        notes = [f"{name_units(shown)}, {profile} profile.", INTERVALS, *note_keys(shown)]
+        notes = [note_units(shown, profile), INTERVALS]
         heads = ["n", *names.values()]
         grids.append(Grid(f"{title_of(result)}, {split}: slices", "slice", heads, lines, notes, "points"))
     return grids

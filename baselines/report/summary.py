@@ -7,22 +7,22 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from ..judges.notes import note_judges
+from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..results.selection import pick_headlines, pool_rows
 from ..tables.cells import NOTHING, count_both, mark_cell, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import name_apart
-from ..tables.notes import name_units, note_directions, note_keys, note_not_run, note_unscored
+from ..tables.notes import note_units
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
-from ..tables.run_notes import note_none_beside, note_partial, note_runs
+from ..tables.run_notes import note_context, note_validity
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
 from .samples import tabulate_samples
 
 MORE = "All metrics, profiles, slices, settings, the papers' conditions: --verbose."
-BOTH = "official: what the authors' code computes; corrected: what the paper defines."
 
 
 def show_runs(
@@ -55,7 +55,6 @@ def summary(results: Sequence[Result], profile: str) -> Grid:
     A value by the other profile stands beside where it differs; of several runs each has a name before its metrics.
     """
     lines: list[Line] = []
-    shown: list[Score] = []
     others: list[str] = []
     best: list[Published | None] = []
     names = name_apart(results)
@@ -71,7 +70,6 @@ def summary(results: Sequence[Result], profile: str) -> Grid:
             differs = other.get(row.place, NOTHING) not in (NOTHING, cells[0].text)
             others.append(other[row.place] if differs else "")
             best.append(_find_best(printed, row))
-        shown += rows
 
     columns = ["value", "95% interval", "n"]
     if any(others):
@@ -82,8 +80,18 @@ def summary(results: Sequence[Result], profile: str) -> Grid:
         columns.append("best published")
         for line, one in zip(lines, best, strict=True):
             line.cells.append(Cell(f"{one.printed}{'?' * one.doubtful} {one.model}" if one else ""))
-    notes = _note(results, names, shown, list(filter(None, best)), profile) + [BOTH] * any(others)
-    splits = dict.fromkeys(row.key.split for row in shown)
+    notes = [*note_replicas(results, profile, alone=len(results) == 1), *note_validity(results, names)]
+    notes += [note_units([row for rows in heads for row in rows], profile)]
+    notes += [Note(NoteCode.OTHER_PROFILE)] * any(others)
+    shown = [
+        [*rows, *(row for row in result.whole(profile) if not row.ran)]
+        for rows, result in zip(heads, results, strict=True)
+    ]
+    notes += note_context(results, shown, profile, names)
+    runs = [result.run for result in results]
+    notes += [*note_beside(runs), *note_judges(results, profile)]
+    notes += [*note_paper(runs[0].benchmark, list(filter(None, best))), *note_corpus(runs)] if any(best) else []
+    splits = dict.fromkeys(row.key.split for rows in heads for row in rows)
     title = title_of(results[0], "".join(splits) if len(splits) == len(results) == 1 else "")
     return Grid(title if len(results) == 1 else results[0].run.benchmark, "metric", columns, lines, notes)
 
@@ -93,26 +101,6 @@ def _list_others(result: Result, profile: str) -> list[Score]:
     other = next(one for one in PROFILES if one != profile)
     rows = [row for row in result.whole(other) if row.status is not Status.INVALID]
     return [*pool_rows(result, rows, other), *rows]
-
-
-def _note(
-    results: Sequence[Result], names: Sequence[str], rows: Sequence[Score], best: Sequence[Published], profile: str
-) -> list[str]:
-    runs = [result.run for result in results]
-    return [
-        *note_replicas(results, profile, alone=len(results) == 1),
-        *note_none_beside(results, names),
-        *note_partial(results),
-        f"{name_units(rows)}; {profile} profile.",
-        *note_keys(rows),
-        *note_directions((row.key.metric, row.key.key) for row in rows),
-        *note_unscored(rows),
-        *note_not_run([row for result in results for row in result.whole(profile)]),
-        *note_runs(runs),
-        *note_beside(runs),
-        *note_judges(results, profile),
-        *([*note_paper(runs[0].benchmark, best), *note_corpus(runs)] if best else []),
-    ]
 
 
 def headline_cells(row: Score) -> list[Cell]:

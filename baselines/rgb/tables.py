@@ -8,13 +8,12 @@ from quadrag.errors import QuadragError
 
 from ..core.benchmark import NO_JUDGE
 from ..core.spec import NONE
-from ..results.adapter import find_by_phrase
+from ..results.note import Note
 from ..results.run import Result
-from ..results.score import Score, Status
+from ..results.score import Score, Status, find_by_phrase
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
-from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table, read_table_beside
@@ -59,11 +58,10 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         ]
 
         curves = "noise ratio" in title
-        head = [] if curves else [_note_columns(heads, english)]
-        head += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
         keys = {place[-1] for place in (*english, *chinese)}
-        shown = [row for one in here for row in one.scores if row.key.key in keys]
-        notes = note_ours(here, head, shown, profiles)
+        shown = [[row for row in one.scores if row.key.key in keys] for one in here]
+        notes: list[Note | str] = [] if curves else [_note_columns(heads, english)]
+        notes += [*note_ours(here, shown, profiles[0]), *note_paper(NAME, printed)]
         names = list(heads)
         if number != _BY_ROW:
             names = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
@@ -134,5 +132,4 @@ def _place(row: Published) -> Place:
 TABLES = PaperTables(
     tabulate=tabulate,
     mixing=True,
-    service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
 )

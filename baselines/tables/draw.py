@@ -100,8 +100,10 @@ def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
 def _fit_width(width: int, grid: Grid) -> Iterator[Any]:
     """Make a table that the width holds, with broken heads, labels and words, or several, each of some columns."""
     heads = [head.replace("_", "_\n", 1) if len(head) > 13 and "\n" not in head else head for head in grid.columns]
-    broken = [re.sub(r" +|(?<=[-_])(?=\w)", "\n", head.strip(" ")) for head in heads]
     columns = [[cells[at] for cells in align_cells(grid)] for at in range(len(heads))]
+    wide = [_widest(head) > _measure("", cells)[0] for head, cells in zip(heads, columns, strict=True)]
+    parts = [re.sub(r" +|(?<=[-_])(?=\w)", "\n", head.strip(" ")) for head in heads]
+    broken = [part if is_wide else head for head, part, is_wide in zip(heads, parts, wide, strict=True)]
     for names, gap in ((heads, 2), (broken, 2), (broken, 1)):
         sizes = [_measure(head, cells) for head, cells in zip(names, columns, strict=True)]
         label = min(_LABEL, max((_widest(line.label) for line in grid.lines), default=0))

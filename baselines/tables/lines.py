@@ -8,12 +8,13 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
+from ..results.note import Note, NoteCode
 from ..results.score import Score
 from .cells import NOTHING, RATE, count_both, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published
 
-UNDER = "Under each value stands its 95% interval."
+UNDER = Note(NoteCode.UNDER_VALUES)
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in
 
 

@@ -17,15 +17,16 @@ from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import list_headlines, name_headlines, summary
+from quadrag.baselines.reporting.messages import join_names, say_invalid, say_score
 from quadrag.baselines.results import score as results_score
-from quadrag.baselines.results.adapter import say_invalid, say_reason, shorten_list
+from quadrag.baselines.results.note import Level
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import Status
 from quadrag.baselines.results.selection import pick_headlines, pool_rows
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, count_all, count_both
 from quadrag.baselines.tables.draw import print_grids, to_text
-from quadrag.baselines.tables.grid import Alarm, Grid
+from quadrag.baselines.tables.grid import Alarm, Grid, level_of
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import number_of
 from quadrag.errors import QuadragError, unknown_name
@@ -95,7 +96,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row.key.split,
                 signature=row.signature,
                 valid=row.status is not Status.INVALID,
-                reason=in_python(say_reason(row)),
+                reason=say_score(row, python=True),
                 labels=self.labels,
             )
         return found
@@ -123,7 +124,7 @@ class Evaluation(Mapping[str, Score]):
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run = self.result.run
         stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
-        return [in_python(line) for line in (*stopped, *say_invalid(run))]
+        return [*map(in_python, stopped), *say_invalid(run, python=True)]
 
     @property
     def valid(self) -> bool:
@@ -134,7 +135,7 @@ class Evaluation(Mapping[str, Score]):
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
         grid = self._mark(summary([self.result], self.profile))
-        return [str(note) for note in grid.notes if isinstance(note, Alarm)]
+        return [str(note) for note in grid.notes if level_of(note) is Level.WARNING]
 
     @entrance
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
@@ -285,7 +286,7 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     ((_, found),) = read_runs([str(folder)], profile)
     if len(found) > 1:
         inside = [Path(one.folder).relative_to(folder).as_posix() for one in found if one.folder]
-        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {shorten_list(inside)}")
+        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {join_names(inside)}")
     lay_beside(found)
     return Evaluation(found[0], found[0].folder or Path(folder), found[0].run.profile, shown_in)
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -73,10 +74,9 @@ def test_every_printed_number_of_the_table_is_shown(cli: Any, answered: list[str
         setting = dict(pair.split("=") for pair in row["setting"].split(";"))
         lines = [line for line in out.splitlines() if line.strip().startswith(setting["system"])]
         assert row["value"] in " ".join(lines).split()
-    ours = next(line for line in traffic.splitlines() if "(ours)" in line).split()
     scores = json.loads(Path("S/scores.json").read_text())
     (value,) = [r["value"] for r in scores if (r["key"], r["profile"]) == ("truthfulness_weighted", "official")]
-    assert ours[-2:] == [f"{value * 100:.1f}", "–"]
+    assert re.search(rf"traffic weighting\n(.*\n)+ extractive \(ours\).* {value * 100:.1f} +–", out)
 
 
 def test_the_latency_of_a_run_stands_in_its_report(cli: Any, answered: list[str]) -> None:
