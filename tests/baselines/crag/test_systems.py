@@ -76,7 +76,7 @@ def test_every_printed_number_of_the_table_is_shown(cli: Any, answered: list[str
         assert row["value"] in " ".join(lines).split()
     scores = json.loads(Path("S/scores.json").read_text())
     (value,) = [r["value"] for r in scores if (r["key"], r["profile"]) == ("truthfulness_weighted", "official")]
-    assert re.search(rf"traffic weighting\n(.*\n)+ extractive \(ours\).* {value * 100:.1f} +–", out)
+    assert re.search(rf"traffic weighting\n(.*\n)+.*\(ours\).* {value * 100:.1f} +–", out)
 
 
 def test_the_latency_of_a_run_stands_in_its_report(cli: Any, answered: list[str]) -> None:
