@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..audit.finding import Finding
+from ..results.items import exclude
 from ..results.run import Result
-from ..results.selection import exclude, pool_rows
+from ..results.selection import pool_rows
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
 from .run import title_of

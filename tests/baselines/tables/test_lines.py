@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from specs import record_of
 
 from quadrag.baselines.report.run import slice_grids
+from quadrag.baselines.results.check import check_lacking
 from quadrag.baselines.results.note import Note, NoteCode
 from quadrag.baselines.results.run import Result
 from quadrag.baselines.results.score import Score
@@ -17,7 +18,7 @@ from quadrag.baselines.tables.cells import difference_cell, value_cell
 from quadrag.baselines.tables.draw import align_cells, print_grids
 from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.baselines.tables.lines import our_lines, printed_lines
-from quadrag.baselines.tables.notes import explain_profiles
+from quadrag.baselines.tables.notes import explain_profiles, note_lower, note_units
 from quadrag.baselines.tables.paper import PaperTables, load_tables
 from quadrag.baselines.tables.published import read_published, read_table
 from quadrag.stats import Interval, Pair
@@ -52,6 +53,8 @@ def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     (line, count) = our_lines("ours", [score("bleu", 0.5), score("length", 88.25)], ["bleu", "length"], ["official"])
     assert [(cell.text, cell.sub) for cell in line.cells] == [("50.0", "25.0–50.0"), ("88.2", "44.1–88.2")]
     assert shown([count]) == [("  n", ["8", "8"])]
+    assert "keys" not in note_units([score("bleu", 0.5)], "official").params
+    assert note_units([score("bleu", 0.5), score("length", 1.0)], "official").params["keys"] == ["length"]
 
 
 def test_a_quirk_is_named_where_it_moved_a_value_that_both_profiles_have():
@@ -144,7 +147,35 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     ]
     adjusted = difference_cell(replace(pairs[1], p=0.098), "characters")
     assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
-    assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1–0.2")
+    assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1 to 0.2")
+
+
+def test_points_stand_under_points_and_the_marks_of_intervals_too():
+    texts = ["96.33", "3.37?", "55", "12", "–"]
+    lines = [Line("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
+    aligned = [cells[0].text for cells in align_cells(Grid("", "", ["a"], lines))]
+    assert aligned == ["96.33 ", "3.37?", "55    ", "12", "–"], "12 is a count"
+    bounds = [Line("", [Cell(text)]) for text in ("75.0–100", "8.3–58.3")]
+    assert [cells[0].text for cells in align_cells(Grid("", "", ["a"], bounds))] == ["75.0–100 ", "8.3–58.3"]
+
+
+def test_what_is_unscored_or_did_not_run_is_one_line_each():
+    lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
+    both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]
+    (note,) = check_lacking(both[::2])
+    assert note.params["keys"] == ["bleu", "rouge_l"] and note.params["reasons"] == {"no_questions": 1}
+    rows = [score("bertscore", None, not_run="no embedding")]
+    rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
+    assert [(len(note.params["keys"]), note.params["why"]) for note in check_lacking(rows)] == [
+        (1, "--bertscore"),
+        (2, "--judge"),
+    ]
+
+
+def test_of_which_keys_lower_is_better_is_said_by_the_metrics():
+    assert note_lower([("omnieval", "acc"), ("retrieval_ranking", "recall@5")]) == []
+    (note,) = note_lower([("omnieval", "hal"), ("truthfulness", "missing")])
+    assert note.params["keys"] == ["hal", "missing"]
 
 
 def test_a_room_without_tables_or_printed_numbers_has_none():
