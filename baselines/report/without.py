@@ -7,10 +7,9 @@ from typing import Any
 from quadrag.stats import summarise
 
 from ..audit.finding import Finding
-from ..results.items import items_of
+from ..results.items import items_of, tally
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
-from ..scoring.rows import tally
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run

@@ -1,16 +1,17 @@
 """Lines of ``items.jsonl``: what a score takes of them, and what people are shown of them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
-from quadrag.stats import Item
+from quadrag.stats import NOT_APPLICABLE, Item
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.run_record import RunRecord
 from .run import PROFILES, Result
-from .score import UNJUDGED, Cause, Status
+from .score import UNJUDGED, Cause, Counts, Status
 
 Lines = Sequence[Mapping[str, Any]]
 SHORT = EMPTY, CUT = Cause.EMPTY.value, Cause.CUT.value  # of a model, which have failed
@@ -34,6 +35,15 @@ def items_of(lines: Lines, metric: str, profile: str, units: Mapping[Key, str] |
             value, why = line[metric].get(profile), reason_of(line[metric], profile)
             found.append(Item(key, value, why, (units or {}).get(key)))
     return found
+
+
+def tally(items: Sequence[Item]) -> Counts:
+    """Count items by what became of them; one that has both value and reason was filled in by its metric."""
+    reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
+    filled = sum(item.value is not None and item.reason is not None for item in items)
+    without = reasons.pop(NOT_APPLICABLE, 0)
+    scored = len(items) - without - reasons.total()
+    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
 def find_short(answers: Iterable[Answer]) -> dict[str, str]:

@@ -4,17 +4,18 @@ A slice is a group of questions, as ``domain=finance``. The value over all items
 slice, and every interval, comes from `quadrag.stats`, by questions that belong together. Nothing is judged here.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from quadrag.records import Key, Question
-from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
+from quadrag.stats import Item, Mean, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse, Stratum
-from ..results.items import Lines, is_ruled, items_of
+from ..results.items import Lines, is_ruled, items_of, tally
 from ..results.score import ALL, Counts, Score, ScoreKey, Status
+from ..results.strata import counts, stratify
 
 
 class Measured(NamedTuple):
@@ -114,15 +115,6 @@ def _weigh(given: Measured, key: str, lines: Lines, units: Mapping[Key, str], st
     return means[0] if means else Mean(None, None, None)
 
 
-def tally(items: Sequence[Item]) -> Counts:
-    """Count items by what became of them; one that has both value and reason was filled in by its metric."""
-    reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
-    filled = sum(item.value is not None and item.reason is not None for item in items)
-    without = reasons.pop(NOT_APPLICABLE, 0)
-    scored = len(items) - without - reasons.total()
-    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
-
-
 def slices_of(questions: Sequence[Question]) -> dict[str, list[int]]:
     """Return the members of every slice by their places, all of them first; ``domain=finance`` is a slice's name."""
     found: dict[str, list[int]] = {}
@@ -157,29 +149,3 @@ def find_units(questions: Sequence[Question]) -> dict[Key, str]:
     for question in questions:
         units[root(question.key)].append(question)
     return {each.key: members[0].id for members in units.values() if len(members) > 1 for each in members}
-
-
-def counts(item: Item, profile: str) -> bool:
-    """Whether an item has a say in a mean."""
-    return item.value is not None or (profile == "corrected" and item.reason != NOT_APPLICABLE)
-
-
-def stratify(
-    items: Sequence[Item], strata: Mapping[Any, Stratum], profile: str
-) -> tuple[list[list[Item]], list[float]]:
-    """Put items into the strata of their questions, with each stratum's weight in the mean.
-
-    That is the mean over domains of the weighted mean over a domain's types, of those in which an item counts.
-    """
-    groups: dict[Stratum, list[Item]] = defaultdict(list)
-    for item in items:
-        groups[strata[item.question]].append(item)
-    there = [stratum for stratum in sorted(groups) if any(counts(item, profile) for item in groups[stratum])]
-    totals: dict[str, float] = defaultdict(float)
-    for stratum in there:
-        totals[stratum.domain] += stratum.weight
-    domains = sum(1 for total in totals.values() if total)
-    weights = [
-        stratum.weight / totals[stratum.domain] / domains if totals[stratum.domain] else 0.0 for stratum in there
-    ]
-    return [groups[stratum] for stratum in there], weights

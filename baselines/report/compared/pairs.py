@@ -26,7 +26,7 @@ from ...results.items import FAILED, items_of
 from ...results.note import NoteCode, keys_of
 from ...results.run import PROFILES, Asked, Result
 from ...results.score import Status
-from ...scoring.rows import counts, stratify
+from ...results.strata import counts, stratify
 from ...tables.cells import FEW, difference_cell, format_value
 from ...tables.grid import Alarm, Cell
 from ...tables.names import keep_name, keep_names, name_whole
