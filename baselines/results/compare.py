@@ -119,13 +119,32 @@ class Comparison:
 
         Of several tasks it is the first of which anything is decided.
         """
-        told = self.list_told()
-        several = len({one.place[0] for one in told}) > 1
+        return _find_lead(self.list_told())
 
-        def rank(one: Difference) -> int:
-            return 2 if one.verdict is Verdict.EQUAL else int(several and one.verdict is Verdict.UNDECIDED)
 
-        return min(told, key=rank).place if told else None
+def _find_lead(told: Sequence[Difference]) -> Place | None:
+    several = len({one.place[0] for one in told}) > 1
+
+    def rank(one: Difference) -> int:
+        return 2 if one.verdict is Verdict.EQUAL else int(several and one.verdict is Verdict.UNDECIDED)
+
+    return min(told, key=rank).place if told else None
+
+
+def find_worse(comparison: Comparison) -> list[Difference]:
+    """Find by what runs are worse than the first one: of each run and task the headline that leads it.
+
+    Where none has a verdict it is the first headline that should have one, and has a reason why it has none.
+    """
+    found: list[Difference] = []
+    told = comparison.list_told()
+    heads = [one for one in comparison.differences if one.headline and has_better(one.place)]
+    for run, config in dict.fromkeys((one.run, one.place[0]) for one in heads):
+        own = [one for one in told if (one.run, one.place[0]) == (run, config)]
+        lead = _find_lead(own)
+        found += [one for one in own if one.place == lead and one.verdict is Verdict.WORSE]
+        found += [one for one in heads if not own and (one.run, one.place[0]) == (run, config) and one.reason][:1]
+    return found
 
 
 def record_at(place: Place) -> KeyRecord:
