@@ -13,6 +13,7 @@ from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 from ..judges.notes import note_judges
+from ..reporting.messages import say
 from ..results.compare import (
     FEW,
     Comparison,
@@ -33,11 +34,10 @@ from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
 from ..results.score import ALL, Place, Score, Status
 from ..results.selection import is_whole, pool_rows
-from ..tables.cells import ALIKE, CHARACTERS, INVALID, NOTHING, difference_cell, format_value, value_cell
+from ..tables.cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import note_lower, note_units
 from ..tables.run_notes import note_validity
-from ..reporting.messages import say
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table
@@ -73,17 +73,17 @@ def comparison_table(comparison: Comparison, names: Sequence[str]) -> Grid:
     lines: list[Line] = []
     for place, part in dict.fromkeys((one.place, one.slice) for one in shown):
         here = [one for one in shown if (one.place, one.slice) == (place, part)]
-        label = labels[place] + part.replace("macro:", ", macro over ") * (part != ALL)
+        label = labels[place] + f" ({part})" * (part != ALL)
         if several:
-            lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
+            lines.append(Line(label, [Cell("")] * 7, rule=bool(lines)))
             here.sort(key=_rank)
         lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
     of = " ".join([comparison.runs[0].run.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
-    title = f"Differences from {called[0]}" if several else f"Comparison: {called[1]} minus {called[0]}"
-    heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
+    others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
+    heads = [called[0], "value" if several else called[1], "difference", "n", "better", "worse", "verdict"]
     notes = check_comparison(comparison, called)
-    return Grid(f"{title}, {of}", "metric", heads, lines, notes, "forest", names=called)
+    return Grid(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
 
 
 def _rank(one: Difference) -> tuple[bool, float]:
@@ -92,18 +92,18 @@ def _rank(one: Difference) -> tuple[bool, float]:
 
 
 def _cells(one: Difference) -> list[Cell]:
-    """Make the cells of both values, of the difference, its n and its verdict, each with what stands under it."""
-    better = ("", "") if one.changes is None else (f"{one.changes.worse} better", f"{one.changes.better} better")
-    values = [Cell(_write_value(one, at), under) for at, under in enumerate(better)]
+    """Make the cells of both values, the difference, its n, how many questions are better and worse, the verdict."""
+    values = [Cell(_write_value(one, at)) for at in range(2)]
     if one.pair is None:
-        return [*values, Cell(NOTHING), Cell(NOTHING), Cell("not compared" if one.reason else NOTHING)]
+        return [*values, *[Cell(NOTHING)] * 4, Cell("not compared" if one.reason else NOTHING)]
     difference = difference_cell(one.pair, one.record.unit, has_better(one.place))
     if any(score and score.status is Status.UNTRUSTED_JUDGE for score in one.scores):
         difference = Cell(difference.text + ALIKE, difference.sub)
     if not one.headline:  # these alone stand in a chart
         difference = replace(difference, figure=None)
+    counts = [str(n) for n in one.changes[:2]] if one.changes else [NOTHING] * 2
     verdict = Cell(one.verdict or NOTHING, write_p(one.pair) * (one.verdict not in (Verdict.NONE, Verdict.FEW)))
-    return [*values, difference, Cell(str(one.pair.n)), verdict]
+    return [*values, difference, *map(Cell, (str(one.pair.n), *counts)), verdict]
 
 
 def _write_value(one: Difference, at: int) -> str:
@@ -248,8 +248,8 @@ def _check_missing(
     for (reason, _), places in found.items():
         # A verdict on other metrics must not hide what is invalid, or lacks of the first headline.
         loud = reason is Reason.INVALID or (places[0] is heads[0] and reason is not Reason.ONLY_ONE)
-        params = {"why": explain_missing(places[0], called, comparison.runs)}
-        params |= {"keys": [labels[one.place] for one in places]}
+        why = explain_missing(places[0], called, comparison.runs)
+        params = {"why": why, "keys": [labels[one.place] for one in places]}
         yield Note(NoteCode.NOT_COMPARED, {**params, **({"level": Level.HEADLINE} if loud else {})})
 
 

@@ -18,11 +18,10 @@ from quadrag.stats import Interval, Item, Pair, holm, paired_difference, share_d
 from quadrag.stats.items import choose_fill
 
 from ..core.run_record import RunRecord
-from .adapter import find_by_phrase
 from .items import items_of
 from .note import NoteCode, keys_of
 from .run import PROFILES, Asked, Result
-from .score import ALL, Place, Score, Status
+from .score import ALL, Place, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
 from .strata import counts, stratify
 

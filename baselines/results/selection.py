@@ -15,10 +15,9 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.benchmark import load
-from .adapter import find_by_phrase
 from .items import FAILED, items_of, tally
 from .run import Asked, Result
-from .score import ALL, Counts, Score, Status
+from .score import ALL, Counts, Score, Status, find_by_phrase
 
 MOST = 5  # headlines of a split
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike

@@ -82,9 +82,9 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
     from quadrag.baselines.results.run import own_profile
 
     profile = options.profiles(arguments, own_profile([one for _, parts in runs for one in parts]))[0]
-    groups = [[one for _, one in group] for group in merge_all(runs)] if arguments.fail_if else []
+    groups = merge_all(runs) if arguments.fail_if else []
     try:
-        compared = [compare(base, others, profile) for base, *others in groups]
+        compared = [compare(group[0][1], [one for _, one in group[1:]], profile) for group in groups]
         check_gate(compared, [name for name, _ in runs], runs[-1][1], least, profile)
     except GateFailed as failed:
         tell_bad(str(failed))

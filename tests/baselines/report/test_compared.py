@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compared_runs import RGB_SPLITS, ROUGE, ask, fail, graded, lose, run, run_splits, together
+from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, together
 
 import quadrag
 from quadrag.baselines.judges.certificate import discredit
-from quadrag.baselines.report.comparison import check_gate, comparison_table, name_runs, tabulate_comparison
+from quadrag.baselines.report.comparison import check_gate, name_runs, tabulate_comparison
 from quadrag.baselines.report.merged import merge_runs
 from quadrag.baselines.results.compare import Difference, Reason, compare, find_base, find_doubt, list_gains
 from quadrag.baselines.results.note import Note, NoteCode
@@ -43,7 +43,7 @@ def test_the_paired_difference_worked_by_hand() -> None:
     assert found.pair and found.pair.p == 0.0625 and found.pair.difference == 0.5
     assert found.pair.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
     (line,) = tabulate_comparison([("A", first), ("B", second)]).lines
-    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
+    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "4", "0", "not decided"]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,9 @@ def test_holms_rule_counts_what_mirrors_once_and_neither_ties_nor_lengths() -> N
     both = [together(run(low + gain), run(gain * (100 + np.arange(40)), key="length")) for gain in (0.0, 0.1)]
     found = differences(*both)
     assert {label: one.verdict for label, one in found.items()} == {"test/rouge_l": "better", "test/length": ""}
-    assert found["test/length"].pair.p_holm is None and found["test/rouge_l"].pair.p_holm == found["test/rouge_l"].pair.p
+    assert (
+        found["test/length"].pair.p_holm is None and found["test/rouge_l"].pair.p_holm == found["test/rouge_l"].pair.p
+    )
 
 
 def test_p_of_one_headline_is_raised_by_another() -> None:
@@ -285,17 +287,18 @@ def test_of_three_runs_each_is_compared_with_the_first_that_has_a_value() -> Non
     assert find_base([lost, poor, good], "official") == 1
     grid = tabulate_comparison([("lost", lost), ("poor", poor), ("good", good)])
     wanted = [("good", "36.0", "+16.0", "better"), ("lost", "INVALID", "–", "not compared")]
-    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.lines[1:]]
+    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 6))) for line in grid.lines[1:]]
     assert grid.columns[0] == "poor" and lines == wanted
     nothing = tabulate_comparison([("a", lost), ("b", lost), ("c", lost)])
-    assert {line.cells[4].text for line in nothing.lines[1:]} == {"not compared"}
+    assert {line.cells[6].text for line in nothing.lines[1:]} == {"not compared"}
 
 
 def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> None:
     grades = [[-1] * 20, [1] * 6 + [-1] * 14, [1] * 12 + [-1] * 8]
     grid = tabulate_comparison(list(zip("xyz", map(graded, grades), strict=True)))
     assert [line.label.strip() for line in grid.lines if line.cells[1].text] == ["z", "y"] * 3
-    assert all(line.cells[4].sub.startswith("Holm") for line in grid.lines if line.label == " y")
+    pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
+    assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
     same = [run([0.5] * 10, text=text) for text in "xyy"]
     assert notes(*same)[NoteCode.SAME_ANSWERS].params["names"] == ["B", "C"]
 
@@ -319,7 +322,10 @@ def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
     ("names", "wanted"),
     [
         (("runs/a", "runs/b/"), ["a", "b"]),
-        (("answers/no_instruction/gemma.jsonl", "answers/run_1/gemma.jsonl"), ["no_instruction/gemma.jsonl", "run_1/gemma.jsonl"]),
+        (
+            ("answers/no_instruction/gemma.jsonl", "answers/run_1/gemma.jsonl"),
+            ["no_instruction/gemma.jsonl", "run_1/gemma.jsonl"],
+        ),
         (("runs/rgb-noise_robustness_en-v1", "runs/rgb-noise_robustness_en-v2"), ["v1", "v2"]),
         (("run-1", "run-2"), ["run-1", "run-2"]),
         (("x/a/m", "x/b/m", "x/b/n"), ["a/m", "b/m", "b/n"]),
