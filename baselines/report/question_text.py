@@ -147,6 +147,8 @@ def _list_values(info: QuestionInfo, metrics: Sequence[str], options: DisplayOpt
     said: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for name in names if name in info.values):
         values = {profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES}
-        why = f" ({reasons[name]})" if name in reasons else ""
-        said.setdefault(by_profile(values, options.language) + why, []).append(labels[name])
+        text = by_profile(values, options.language)
+        if name in reasons:
+            text = options.say(NoteCode.SHOWN, kind="value", value=text, why=reasons[name])
+        said.setdefault(text, []).append(labels[name])
     yield from ((", ".join(names), text) for text, names in said.items())
