@@ -23,6 +23,7 @@ from ..results.compare import (
     answer_alike,
     compare,
     find_base,
+    find_lead,
     find_worse,
     has_better,
     is_same,
@@ -55,18 +56,19 @@ def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = Fa
     at = find_base([result for _, result in runs], profile) if len(runs) > 2 else 0
     ordered = [runs[at], *runs[:at], *runs[at + 1 :]]
     base, *others = (result for _, result in ordered)
-    return comparison_table(compare(base, others, profile, every), [name for name, _ in ordered])
+    return comparison_table(compare(base, others, profile, every), [name for name, _ in ordered], every)
 
 
-def comparison_table(comparison: Comparison, names: Sequence[str]) -> Grid:
+def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Grid:
     """Make the table of runs compared: a line for each score and run, with what the run differs by from the first one.
 
-    Of three runs or more a score of several splits stands over all of them alone, where that is there, and the best
-    run stands first.
+    Of three runs or more the best stands first, and unless `every` line is asked for a score of several splits stands
+    over all of them alone.
     """
     called = name_runs(names)
     shown = list(comparison.differences)
-    if several := len(called) > 2:
+    several = len(called) > 2
+    if several and not every:
         whole = {(one.place[0], *one.place[2:]) for one in shown if one.splits}
         shown = [one for one in shown if one.splits or (one.place[0], *one.place[2:]) not in whole]
     labels = name_places([one.place for one in shown])
@@ -186,7 +188,7 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
 
 def _check_lead(comparison: Comparison, called: Sequence[str], labels: Mapping[Place, str]) -> Iterator[Note]:
     """Say what runs are by the score that leads the comparison, the best runs first."""
-    lead = comparison.find_lead()
+    lead = find_lead(comparison.list_told())
     if lead:
         here = [one for one in comparison.differences if one.place == lead and one.slice == ALL and one.pair]
         yield from (note_verdict(one, called[one.run], labels[lead]) for one in sorted(here, key=_rank)[:_SHOWN])

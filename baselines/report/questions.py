@@ -293,9 +293,7 @@ def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
     readers = [reader for run in runs for reader in run]
     pairs = [(base.result, other.result) for run in runs[1:] for base in runs[0] for other in run]
     alike = [(base, other) for base, other in pairs if base.run.config == other.run.config]
-    doubted = {
-        name for reader in readers for name in reader.metrics if any(find_doubt(*pair, name) for pair in alike)
-    }
+    doubted = {name for reader in readers for name in reader.metrics if any(find_doubt(*pair, name) for pair in alike)}
     return doubted.union(*(reader.invalid for reader in readers))
 
 

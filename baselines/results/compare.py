@@ -34,6 +34,7 @@ At: TypeAlias = tuple[int, Place, str]  # which run it is of
 Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each question of both runs counts as in either
 Two: TypeAlias = tuple[Result, Result]
 NOBODY = (False, False)
+_KEY = "config", "split", "id", "sample"  # of an item
 
 
 class Reason(StrEnum):
@@ -113,15 +114,12 @@ class Comparison:
         whole = {(one.run, one.place[0], *one.place[2:]) for one in told if one.splits}
         return [one for one in told if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
 
-    def find_lead(self) -> Place | None:
-        """Return what the comparison is led by: the first headline with a verdict that some question differs by.
 
-        Of several tasks it is the first of which anything is decided.
-        """
-        return _find_lead(self.list_told())
+def find_lead(told: Sequence[Difference]) -> Place | None:
+    """Return what runs are judged by first: of headlines with a verdict the first that some question differs by.
 
-
-def _find_lead(told: Sequence[Difference]) -> Place | None:
+    Of several tasks it is the first of which anything is decided.
+    """
     several = len({one.place[0] for one in told}) > 1
 
     def rank(one: Difference) -> int:
@@ -131,18 +129,19 @@ def _find_lead(told: Sequence[Difference]) -> Place | None:
 
 
 def find_worse(comparison: Comparison) -> list[Difference]:
-    """Find by what runs are worse than the first one: of each run and task the headline that leads it.
+    """Find by what runs are worse than the first one: of each run and task the headline that leads.
 
-    Where none has a verdict it is the first headline that should have one, and has a reason why it has none.
+    What is invalid is there too, and of a task without a verdict the first headline that has a reason for it.
     """
     found: list[Difference] = []
     told = comparison.list_told()
     heads = [one for one in comparison.differences if one.headline and has_better(one.place)]
     for run, config in dict.fromkeys((one.run, one.place[0]) for one in heads):
-        own = [one for one in told if (one.run, one.place[0]) == (run, config)]
-        lead = _find_lead(own)
+        here = [one for one in heads if (one.run, one.place[0]) == (run, config)]
+        own = [one for one in told if one in here]
+        lead = find_lead(own)
         found += [one for one in own if one.place == lead and one.verdict is Verdict.WORSE]
-        found += [one for one in heads if not own and (one.run, one.place[0]) == (run, config) and one.reason][:1]
+        found += [one for one in here if one.reason is Reason.INVALID or (one.reason and not own)][:1]
     return found
 
 
@@ -236,9 +235,8 @@ def _compare_family(runs: Sequence[Result], places: Sequence[Slice], profile: st
 def _index(result: Result, whole: Mapping[Place, Sequence[Place]], profile: str) -> dict[Slice, Score]:
     """Return the scores of a run under a profile, those over all splits too."""
     parts = {place for here in whole.values() for place in here}
-    rows = [row for row in result.scores if row.profile == profile]
-    pooled = pool_rows(result, [row for row in rows if row.slice == ALL and row.place in parts], profile)
-    return {(row.place, row.slice): row for row in (*rows, *pooled)}
+    pooled = pool_rows(result, [row for row in result.whole(profile) if row.place in parts], profile)
+    return {(row.place, row.slice): row for row in (*result.scores, *pooled) if row.profile == profile}
 
 
 def _describe(
@@ -317,7 +315,7 @@ def find_doubt(first: Result, second: Result, name: str) -> Reason | None:
     if constant and not any(_has_both(one, verdict) for one in both):
         return Reason.JUDGE_CONSTANT
     if answer_alike(first, second):
-        mine, theirs = ({_key(row): row for row in one.items} for one in both)
+        mine, theirs = ({tuple(row[at] for at in _KEY): row for row in one.items} for one in both)
         if any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys()):
             return Reason.SAME_ANSWERS
     elif name_judges(first, second):
@@ -337,10 +335,6 @@ def _has_both(result: Result, verdict: str) -> bool:
     entries = (item[verdict] for item in result.items if verdict in item)
     said = {entry["official"] for entry in entries if "official" not in entry.get("ruled", ())}
     return len(said - {None}) > 1
-
-
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["config"], row["split"], row["id"], row["sample"]
 
 
 def name_judges(first: Result, second: Result) -> tuple[str, str] | None:
