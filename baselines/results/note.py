@@ -63,6 +63,7 @@ class NoteCode(StrEnum):
     MATCHED_BY_IDS = "matched_by_ids", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
+    UNDER_VALUES = "under_values"
     RECIPE = "recipe"
     DATA = "data"
     OWN_FILES = "own_files"

@@ -1,5 +1,6 @@
 """Evaluations compared with the first of them, question by question: two, or any number; as tables, page and pandas."""
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -29,8 +30,8 @@ from quadrag.baselines.report.compared.said import find_verdict, say_missing
 from quadrag.baselines.report.question_text import DisplayOptions, write_changed
 from quadrag.baselines.report.questions import ItemFilter, RunReader
 from quadrag.baselines.results.run import PROFILES, Result
-from quadrag.baselines.tables.cells import FEW, NOTHING, join_bounds, write_number
-from quadrag.baselines.tables.draw import print_grids, spread_subs, write_plainly
+from quadrag.baselines.tables.cells import CHARACTERS, FEW, NOTHING, format_interval
+from quadrag.baselines.tables.draw import print_grids, to_text
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import QuadragError, UnknownScore
@@ -81,7 +82,7 @@ class Sides(ABC):
     @entrance
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines, a line each."""
-        return clean("\n\n".join("\n".join(write_plainly(grid)) for grid in self._tabulate(html=False)))
+        return clean("\n\n".join(to_text(grid).strip("\n") for grid in self._tabulate(html=False)))
 
     @entrance
     def _repr_html_(self) -> str:
@@ -293,7 +294,7 @@ class Comparison(Sides, Mapping[str, Difference]):
         two = compare_two(self._runs, self.profile)
         raised = any(line.cells[-1].sub.startswith("Holm") for line in two.lines)
         names = {"difference": "95% interval", "verdict": "p (Holm)" if raised else "p"}
-        return [self._mark(lift_place(spread_subs(two, names)))]
+        return [self._mark(lift_place(_spread_subs(two, names)))]
 
 
 class Comparisons(Sides):
@@ -398,13 +399,36 @@ def _show_intervals(grid: Grid) -> Grid:
     figures = [line.cells[0].figure for line in grid.lines]
     if not any(figures):
         return grid
-    texts = [join_bounds([write_number(end, 1) for end in (one and one.interval) or ()]) for one in figures]
+    texts = [format_interval(one and one.interval, CHARACTERS) for one in figures]
     lines = [
         replace(line, cells=[line.cells[0], Cell(text or NOTHING), *line.cells[1:]])
         for line, text in zip(grid.lines, texts, strict=True)
     ]
     first, *others = grid.columns
     return replace(grid, columns=[first, "95% interval", *others], lines=lines)
+
+
+def _spread_subs(grid: Grid, names: Mapping[str, str]) -> Grid:
+    """Give the texts under the cells of some columns columns of their own, and leave out all others.
+
+    Args:
+        grid: the table.
+        names: of the new columns by those of the old ones; a word of theirs that a text begins with is left out.
+    """
+
+    def spread(column: str, cell: Cell) -> list[Cell]:
+        if column not in names:
+            return [replace(cell, sub="")]
+        first, _, rest = cell.sub.partition(" ")
+        own = rest if first in re.findall(r"\w+", names[column]) else cell.sub
+        return [replace(cell, sub=""), Cell(own or NOTHING)]
+
+    lines = [
+        replace(line, cells=[one for pair in zip(grid.columns, line.cells, strict=True) for one in spread(*pair)])
+        for line in grid.lines
+    ]
+    heads = [name for column in grid.columns for name in (column, names.get(column)) if name]
+    return replace(grid, columns=heads, lines=lines)
 
 
 _Run: TypeAlias = Evaluation | str | Path

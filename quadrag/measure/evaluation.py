@@ -9,30 +9,26 @@ from typing import Any
 
 from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.judges.certificate import lay_beside
-from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
-from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
-from quadrag.baselines.report.pooled import pool_rows
+from quadrag.baselines.report.facts import tell_kept, tell_reused
 from quadrag.baselines.report.question_text import DisplayOptions, write_items
 from quadrag.baselines.report.questions import ItemFilter, RunReader
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
-from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
+from quadrag.baselines.report.summary import list_headlines, name_headlines, summary
 from quadrag.baselines.reporting.messages import join_names, say_invalid, say_score
 from quadrag.baselines.results import score as results_score
-from quadrag.baselines.results.check import check_lacking
 from quadrag.baselines.results.note import Level
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import Status
+from quadrag.baselines.results.selection import pick_headlines, pool_rows
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, count_all, count_both
-from quadrag.baselines.tables.draw import print_grids, write_plainly
+from quadrag.baselines.tables.draw import print_grids, to_text
 from quadrag.baselines.tables.grid import Alarm, Grid, level_of
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import number_of
-from quadrag.baselines.tables.notes import note_lower, note_units
-from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.measure.arguments import check_count, entrance, in_python, speak_python
@@ -114,12 +110,9 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def headlines(self) -> dict[str, str]:
         """The names of the scores that a summary shows, the most telling first, by what they are called there."""
-        rows = pick_headlines(self.result.scores, self.profile)
+        rows = list_headlines(self.result, self.profile)
         names = {place: name for name, place in self.places.items()}
-        pooled = pool_rows(self.result, rows, self.profile)
-        lines = [*pool_lines(self.result, rows, self.profile), *headline_grid(self.result, self.profile).lines]
-        found = [names[place] for place in (row.place for row in (*pooled, *rows))]
-        return dict(zip((line.label for line in lines), found, strict=True))
+        return {label: names[row.place] for label, row in zip(name_headlines(rows), rows, strict=True)}
 
     @property
     def name(self) -> str:
@@ -141,7 +134,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
-        grid = self._mark(summarise_run(self.result, self.profile))
+        grid = self._mark(summary([self.result], self.profile))
         return [str(note) for note in grid.notes if level_of(note) is Level.WARNING]
 
     @entrance
@@ -203,8 +196,8 @@ class Evaluation(Mapping[str, Score]):
             write(*write_items(self._reader, wanted, options))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
-        summary = [summarise_run(self.result, self.profile), *spread]
-        first, *others = tabulate_run(self.result, self._profiles, self.labels) if verbose else summary
+        tables = [summary([self.result], self.profile), *spread]
+        first, *others = tabulate_run(self.result, self._profiles, self.labels) if verbose else tables
         print_grids([self._mark(first), *(speak_python(grid, self.labels) for grid in others)], verbose=verbose)
         write(f"\n{self._page if self._page.exists() else self.folder}")
 
@@ -218,7 +211,7 @@ class Evaluation(Mapping[str, Score]):
     @entrance
     def __repr__(self) -> str:
         """Show the headlines, a line each."""
-        return clean("\n".join(write_plainly(self._grid)))
+        return clean(to_text(self._grid).strip("\n"))
 
     @entrance
     def _repr_html_(self) -> str:
@@ -227,7 +220,7 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def _rows(self) -> list[results_score.Score]:
-        return [row for row in select_whole(self.result.scores) if row.profile == self.profile]
+        return self.result.whole(self.profile)
 
     @cached_property
     def _called(self) -> dict[str, str]:
@@ -254,24 +247,12 @@ class Evaluation(Mapping[str, Score]):
 
     @property
     def _grid(self) -> Grid:
-        grid = headline_grid(self.result, self.profile)
-        rows = pick_headlines(self.result.scores, self.profile)
-        pooled = pool_lines(self.result, rows, self.profile)
-        notes = [
-            note_units(rows, self.profile),
-            *grid.notes,
-            *check_lacking(self._rows),
-            *note_judges([self.result], self.profile),
-            *note_lower((row.key.metric, row.key.key) for row in rows),
-        ]
-        title = f"{grid.title}, {self.profile} profile"
-        grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))
+        grid = self._mark(summary([self.result], self.profile))
         return replace(grid, notes=[*grid.notes, *[self._say(f"The page: {self._page}")] * self._page.exists()])
 
     def _mark(self, grid: Grid) -> Grid:
         """Say above a table what is kept, below it which answers failed; in the language, and in words of Python."""
-        told = filter(None, (tell_answers(self.result), tell_verdicts([self.result], every=True)))
-        kept = [Alarm(" ".join(f"{each}.".splitlines())) for each in told]
+        kept = [Alarm(f"{told}.") for told in [tell_answers(self.result)] if told]
         return speak_python(replace(grid, notes=[*kept, *grid.notes, *self._failed]), self.labels)
 
     def _say(self, text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.said import find_verdict, write_pair
-from quadrag.baselines.tables.cells import ALIKE, RATE, format_value, join_bounds, write_bounds
+from quadrag.baselines.tables.cells import ALIKE, RATE, format_interval, format_value
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import QuadragError, UnknownScore, unknown_name
@@ -154,7 +154,7 @@ class Score(Number):
         unit = metric_record(self.metric).key(self.key).unit
         value = format_value(self.value, unit, self.n) + ("%" if unit == RATE else f" {unit}")
         mark, doubt = (ALIKE, f"; {ALIKE} {self.reason}") if self.reason else ("", "")
-        bounds = join_bounds(write_bounds(self.value, self.interval or (), unit))
+        bounds = format_interval(self.interval, unit)
         return f"{self.key} {value}{mark}{f' (95% {bounds})' if bounds else ''}, n {self.n}/{self.n_total}{doubt}"
 
 
