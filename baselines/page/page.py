@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
@@ -15,13 +16,13 @@ from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
+from ..results.note import Level
 from ..results.run import PROFILES, Result, own_profile
 from ..results.score import Score, Status
 from ..systems.extractive import EXTRACTIVE
-from ..tables.failed import note_invalid
-from ..tables.grid import Alarm, Detail, Grid, Loud
+from ..tables.grid import Alarm, Grid, is_loud, level_of
 from ..tables.names import name_model
-from ..tables.run_notes import note_none_beside, note_partial
+from ..tables.run_notes import note_validity
 from .answers import collect_answers
 from .changes import list_changes
 from .packed import pack_answers
@@ -54,9 +55,9 @@ def write_page(
     shown = profile or own_profile(results) or PROFILES[0]
     headline, grids, lead = _lay_out(runs, grids, shown)
     lead = [*lead, *answers.told]
-    lead.sort(key=lambda line: not isinstance(line, Loud))
+    lead.sort(key=lambda note: not is_loud(note))
     ranked = headline is not None and headline.form == "runs"  # where an invalid run hides nothing of the others
-    spared = ranked and not all(note_invalid([one]) for one in results)
+    spared = ranked and not all(one.run.has_note("invalid") for one in results)
     title = _mark_title(results, shown) * (not spared) + name_runs(runs)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
@@ -94,23 +95,24 @@ def _mark_title(results: Sequence[Result], profile: str) -> str:
     return "NOT RELIABLE: " if any(row.status is Status.UNRELIABLE for row in first) else ""
 
 
-def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[str]]:
+def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[Any]]:
     """Return the headline, the tables less what is told above them, and the lines that stand above all."""
     results = [result for _, parts in runs for result in parts]
     alone = len(runs) == 1
     headline = headline_all(results, profile) if alone else _glance(runs, profile)
-    judged = [one for one in note_judges(results, profile) if not isinstance(one, Alarm)] if len(results) == 1 else []
+    judged = (
+        [one for one in note_judges(results, profile) if level_of(one) is not Level.WARNING]
+        if len(results) == 1
+        else []
+    )
     if headline:  # who judged stands by the numbers
         headline = replace(headline, notes=[*headline.notes, *judged])
-    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said above all
     above = [*judged, *(headline.notes if headline and not alone else [])]
-    left = [
-        replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
-        for grid in grids
-    ]
-    odd = note_partial(results) if alone else [note for grid in left for note in grid.notes]
-    told = [one for one in odd if isinstance(one, Alarm) or (alone and not isinstance(one, Detail))]
-    lead = dict.fromkeys(sorted(told, key=lambda line: not isinstance(line, Alarm)))
+    left = [replace(grid, notes=[note for note in grid.notes if note not in above]) for grid in grids]
+    odd = note_validity(results) if alone else [note for grid in left for note in grid.notes]
+    told = [one for one in odd if level_of(one) is Level.WARNING or (alone and level_of(one) is not Level.DETAIL)]
+    told.sort(key=lambda note: level_of(note) is not Level.WARNING)
+    lead = [note for at, note in enumerate(told) if note not in told[:at]]
     return headline, left, [*_warn(results, grids), *lead]
 
 

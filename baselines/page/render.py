@@ -15,7 +15,7 @@ from ..charts.bar import draw_bars, find_ends, find_least
 from ..charts.forms import draw_grid
 from ..tables.chinese.signs import meet
 from ..tables.draw import align_cells, join_counts
-from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Loud, Verdict
+from ..tables.grid import Alarm, Cell, Detail, Grid, Line, Verdict, is_loud
 from ..tables.language import ENGLISH, speak, speak_grid, speak_grids, speak_note, speak_title
 from .changes import Changes
 from .code import mark_code
@@ -60,7 +60,7 @@ def render_page(
         "facts": [(speak(name, labels), _speak_fact(name, value, labels)) for name, value in facts],
         "grids": speak_grids(grids, labels),
         "lead": [speak_note(line, labels, called) for line in lead],
-        "loud": [speak_note(line, labels, called) for line in lead if isinstance(line, Loud) and not spared],
+        "loud": [speak_note(line, labels, called) for line in lead if is_loud(line) and not spared],
         "long": [speak(name, labels) for name in ("command", "folder")],
         "blocks": blocks,
         "changes": changes

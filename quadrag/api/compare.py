@@ -41,7 +41,7 @@ from quadrag.baselines.results.score import Place, ScoreKey
 from quadrag.baselines.tables.cells import FEW
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
-from quadrag.baselines.tables.language import speak_grids
+from quadrag.baselines.tables.language import speak_grid
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import choose_labels
 from quadrag.printing import write
@@ -210,7 +210,7 @@ class Comparison(Mapping[str, Any]):
 
     def _tables(self, verbose: bool = False) -> list[Grid]:
         grids = tabulate_several(self._runs, self.profile, verbose, self.labels)
-        return speak_grids([*map(lift_place, grids)], self.labels)
+        return [speak_grid(lift_place(grid), self.labels, python=True) for grid in grids]
 
     def _scores(self, key: ScoreKey, run: int) -> list[Any]:
         """Return the score of the first run and that of another, None where one has it not."""

@@ -20,8 +20,8 @@ from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import pick_headlines, show_run
+from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
 from quadrag.baselines.results import score as results
-from quadrag.baselines.results.adapter import say_invalid, say_reason, spell_reason
 from quadrag.baselines.results.items import FAILED, read_items
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import ScoreKey, Status
@@ -29,7 +29,7 @@ from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_value, items_of, value_cell
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Verdict
-from quadrag.baselines.tables.language import speak, speak_grids
+from quadrag.baselines.tables.language import speak, speak_grid
 from quadrag.baselines.tables.names import is_whole, number_of
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
@@ -111,7 +111,7 @@ class Score(Number):
     @classmethod
     def of(cls, score: results.Score) -> Self:
         """Make one of a score of a run."""
-        between, reason, unit = value_cell(score).sub, say_reason(score), score.record.unit
+        between, reason, unit = value_cell(score).sub, say_score(score, python=True), score.record.unit
         value = format_value(score.value, unit, score.n)
         if score.value is not None:
             value += "%" if unit == RATE else f" {unit}"
@@ -187,7 +187,7 @@ class Evaluation(Mapping[str, Score]):
     def invalid(self) -> list[str]:
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run, stopped = self.result.run, self.result.stopped
-        return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run)]
+        return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run, python=True)]
 
     @property
     def valid(self) -> bool:
@@ -310,7 +310,7 @@ class Evaluation(Mapping[str, Score]):
                     row[name] = entry.get(self.profile)
                     if reason := (entry.get("reason") or {}).get(self.profile):
                         failed = failure and reason in FAILED
-                        said = spell_reason(name, reason, self.result.run, answered)
+                        said = say_item(name, reason, self.result.run, answered)
                         reasons[f"{reason}: {failure}" if failed else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
         names = self._names([row for row in select_whole(self.result.scores) if row.profile == self.profile])
@@ -332,7 +332,7 @@ class Evaluation(Mapping[str, Score]):
         grids, run = show_run(self.result, self._profiles, self.labels, verbose), [self.result]
         kept = [tell_kept(run), " ".join(tell_reused(run)), tell_verdicts(run, every=True)]
         grids[0].notes[:0] = [Alarm(f"{said.rstrip('.')}.") for told in kept for said in told.splitlines()]
-        return speak_grids(grids, self.labels)
+        return [speak_grid(grid, self.labels, python=True) for grid in grids]
 
 
 @entrance
