@@ -3,17 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 from quadrag.api.result import (
     Evaluation,
     Number,
     check_profile,
     check_rows,
+    display,
     entrance,
     find_name,
-    manner,
     place_columns,
     result,
     score_frame,
@@ -23,59 +24,54 @@ from quadrag.api.result import (
 )
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.compared.changes import write_changes
-from quadrag.baselines.report.compared.comparison import refuse_apart, refuse_same, tabulate_several
-from quadrag.baselines.report.compared.names import lift_place
-from quadrag.baselines.report.compared.pairs import (
-    compare_each,
-    count_changes,
-    is_same,
-    list_places,
-    pick_places,
-    pool_each,
+from quadrag.baselines.report.comparison import (
+    check_gate,
+    comparison_table,
+    explain_missing,
+    refuse_apart,
+    refuse_same,
+    write_difference,
 )
-from quadrag.baselines.report.compared.said import find_verdict, say_missing, write_pair
-from quadrag.baselines.report.items.reader import Which
-from quadrag.baselines.results.run import Result
-from quadrag.baselines.results.score import Place, ScoreKey
-from quadrag.baselines.tables.cells import FEW
+from quadrag.baselines.report.question_text import write_changed
+from quadrag.baselines.report.questions import ItemFilter
+from quadrag.baselines.reporting.messages import say, say_score
+from quadrag.baselines.results import compare as results
+from quadrag.baselines.results.score import ALL, Score, ScoreKey
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
 from quadrag.baselines.tables.language import speak_grid
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import choose_labels
 from quadrag.printing import write
-from quadrag.stats import Pair
 
 _QUESTION = ["config", "split", "id"]
 
 
 class Difference(Number):
-    """The paired difference of a score from the first run's: a float, of the questions that both scored.
+    """The paired difference of a score from the first run's, on the questions that both scored: a float."""
 
-    Attributes:
-        difference: the second run's value less the first one's.
-        interval: its 95% interval.
-        n: on how many questions it is.
-        p: how often chance alone would make a difference at least as large.
-        p_holm: p adjusted for all headlines, or for all other scores; None where it is of one by itself.
-        detectable: the smallest true difference that as many questions show in four of five cases.
-        better, worse, equal: on how many questions the second run is so; None of a score without a better end.
-        verdict: what the second run is: ``better``, ``worse``, ``not decided``, ``all equal``, ``too few questions``.
-        reason: why it says nothing of the answers, as of a score; "" where all is well.
-    """
-
-    difference: float
-    interval: tuple[float, float]
-    n: int
-    p: float
-    p_holm: float | None
-    detectable: float
-    better: int | None
+    difference: float  # the second run's value less the first one's
+    interval: tuple[float, float]  # of 95%
+    n: int  # on how many questions
+    p: float  # how often chance alone would make a difference at least as large
+    p_holm: float | None  # adjusted for all headlines, or for all other scores; None of one by itself
+    detectable: float  # the smallest true difference that as many questions show in four of five cases
+    better: int | None  # on how many questions the second run is so; None of a score without a better end
     worse: int | None
     equal: int | None
-    verdict: str
-    reason: str
+    verdict: str  # what the second run is: better, worse, not decided, all equal, too few questions
+    reason: str  # why it says nothing of the answers, as of a score; "" where all is well
+
+    @classmethod
+    def of(cls, one: results.Difference) -> Self:
+        """Make one of what a run differs by, which has a pair."""
+        pair = one.pair
+        assert pair is not None
+        doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
+        parts = {name: getattr(pair, name) for name in ("difference", "interval", "n", "p", "p_holm", "detectable")}
+        parts |= one.changes._asdict() if one.changes else dict.fromkeys(results.Changes._fields)
+        parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
+        return cls(pair.difference, write_difference(one.place, pair), **parts)
 
 
 class Comparison(Mapping[str, Any]):
@@ -94,15 +90,12 @@ class Comparison(Mapping[str, Any]):
         self.runs = list(runs)
         self.profile = runs[0].profile
         self.labels = labels
-        names = {key: name for one in reversed(runs) for name, key in one.keys_by_name.items()}
-        order = dict.fromkeys(key for one in runs for key in one.keys_by_name.values())
-        self._keys = {names[key]: key for key in order}
-        self._found = _compare([one.result for one in runs], self.profile)
-        self._pairs = {
-            name: {run: self._difference(key, run) for run, found in enumerate(self._found) if key[1:] in found}
-            for name, key in self._keys.items()
-            if any(key[1:] in found for found in self._found)
-        }
+        first, *others = (one.result for one in runs)
+        self._compared = results.compare(first, others, self.profile, every=True)
+        self._found = {(one.place, one.run): one for one in self._compared.differences if one.slice == ALL}
+        self._scores = [{score.key: score for score in one.rows.values()} for one in runs]
+        names = {score.key: name for one in reversed(runs) for name, score in one.rows.items()}
+        self._keys = {names[key]: key for key in dict.fromkeys(key for one in self._scores for key in one)}
 
     def __getitem__(self, name: str) -> Any:
         """Return the difference of a score, or of several runs those by system.
@@ -113,15 +106,28 @@ class Comparison(Mapping[str, Any]):
         """
         called = find_name(name, self._keys)
         if called not in self._pairs:
-            raise UnknownScore(f"{called} is not compared: {self._tell_why(self._keys[called], 0)}")
-        found = {self._names[run + 1]: pair for run, pair in self._pairs[called].items()}
-        return found if len(self.runs) > 2 else found[self._names[1]]
+            raise UnknownScore(f"{called} is not compared: {self._explain(self._keys[called], 1)}")
+        pairs = {self._names[run]: pair for run, pair in self._pairs[called].items()}
+        return pairs if len(self.runs) > 2 else pairs[self._names[1]]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pairs)
 
     def __len__(self) -> int:
         return len(self._pairs)
+
+    @entrance
+    def check(self, *, below: Mapping[str, float] | None = None) -> None:
+        """Raise where a run is worse than the first one, as ``quadrag report A B --fail-if worse`` exits with 4.
+
+        Args:
+            below: what scores of the last run must reach, ``{"accuracy": 0.8}``, else it is raised too.
+
+        Raises:
+            GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies
+                below what it must reach, or one of these is invalid.
+        """
+        check_gate([self._compared], self._names, [self.runs[-1].result], below or {}, self.profile)
 
     @entrance
     def show(
@@ -143,19 +149,19 @@ class Comparison(Mapping[str, Any]):
             limit: so many questions.
         """
         if not (worse or better):
-            print_grids(self._tables(verbose), verbose=verbose)
+            print_grids([self._speak(self._table(verbose))], verbose=verbose)
             return
         if len(self.runs) > 2:
             raise QuadragError("worse and better are of two runs; compare the two alone")
-        which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
         readers = [(name, one.reader) for name, one in zip(self._names, self.runs, strict=True)]
-        write(*write_changes(readers, which, manner(limit, verbose, self.labels)))
+        wanted = ItemFilter(metric=metric, profile=self.profile)
+        write(*write_changed(readers, wanted, display(limit, verbose, self.labels), better))
 
     @entrance
     def report(self, path: str | Path) -> Path:
         """Write the page of the runs, all answers side by side, and return where it lies."""
-        place, grids = Path(path), tabulate_several(self._runs, self.profile, labels=self.labels)
-        write_page(place, [(name, [one]) for name, one in self._runs], grids, self.labels, profile=self.profile)
+        place, runs = Path(path), [(name, [one.result]) for name, one in zip(self._names, self.runs, strict=True)]
+        write_page(place, runs, [self._table(verbose=True)], self.labels, profile=self.profile)
         return place
 
     @entrance
@@ -179,11 +185,10 @@ class Comparison(Mapping[str, Any]):
         import pandas  # type: ignore[import-untyped]
 
         if check_rows(by) == "metric":
-            pairs = [(name, run) for name in self._keys for run in range(len(self.runs) - 1)]
-            rows = [self._row(name, run) for name, run in pairs]
+            rows = [self._row(name, run) for name in self._keys for run in range(1, len(self.runs))]
             return score_frame(sorted(rows, key=lambda row: not row["headline"]))
         first, *others = (one.to_pandas(texts=texts) for one in self.runs)
-        frames = [self._pair(first, other, run) for run, other in enumerate(others)]
+        frames = [self._pair(first, other, run) for run, other in enumerate(others, 1)]
         if len(frames) == 1:
             return frames[0]
         named = dict(zip(self._names[1:], frames, strict=True))
@@ -191,11 +196,11 @@ class Comparison(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines."""
-        return to_text(self._tables())
+        return to_text([self._speak(self._table())])
 
     def _repr_html_(self) -> str:
         """Show a notebook the same."""
-        return to_html(self._tables())
+        return to_html([self._speak(self._table())])
 
     @property
     def _names(self) -> list[str]:
@@ -204,67 +209,53 @@ class Comparison(Mapping[str, Any]):
         names = [one.name if systems[one.name] == 1 else one.folder.resolve().name for one in self.runs]
         return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
 
-    @property
-    def _runs(self) -> list[tuple[str, Result]]:
-        return [(name, one.result) for name, one in zip(self._names, self.runs, strict=True)]
+    @cached_property
+    def _pairs(self) -> dict[str, dict[int, Difference]]:
+        """The differences of each score that is compared, by its name and by the run's place."""
+        pairs: dict[str, dict[int, Difference]] = {}
+        for name, key in self._keys.items():
+            for run in range(1, len(self.runs)):
+                one = self._found.get((key[1:], run))
+                if one and one.pair:
+                    pairs.setdefault(name, {})[run] = Difference.of(one)
+        return pairs
 
-    def _tables(self, verbose: bool = False) -> list[Grid]:
-        grids = tabulate_several(self._runs, self.profile, verbose, self.labels)
-        return [speak_grid(lift_place(grid), self.labels, python=True) for grid in grids]
+    def _table(self, verbose: bool = False) -> Grid:
+        """Make the table of all scores, or of the headlines."""
+        shown = [one for one in self._compared.differences if verbose or one.headline]
+        return comparison_table(replace(self._compared, differences=shown), self._names)
 
-    def _scores(self, key: ScoreKey, run: int) -> list[Any]:
-        """Return the score of the first run and that of another, None where one has it not."""
-        return [
-            next((one.scores[name] for name, at in one.keys_by_name.items() if at == key), None)
-            for one in (self.runs[0], self.runs[run + 1])
-        ]
-
-    def _difference(self, key: ScoreKey, run: int) -> Difference:
-        pair, counts = self._found[run][key[1:]]
-        doubts = (
-            one.reason for one in self._scores(key, run) if one is not None and one.value is not None and one.reason
-        )
-        return Difference(
-            pair.difference,
-            write_pair(key[1:], pair),
-            difference=pair.difference,
-            interval=pair.interval,
-            n=pair.n,
-            p=pair.p,
-            p_holm=pair.p_holm,
-            detectable=pair.detectable,
-            **dict(zip(("better", "worse", "equal"), counts or [None] * 3, strict=True)),
-            verdict=find_verdict(key[1:], pair),
-            reason=next(doubts, ""),
-        )
+    def _speak(self, grid: Grid) -> Grid:
+        return speak_grid(grid, self.labels, python=True)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""
-        key, first, second = self._keys[name], self.runs[0], self.runs[run + 1]
-        pair = self._pairs.get(name, {}).get(run)
-        told: dict[str, Any] = {"verdict": "", "n": 0} if pair is None else vars(pair)
-        before, after = (None if one is None else one.value for one in self._scores(key, run))
-        low, high = told["interval"] if told["n"] >= FEW else (None, None)
+        key = self._keys[name]
+        one, pair = self._found.get((key[1:], run)), self._pairs.get(name, {}).get(run)
+        before, after = one.values if one else (score and score.value for score in self._both(key, run))
+        told: dict[str, Any] = (
+            {"n": 0, "verdict": "", "reason": self._explain(key, run)} if pair is None else vars(pair)
+        )
+        low, high = told["interval"] if told["n"] >= results.FEW else (None, None)
         row = {"score": name, "before": before, "after": after, "difference": told.get("difference")}
         row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm"), "verdict": told["verdict"]}
-        row |= {"headline": self._is_headline(key), "n": told["n"]}
-        row |= {what: told.get(what) for what in ("better", "worse", "equal")}
-        row |= {"reason": self._tell_why(key, run) if pair is None else pair.reason, **place_columns(name, key)}
-        row |= {"system_before": self._names[0], "system_after": self._names[run + 1]}
-        return row | {"folder_before": str(first.folder), "folder_after": str(second.folder)}
+        row |= {"headline": bool(one and one.headline), "n": told["n"]}
+        row |= {count: told.get(count) for count in results.Changes._fields}
+        row |= {"reason": told["reason"], **place_columns(name, key)}
+        row |= {"system_before": self._names[0], "system_after": self._names[run]}
+        return row | {"folder_before": str(self.runs[0].folder), "folder_after": str(self.runs[run].folder)}
 
-    def _is_headline(self, key: ScoreKey) -> bool:
-        heads = pick_places([one.result for one in self.runs], self.profile)
-        return any((key.config, key.metric, key.key) == (at[0], *at[2:]) for at in heads)
+    def _both(self, key: ScoreKey, run: int) -> list[Score | None]:
+        return [self._scores[at].get(key) for at in (0, run)]
 
-    def _tell_why(self, key: ScoreKey, run: int) -> str:
-        """Say why a score is not compared, of one over all splits why that of the first split is not."""
-        both, names = (self.runs[0].result, self.runs[run + 1].result), (self._names[0], self._names[run + 1])
-        parts = [at for at in self._keys.values() if (at.metric, at.key) == (key.metric, key.key)]
-        parts = [at for at in parts if at[1:] not in self._found[run]]
-        told = (say_missing(*both, at[1:], self.profile, names) for at in (key, *parts))
-        lacking = (one.reason for one in self._scores(key, run) if one is not None)
-        return next(filter(None, (*told, *lacking)), "")
+    def _explain(self, key: ScoreKey, run: int) -> str:
+        """Say why a score is not compared, of one over all splits why that of the first such split is not."""
+        alike = [at for at in (key, *self._keys.values()) if at[3:] == key[3:]]
+        found = [one for at in alike if (one := self._found.get((at[1:], run))) and one.reason]
+        if found:
+            return say(explain_missing(found[0], self._names, self._compared.runs), python=True)
+        lacking = (say_score(score, python=True) for score in self._both(key, run) if score)
+        return next(filter(None, lacking), "")
 
     def _pair(self, before: Any, after: Any, run: int) -> Any:
         """Put the tables of two runs side by side: a row for each question that both have, with the differences.
@@ -280,8 +271,8 @@ class Comparison(Mapping[str, Any]):
         both = sides[0].merge(
             sides[1].drop(columns=["query", "gold"], errors="ignore"), on=_QUESTION, suffixes=("_before", "_after")
         )
-        first, second = self.runs[0].result, self.runs[run + 1].result
-        both = both[[is_same(first, second, key) for key in both[_QUESTION].itertuples(index=False, name=None)]]
+        first, second = self.runs[0].result, self.runs[run].result
+        both = both[[results.is_same(first, second, key) for key in both[_QUESTION].itertuples(index=False, name=None)]]
         for name in values:
             both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
         columns = [f"{name}_{what}" for name in values for what in ("before", "after", "difference")]
@@ -289,25 +280,6 @@ class Comparison(Mapping[str, Any]):
         reasons = ("unscored_before", "unscored_after")
         both = both[["id", "split", *texts, *columns, *reasons, "config"]].reset_index(drop=True)
         return type_reasons(both, *reasons)
-
-
-class _Found(NamedTuple):
-    pair: Pair
-    counts: tuple[int, int, int] | None
-
-
-def _compare(results: Sequence[Result], profile: str) -> list[dict[Place, _Found]]:
-    first, *others = results
-    heads = pick_places(results, profile)
-    rest = [place for place in list_places(results, profile) if place not in heads]
-    found: list[dict[Place, _Found]] = [{} for _ in others]
-    for places in (heads, rest):
-        compared = compare_each(first, others, places, profile)
-        pooled = pool_each(first, others, places, compared, profile)
-        for own, other, whole, here in zip(found, others, pooled, compared, strict=True):
-            own |= {at: _Found(one.compared.pair, one.changes) for at, one in whole.items()}
-            own |= {at: _Found(one.pair, count_changes(first, other, at, profile)) for at, one in here.items()}
-    return found
 
 
 @entrance

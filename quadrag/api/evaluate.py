@@ -12,7 +12,6 @@ from quadrag.baselines.core.run_record import NAME, RunRecord, read_run
 from quadrag.baselines.core.spec import MOST_FAILED, NONE, CallPolicy, RunSpec
 from quadrag.baselines.core.task import Corpus, load_questions, open_whole_corpus
 from quadrag.baselines.judges.certificate import lay_beside, read_certificates
-from quadrag.baselines.report.facts import date_answers
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.models import open_models
 from quadrag.baselines.runs.plan import plan_judges, plan_run
@@ -22,7 +21,6 @@ from quadrag.baselines.systems.own import OpenQuestion, pose
 from quadrag.chat.reply import FAILED, RETRIED
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.labels import choose_labels
-from quadrag.progress import say
 from quadrag.records import Passage
 
 _FORMATS = ("text", "json", "schema")
@@ -211,13 +209,11 @@ def evaluate(
         raise QuadragError(f"{folder} holds no run to retry; name the run's folder with out=..., or leave out retry")
     if made and not fresh and not _goes_on(made, spec, policy, judged_later=out is not None):
         raise QuadragError(
-            f"{folder} holds a finished run, whose answers are of {date_answers([made])}; fresh=True asks anew, "
-            f"retry=... a part, out=... names another folder, and quadrag.result reads this one"
+            f"{folder} holds a finished run; fresh=True asks anew, retry=... a part, out=... names another folder, "
+            "and quadrag.result reads this one"
         )
     with open_models(spec, policy, system=function) as models:
         found = run(spec, policy, models, folder)
-    if made and made.state == "finished" and not function.spent["calls"]:
-        say(f"the answers of {date_answers([made])} stand; the function was not asked")
     found.run.profile = profile
     lay_beside([found])
     measured = Evaluation(found, shown_in)

@@ -6,7 +6,7 @@ Nothing is computed or laid out here: values are those of `baselines/results`, t
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, partial, wraps
+from functools import cached_property, wraps
 from html import escape
 from math import nan
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any, ParamSpec, Self, TypeVar
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
-from quadrag.baselines.report.items.lines import Manner, write_items
-from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.report.pooled import pool_rows
+from quadrag.baselines.report.question_text import DisplayOptions, write_items
+from quadrag.baselines.report.questions import ItemFilter, RunReader
 from quadrag.baselines.report.run import tabulate_run
 from quadrag.baselines.report.summary import pick_headlines, show_run
 from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
@@ -29,7 +29,7 @@ from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_value, items_of, value_cell
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Verdict
-from quadrag.baselines.tables.language import speak, speak_grid
+from quadrag.baselines.tables.language import speak_grid
 from quadrag.baselines.tables.names import is_whole, number_of
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
@@ -81,32 +81,20 @@ class Number(float):
 class Score(Number):
     """One metric over all questions of a split: a float, NaN where there is no value.
 
-    Attributes:
-        value: in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid.
-        interval: its 95% interval; None where there is none, as of fewer than 5 questions.
-        n: the questions that the value is over; of a score that is not valid, those that could be read.
-        n_total: all questions.
-        unscored: how many have none, by reason.
-        metric: the evaluate module.
-        key: of its result.
-        split: of the questions; ``all 5 splits`` of what is over all of them, where a question counts once.
-        signature: how it was computed.
-        valid: False where more than a fifth of the items failed, by no fault of the system's answers.
-        reason: why there is no value, as "the judge does not answer", or why it says nothing of the answers, as "the
-            judge says the same of every answer"; "" where all is well.
+    Of what is over all splits, ``all 5 splits``, a question counts once.
     """
 
-    value: float | None
-    interval: tuple[float, float] | None
-    n: int
+    value: float | None  # in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid
+    interval: tuple[float, float] | None  # of 95%; None where there is none, as of fewer than 5 questions
+    n: int  # the questions that it is over; of a score that is not valid, those that could be read
     n_total: int
-    unscored: dict[str, int]
-    metric: str
-    key: str
+    unscored: dict[str, int]  # how many questions have no value, by reason
+    metric: str  # the evaluate module
+    key: str  # of its result
     split: str
-    signature: str
-    valid: bool
-    reason: str
+    signature: str  # how it was computed
+    valid: bool  # False where more than a fifth of the items failed, by no fault of the system's answers
+    reason: str  # why there is no value, or why it says nothing of the answers; "" where all is well
 
     @classmethod
     def of(cls, score: results.Score) -> Self:
@@ -160,7 +148,7 @@ class Evaluation(Mapping[str, Score]):
         Raises:
             KeyError: none has this name, or several have; the message lists those there are.
         """
-        return self.scores[find_name(name, self.keys_by_name)]
+        return self.scores[find_name(name, {called: score.key for called, score in self.rows.items()})]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.scores)
@@ -171,12 +159,15 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def scores(self) -> dict[str, Score]:
         """The scores by name: first those over all splits, last those included that could not be computed."""
-        return {name: Score.of(score) for name, score in self._scores.items()}
+        return {name: Score.of(score) for name, score in self.rows.items()}
 
     @cached_property
-    def keys_by_name(self) -> dict[str, ScoreKey]:
-        """What each score is of, by its name."""
-        return {name: score.key for name, score in self._scores.items()}
+    def rows(self) -> dict[str, results.Score]:
+        """The same as the run has them."""
+        own = self._own()
+        many = len({score.key.split for score in own}) > 1
+        every = (*pool_rows(self.result, own, self.profile), *own)
+        return {f"{one.key.split}/" * many + self._names[one.key.name]: one for one in every}
 
     @property
     def name(self) -> str:
@@ -226,7 +217,7 @@ class Evaluation(Mapping[str, Score]):
             low, high = score.interval or (None, None)
             row = {"score": name, "value": score.value, "low": low, "high": high, "n": score.n}
             row |= {"n_total": score.n_total, "valid": score.valid, "reason": score.reason}
-            row |= {**place_columns(name, self.keys_by_name[name]), "system": self.name, "folder": str(self.folder)}
+            row |= {**place_columns(name, self.rows[name].key), "system": self.name, "folder": str(self.folder)}
             rows.append(row)
         return score_frame(rows)
 
@@ -250,8 +241,8 @@ class Evaluation(Mapping[str, Score]):
             limit: so many questions.
         """
         if wrong or unscored:
-            which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
-            write(*write_items(self.reader, which, manner(limit, verbose, self.labels)))
+            wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
+            write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
         print_grids(self._tables(verbose), verbose=verbose)
         write(f"\n{self._page if self._page.exists() else self.folder}")
@@ -277,17 +268,14 @@ class Evaluation(Mapping[str, Score]):
         """The folder and the benchmark's data, question by question."""
         return RunReader(self.folder, self.result)
 
-    @cached_property
-    def _scores(self) -> dict[str, results.Score]:
-        rows = [row for row in select_whole(self.result.scores) if row.profile == self.profile]
-        many = len({row.key.split for row in rows}) > 1
-        called = self._names(rows)
-        every = (*pool_rows(self.result, rows, self.profile), *rows)
-        return {f"{row.key.split}/" * many + called[row.key.name]: row for row in every}
+    def _own(self) -> list[results.Score]:
+        return [score for score in select_whole(self.result.scores) if score.profile == self.profile]
 
-    def _names(self, rows: Sequence[results.Score]) -> dict[str, str]:
-        """Return what metrics are called, the headlines first: by their keys, where no other has such a key."""
-        keys = {row.key.name: row.key.key for row in (*pick_headlines(self.result.scores, self.profile), *rows)}
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """What metrics are called, the headlines first: by their keys, where no other has such a key."""
+        every = (*pick_headlines(self.result.scores, self.profile), *self._own())
+        keys = {score.key.name: score.key.key for score in every}
         times = Counter(keys.values())
         return {name: key if times[key] == 1 else name for name, key in keys.items()}
 
@@ -301,8 +289,8 @@ class Evaluation(Mapping[str, Score]):
             place = (key, item["sample"])
             row = {name: item[name] for name in ("id", "split", "sample", "config")}
             if texts:
-                question, answer = self.reader.questions[key], self.reader.answers.get(place)
-                row |= {"query": question.query, "answer": answer and answer.answer, "gold": question.references}
+                question, answer = self.reader.questions[key], self.result.texts.get(place)
+                row |= {"query": question.query, "answer": answer, "gold": question.references}
             failure = self.result.run.failures.get("/".join((*key, str(item["sample"]))))
             answered, reasons = self.result.texts.get(place) is not None, dict[str, None]()
             for name, entry in item.items():
@@ -313,7 +301,7 @@ class Evaluation(Mapping[str, Score]):
                         said = say_item(name, reason, self.result.run, answered)
                         reasons[f"{reason}: {failure}" if failed else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
-        names = self._names([row for row in select_whole(self.result.scores) if row.profile == self.profile])
+        names = self._names
         frame = pandas.DataFrame(clean(rows)).rename(columns=names)
         values = [name for name in dict.fromkeys((*names.values(), *frame)) if name in frame and name not in NO_VALUES]
         order = ["id", "split", *(name for name in TEXTS if texts), *values, "unscored", "sample", "config"]
@@ -387,9 +375,9 @@ def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
     raise UnknownScore(str(unknown_name("score", name, dict.fromkeys((*known, *(at.key for at in known.values()))))))
 
 
-def manner(limit: int, verbose: bool, labels: str) -> Manner:
+def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
     """Say how single questions are shown."""
-    return Manner(limit, None if verbose else GLANCE, verbose, spell=partial(speak, language=labels))
+    return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels, python=True)
 
 
 # Tables.
