@@ -12,12 +12,17 @@ from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, Question
 
 from ..report.compared.names import name_columns, tell_apart
-from ..report.items.chosen import find_unfit, list_others, order_metrics
-from ..report.items.gold import find_phrase, place_gold, tell_gold
-from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
-from ..report.items.reader import RunReader, ShownItem
-from ..report.items.spelled import spell_gold
-from ..report.items.verdicts import look_up_verdicts
+from ..report.questions import (
+    QuestionInfo,
+    RunReader,
+    find_phrase,
+    find_unfit,
+    note_gold,
+    order_metrics,
+    place_gold,
+    spell_gold,
+)
+from ..reporting.messages import say
 from ..results.run import PROFILES, Result, own_profile
 from ..tables.cells import CHARACTERS
 from ..tables.language import ENGLISH, speak
@@ -27,7 +32,7 @@ MOST = 10_000  # items of a page
 BEGINNING = 160  # characters of a text in the list
 
 Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
-Side = Sequence[ShownItem | None]  # one question as every run has it
+Side = Sequence[QuestionInfo | None]  # one question as every run has it
 
 
 @dataclass(slots=True)
@@ -66,7 +71,7 @@ def collect_answers(
     answers = Answers()
     whole = max((sum(len(result.items) for result in results) for _, results in runs), default=0)
     share = most // max(len(results) for _, results in runs) if whole > most else most
-    shown: dict[Place, list[ShownItem | None]] = {}
+    shown: dict[Place, list[QuestionInfo | None]] = {}
     systems: dict[Place, dict[str, None]] = {}  # what answered
     read: list[list[RunReader]] = [[] for _ in runs]
     for at, (_, results) in enumerate(runs):
@@ -80,7 +85,6 @@ def collect_answers(
                 answers.told.append(f"Single answers are not shown: {error}.")
                 continue
             items = reader.select()[:share]
-            look_up_verdicts(reader, items)
             for item in items:
                 place = (reader.run.benchmark, *item.question.key, item.sample, turn)
                 shown.setdefault(place, [None] * len(runs))[at] = item
@@ -93,14 +97,11 @@ def collect_answers(
                 )
     ordered = _order_each(read)
     names = list(dict.fromkeys(chain.from_iterable(ordered.values())))
-    others = {*list_others(read, names[0])} if names else {}
     unfit = find_unfit(read)
     answers.index = {
         "runs": [speak(name, labels) for name, _ in runs],
         "called": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
-        "metrics": [
-            one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
-        ],
+        "metrics": [one | {"unfit": one["name"] in unfit} for one in _describe_metrics(names)],
         "benchmarks": {benchmark: [names.index(name) for name in own] for benchmark, own in ordered.items()},
         "items": [
             _list_item(place, items, names, profile, labels, ", ".join(filter(None, systems[place])))
@@ -165,8 +166,8 @@ def _list_item(
         "id": ident,
         "sample": sample,
         "question": question.query[:BEGINNING],
-        "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
-        "failed": [speak(_tell_failure(item), labels) for item in items],
+        "answers": [None if item is None else (item.answer or "")[:BEGINNING] for item in items],
+        "failed": [speak(item.failure, labels) if item else "" for item in items],
         "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
         "groups": {
             "benchmark": benchmark,
@@ -184,12 +185,10 @@ def _whole_item(items: Side, passages: dict[Passage, int], profile: str, labels:
     relevant = set(question.relevant)
     wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
 
-    def whole(item: ShownItem) -> dict[str, Any]:
-        told = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
-        told |= {name: BY_RULE for name, entry in item.values.items() if is_ruled(entry)}
+    def whole(item: QuestionInfo) -> dict[str, Any]:
         documents = item.documents or [None] * len(item.passages)
         return {
-            "rest": _answer_of(item)[BEGINNING:],
+            "rest": (item.answer or "")[BEGINNING:],
             "passages": [
                 [
                     passages.setdefault(one._replace(score=None), len(passages)),
@@ -199,9 +198,9 @@ def _whole_item(items: Side, passages: dict[Passage, int], profile: str, labels:
                 ]
                 for one, document in zip(item.passages, documents, strict=True)
             ],
-            "found": speak(tell_gold(question, item.passages, item.documents), labels),
+            "found": say(gold, labels) if (gold := note_gold(question, item.passages, item.documents)) else "",
             "scored": item.scored,
-            "reasons": {name: speak(said, labels) for name, said in told.items()},
+            "reasons": item.explain(labels),
             "verdicts": item.verdicts,
             "said": wanted and _value_of(item, wanted.metric, profile),
         }
@@ -221,19 +220,6 @@ def _mark_gold(question: Question, passage: Passage) -> list[list[int]]:
     return [[len(text[:at].encode("utf-16-le")) // 2 for at in ends] for ends in place_gold(question, text)]
 
 
-def _answer_of(item: ShownItem) -> str:
-    return (item.answer and item.answer.answer) or ""
-
-
-def _tell_failure(item: ShownItem | None) -> str:
-    """Say why a run has no answer or a part of one, "" where it has a whole one or nothing is known."""
-    if item is None:
-        return ""
-    if item.answer and item.answer.answer is not None:
-        return item.failure
-    return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
-
-
-def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:
+def _value_of(item: QuestionInfo | None, name: str, profile: str) -> float | None:
     """Return what an item counts as in a profile's score."""
     return (item.values.get(name) or {}).get(profile) if item else None

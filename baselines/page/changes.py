@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..report.items.chosen import tell_others
 from .answers import Answers
 
 MOST = 10  # questions listed of each kind
@@ -26,8 +25,7 @@ class Change(NamedTuple):
 class Changes(NamedTuple):
     """The questions won and lost by a metric, the greatest difference first, and how many there are of each.
 
-    `spread` says of each how many questions they are, where these stand in several splits. `others` says how many are
-    worse and better by other metrics.
+    `spread` says of each how many questions they are, where these stand in several splits.
     """
 
     metric: str
@@ -35,11 +33,10 @@ class Changes(NamedTuple):
     lost: Sequence[Change]
     counts: tuple[int, int]
     spread: Sequence[str]
-    others: str
 
 
 def list_changes(answers: Answers) -> Changes | None:
-    """List the questions that two runs answer differently well, by the metric that decides (`report/items/chosen.py`).
+    """List the questions that two runs answer differently well, by the metric that decides (`report/questions.py`).
 
     Args:
         answers: of the page.
@@ -51,16 +48,10 @@ def list_changes(answers: Answers) -> Changes | None:
     if len(index["runs"]) != 2 or not index["metrics"]:
         return None
     won, lost = ([], []) if index["metrics"][0]["unfit"] else _split(index, 0)
-    counts = {}
-    for at, metric in enumerate(index["metrics"]):
-        if metric["other"]:
-            better, worse = _split(index, at)
-            counts[metric["name"]] = len(better), len(worse)
-    others = tell_others(counts)
-    if not (won or lost or others):
+    if not (won or lost):
         return None
     spread = [_tell_spread(index, side) for side in (won, lost)]
-    return Changes(index["metrics"][0]["label"], won[:MOST], lost[:MOST], (len(won), len(lost)), spread, others)
+    return Changes(index["metrics"][0]["label"], won[:MOST], lost[:MOST], (len(won), len(lost)), spread)
 
 
 def _tell_spread(index: Mapping[str, Any], found: Sequence[Change]) -> str:

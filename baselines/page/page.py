@@ -14,7 +14,6 @@ from ..report.all import merge_all
 from ..report.compared.comparison import glance_pair, glance_several
 from ..report.compared.names import name_columns, tell_apart
 from ..report.facts import list_facts
-from ..report.found import tabulate_found
 from ..report.summary import headline_all, pick_headlines
 from ..results.note import Level
 from ..results.run import PROFILES, Result, own_profile
@@ -51,7 +50,6 @@ def write_page(
     """
     results = [result for _, parts in runs for result in parts]
     answers = collect_answers(runs, profile=profile, labels=labels)
-    alone = len(runs) == 1
     shown = profile or own_profile(results) or PROFILES[0]
     headline, grids, lead = _lay_out(runs, grids, shown)
     lead = [*lead, *answers.told]
@@ -61,16 +59,12 @@ def write_page(
     title = _mark_title(results, shown) * (not spared) + name_runs(runs)
     blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
-    own = []  # what the page alone has
-    for column, (_, parts) in zip(columns, runs, strict=True):
-        for grid in (grid for result in parts for grid in tabulate_found(result)):
-            own.append(grid if alone else replace(grid, title=f"{column}: {grid.title}"))
     changes = list_changes(answers)
     facts = list_facts(results)
     page = render_page(
         title,
         facts,
-        [*grids, *own],
+        grids,
         lead,
         blocks,
         labels,

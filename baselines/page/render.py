@@ -63,10 +63,7 @@ def render_page(
         "loud": [speak_note(line, labels, called) for line in lead if is_loud(line) and not spared],
         "long": [speak(name, labels) for name in ("command", "folder")],
         "blocks": blocks,
-        "changes": changes
-        and changes._replace(
-            others=speak(changes.others, labels), spread=[speak(told, labels) for told in changes.spread]
-        ),
+        "changes": changes and changes._replace(spread=[speak(told, labels) for told in changes.spread]),
         "asked": speak(asked, labels),
         "headline": headline and speak_grid(headline, labels),
     }

@@ -124,7 +124,7 @@ def _tell_worth(arguments: argparse.Namespace, judge: Any) -> None:
     from quadrag.baselines.reporting.messages import say
 
     few = tell_few(judge.figures["groups"])
-    said = few and f"{few[0].upper()}{few[1:]}." or say(judge.note([judge.labels["graded"]]), arguments.labels)
+    said = (few and f"{few[0].upper()}{few[1:]}.") or say(judge.note([judge.labels["graded"]]), arguments.labels)
     write(*wrap(said, max(_NARROW, shutil.get_terminal_size().columns)))
 
 

@@ -23,7 +23,7 @@ from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.packed import ONE, TWO, pack_all, pack_answers
 from quadrag.baselines.page.page import name_runs, write_page
 from quadrag.baselines.page.render import LINES, _group_lines, _shorten, render_page
-from quadrag.baselines.report.items.spelled import spell_gold
+from quadrag.baselines.report.questions import spell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Cell, Detail, Grid, Line
 
@@ -334,7 +334,7 @@ def test_the_judges_words_stand_at_every_answer(cli):
         run = ("run", "rgb", "negative_rejection_en", "--data-dir", "sample", "--judge", judge.url, "--ledger", "L")
         assert cli(*run, "--max-failed", "1", "--out", "r").code == 0
     answers = collect("r")
-    said = [item["runs"][0]["verdicts"]["rejection_rate_judged"] for item in answers.items]
+    said = [item["runs"][0]["verdicts"]["rejection_rate"] for item in answers.items]
     asked = [item["question"] for item in answers.index["items"]]
     assert len(said) == 12 and all(question[:40] in words for question, [words] in zip(asked, said, strict=True))
     assert answers.told == []

@@ -300,7 +300,7 @@ def test_python_says_why_a_metric_is_not_compared_and_no_door_names_a_winner(cli
         folders.append(name)
     with pytest.raises(KeyError, match="the judges are not the same"):
         quadrag.compare(*folders)["truthfulness"]
-    for shown in (repr(quadrag.compare(*folders)), cli("report", *folders).out, cli("show", *folders, "--worse").out):
+    for shown in (repr(quadrag.compare(*folders)), cli("report", *folders).out):
         assert "m1; m9" in shown and "b is better" not in shown
     page = quadrag.compare(*folders).report(tmp_path / "p.html").read_text(encoding="utf-8")
     assert page.index("m1; m9") < page.index('class="cards"') and page.count('class="told">not compared') == 3
@@ -338,7 +338,7 @@ def test_of_several_runs_p_is_adjusted_for_all_and_other_metrics_are_marked() ->
         ["100.0", "-100.0"],
     ]
     same = [(name, run([0.5] * 10, text=text)) for name, text in zip("abc", "xyy", strict=True)]
-    told = [note for note in tabulate_several(same, every=False)[0].notes if "same texts" in note]
+    told = [note for note in tabulate_several(same, every=False)[0].notes if "same texts" in str(note)]
     assert [note.split(":")[0] for note in told] == ["b, c"]
 
 

@@ -16,7 +16,7 @@ from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.report.hub import hide_places, plan_results
 from quadrag.cli import main
 from quadrag.errors import QuadragError
-from quadrag.harnesses.task_list import list_tasks
+from quadrag.harnesses.examination import list_configs
 from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
 from quadrag.paths import room
@@ -66,7 +66,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
     low, high = (round(100 * bound, 2) for bound in row["interval"])
     for part in (
         "NOT COMPARABLE: own data",
-        f"rgb_accuracy.accuracy, profile official, percent, 95% interval {low} to {high}",
+        f"rgb_accuracy.accuracy, percent; profile official {entry['value']}, 95% interval {low} to {high}",
         f"n_total {row['n_total']}, n_scored {row['n_scored']}",
         f"profile corrected {round(100 * corrected['value'], 2)}, ",
         "retriever own",
@@ -109,7 +109,7 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
 def test_upstreams_own_files_need_no_leave(copied):
     folder = copied(change=change(source="/data/RGB (the authors' own files)", provenance="authors"))
     (entry,) = entries(plan(folder, accept_data=False)).values()
-    assert entry["notes"].startswith("rgb_accuracy.accuracy, profile official, percent, ")
+    assert entry["notes"].startswith("rgb_accuracy.accuracy, percent; profile official ")
     assert "; data: the authors' own files; " in entry["notes"]
 
 
@@ -231,7 +231,7 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
         assert any(fnmatchcase(name, one.configs) for name in configs)
     # Every config that a table of the paper needs has a task, and every task one of Inspect's.
     tabled = {name for original in (False, True) for name, _ in module.campaign(original)}
-    assert tabled <= {task.config for task in tasks} <= {task.config for task in list_tasks(benchmark)}
+    assert tabled <= {task.config for task in tasks} <= {*list_configs(benchmark)}
 
 
 def test_a_repository_with_a_part_of_the_data_names_that_part():
