@@ -95,6 +95,8 @@ class NoteCode(StrEnum):
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL
     # Of a comparison.
+    VERDICT = "verdict", Level.HEADLINE
+    """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     DIFFERENT_JUDGES = "different_judges", Level.WARNING
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
