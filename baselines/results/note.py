@@ -84,6 +84,7 @@ class NoteCode(StrEnum):
     ROW_MARK = "row_mark"
     REASON = "reason"
     """Why a score or an item has no value, or its value says nothing of the answers."""
+    SPREAD = "spread"
     GOLD = "gold"
     """In which passages of a question the gold stood."""
     SHOWN = "shown"
