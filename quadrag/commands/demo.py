@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
 def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table of the first headline of each run."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.report.summary import headline_cells, pick_headlines
+    from quadrag.baselines.report.summary import headline_cells
+    from quadrag.baselines.results.selection import pick_headlines
     from quadrag.baselines.tables.grid import Grid, Line
     from quadrag.baselines.tables.names import keep_name
 

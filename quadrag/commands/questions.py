@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag.measure.questions import questions
+    from quadrag.api.evaluate import questions
     from quadrag.records import dumps, write_jsonl
 
     named = {name: getattr(arguments, name) for name in ("split", "data_dir", "limit")}

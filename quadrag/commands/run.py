@@ -119,21 +119,21 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     from quadrag.baselines.report.facts import tell_reused
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.report.summary import show_runs
 
     profiles, results = options.profiles(arguments), campaign.results
     page = None  # where it has more than the terminal
     if arguments.all or arguments.recipe:
         grids = show_paper(results[0].run.benchmark, results, profiles, arguments.labels, arguments.verbose)
     else:
-        grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
+        grids = show_runs(results, profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels)
     if reused := tell_reused(results):
         write(*reused)
     print_results(arguments, stdout, out, results, grids)
     _print_left_out(campaign)
-    print_calls(arguments, results)
+    print_calls(results)
     write("", out / "report.html")
     return close(arguments, campaign.runs[0][0], results)
 

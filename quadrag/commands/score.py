@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.compared.comparison import refuse_same
+    from quadrag.baselines.report.comparison import refuse_same
     from quadrag.baselines.runs.files.logs import list_logs
     from quadrag.baselines.runs.files.score import sift_logs
 
@@ -80,12 +80,10 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     """Score files, and print and write what they came to."""
     from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import head_benchmark, tabulate_all
-    from quadrag.baselines.report.compared.comparison import tabulate_several
-    from quadrag.baselines.report.compared.merged import merge_runs
-    from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.systems import gather_systems
-    from quadrag.baselines.report.tasks import show_tasks
+    from quadrag.baselines.report.all import gather_systems, head_benchmark, tabulate_all
+    from quadrag.baselines.report.comparison import tabulate_comparison
+    from quadrag.baselines.report.merged import merge_runs
+    from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.runs.files.logs import find_maker
     from quadrag.baselines.runs.files.score import name_files
 
@@ -102,10 +100,9 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
         systems = gather_systems(parts)
         if len(systems) > 1:
             merged = [(name, merge_runs(results)) for name, results in systems]
-            shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
-            shown = [*map(lift_place, shown)]
+            shown, page = ([tabulate_comparison(merged, profiles[0], every)] for every in (arguments.verbose, True))
         else:
-            shown = show_tasks([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
+            shown = show_runs([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
             page = tabulate_all(systems, profiles, arguments.labels)
         if out:
             pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
@@ -114,7 +111,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
             shown[0].notes.insert(0, head_benchmark(benchmark))
         grids += shown
     print_results(arguments, stdout, out, results, grids)
-    print_calls(arguments, results)
+    print_calls(results)
     if pages:
         write("", *pages)
     return close(arguments, out, results)

@@ -144,10 +144,9 @@ def shell_path(folder: object) -> str:
     return shlex.quote(str(folder))
 
 
-def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
-    """Print how many calls were made, what they cost, of which stage if asked, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import describe_kept, tell_calls
-    from quadrag.baselines.report.spent import describe_cost, tabulate_cost
+def print_calls(results: Sequence[Any]) -> None:
+    """Print how many calls were made, what they cost, and whose kept replies were used."""
+    from quadrag.baselines.report.facts import describe_cost, describe_kept, tell_calls
 
     asked = [result for result in results if not result.reused] or results
     lines = [*tell_calls(results)]
@@ -155,8 +154,6 @@ def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     lines += [f"tokens: {cost}"] if (cost := describe_cost(asked)) else []
     if lines:
         write("", *lines)
-    if cost and arguments.verbose:
-        print_tables(arguments, [tabulate_cost(asked)])
 
 
 def start_estimate(arguments: argparse.Namespace) -> Any:
