@@ -54,7 +54,7 @@ def test_several_files_are_scored_and_compared_with_the_first(cli, refused):
     files = ("a/one.json", "a/two.1.json", "b/one.json")
     code, out, err = cli("score", *files, "--data-dir", "sample", "--out", "runs")
     assert (code, err) == (0, "")
-    listed = r"(?m)^(\S+) .* \+(\d+)\.0 .* 12 .* (not decided|better)\n"
+    listed = r"(?m)^ (\S+) .* \+(\d+)\.0 +12 .* (not decided|better)$"
     assert re.findall(listed, out) == [("b/one", "75", "better"), ("a/two.1", "25", "not decided")], "the best first"
     folders = ("runs/a/one", "runs/a/two.1", "runs/b/one")
     assert all(Path(folder, "scores.json").is_file() for folder in folders) and Path("runs/report.html").is_file()
