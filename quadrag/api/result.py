@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
+from quadrag.baselines.report.facts import tell_kept, tell_reused
 from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.question_text import DisplayOptions, write_items
 from quadrag.baselines.report.questions import ItemFilter, RunReader
@@ -38,8 +38,7 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 
 PAGE = "report.html"  # of a run, in its folder
-TEXTS = ("query", "answer", "gold")
-NO_VALUES = ("id", "split", *TEXTS, "unscored", "sample", "config")  # all other columns of questions are metrics
+_TEXTS = ("query", "answer", "gold")
 _KINDS = dict.fromkeys(("value", "low", "high", "before", "after", "difference", "p", "p_holm"), "float64")
 _KINDS |= dict.fromkeys(("n", "n_total", "better", "worse", "equal"), "Int64")
 _P = ParamSpec("_P")
@@ -56,11 +55,6 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
         except QuadragError as error:
             error.args = (one_line(error),)
             raise error.with_traceback(None) from None
-        except OSError as error:
-            if error.filename is None:
-                raise
-            place = f"cannot use {error.filename} ({error.strerror}); make room, or name another place"
-            raise QuadragError(place) from error
 
     return call
 
@@ -245,7 +239,7 @@ class Evaluation(Mapping[str, Score]):
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
         print_grids(self._tables(verbose), verbose=verbose)
-        write(f"\n{self._page if self._page.exists() else self.folder}")
+        write(f"\n{self.folder / PAGE}")
 
     @entrance
     def report(self, path: str | Path) -> Path:
@@ -260,8 +254,8 @@ class Evaluation(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         """Show a notebook the summary."""
-        link = f'<p><a href="{escape(str(self._page))}">{escape(str(self._page))}</a></p>'
-        return to_html(self._tables()) + link * self._page.exists()
+        page = escape(str(self.folder / PAGE))
+        return f'{to_html(self._tables())}<p><a href="{page}">{page}</a></p>'
 
     @cached_property
     def reader(self) -> RunReader:
@@ -301,15 +295,11 @@ class Evaluation(Mapping[str, Score]):
                         said = say_item(name, reason, self.result.run, answered)
                         reasons[f"{reason}: {failure}" if failed else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
-        names = self._names
-        frame = pandas.DataFrame(clean(rows)).rename(columns=names)
-        values = [name for name in dict.fromkeys((*names.values(), *frame)) if name in frame and name not in NO_VALUES]
-        order = ["id", "split", *(name for name in TEXTS if texts), *values, "unscored", "sample", "config"]
+        frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)
+        others = ["id", "split", *_TEXTS, "unscored", "sample", "config"]
+        values = [name for name in dict.fromkeys((*self._names.values(), *frame)) if name in {*frame} - {*others}]
+        order = [*others[:2], *(_TEXTS if texts else ()), *values, *others[-3:]]
         return type_reasons(frame[order].astype(dict.fromkeys(values, "float64")), "unscored")
-
-    @property
-    def _page(self) -> Path:
-        return self.folder / PAGE
 
     @property
     def _profiles(self) -> list[str]:
@@ -318,8 +308,7 @@ class Evaluation(Mapping[str, Score]):
     def _tables(self, verbose: bool = False) -> list[Grid]:
         """Make what the command prints, with what of it is kept on top."""
         grids, run = show_run(self.result, self._profiles, self.labels, verbose), [self.result]
-        kept = [tell_kept(run), " ".join(tell_reused(run)), tell_verdicts(run, every=True)]
-        grids[0].notes[:0] = [Alarm(f"{said.rstrip('.')}.") for told in kept for said in told.splitlines()]
+        grids[0].notes[:0] = [Alarm(told) for told in (tell_kept(run), *tell_reused(run)) if told]
         return [speak_grid(grid, self.labels, python=True) for grid in grids]
 
 
