@@ -1,6 +1,9 @@
 """All tables of runs, as a page has them: of one run, of one campaign or several benchmarks, of runs compared."""
 
 from collections.abc import Sequence
+from pathlib import Path
+
+from quadrag.catalogue import configs
 
 from ..results.run import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
@@ -10,17 +13,16 @@ from .merged import merge_runs
 from .paper import show_paper
 from .run import tabulate_run
 
+Runs = Sequence[tuple[str, Sequence[Result]]]  # name of each, and what it came to
+
 
 def tabulate_all(
-    runs: Sequence[tuple[str, Sequence[Result]]],
-    profiles: Sequence[str] = PROFILES,
-    labels: str = "en",
-    verbose: bool = False,
+    runs: Runs, profiles: Sequence[str] = PROFILES, labels: str = "en", verbose: bool = False
 ) -> list[Grid]:
-    """Make the tables of runs.
+    """Make the tables of runs; several are compared with the first.
 
     Args:
-        runs: name of each, and what it came to; several are compared with the first.
+        runs: the runs.
         profiles: those shown; of runs compared, the first.
         labels: of a matrix, ``en`` or ``zh``.
         verbose: of a campaign, the scores of every run below the paper's tables.
@@ -40,7 +42,7 @@ def tabulate_all(
     return grids
 
 
-def compare_all(runs: Sequence[tuple[str, Sequence[Result]]], profile: str, every: bool = True) -> list[Grid]:
+def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Grid]:
     """Make the table of runs beside each other, of each benchmark one; errors as of `merge_all`."""
     groups = merge_all(runs)
     grids = [tabulate_comparison(merged, profile, every) for merged in groups]
@@ -54,7 +56,7 @@ def head_benchmark(benchmark: str) -> Verdict:
     return Verdict(f"== {benchmark}")
 
 
-def merge_all(runs: Sequence[tuple[str, Sequence[Result]]]) -> list[list[tuple[str, Result]]]:
+def merge_all(runs: Runs) -> list[list[tuple[str, Result]]]:
     """Make one result of each of several runs, to be compared; where all are of the same benchmarks, of each of these.
 
     Raises:
@@ -72,3 +74,27 @@ def merge_all(runs: Sequence[tuple[str, Sequence[Result]]]) -> list[list[tuple[s
         for name, parts in group:
             refuse_repeated_tasks(name, parts)
     return [[(name, merge_runs(parts)) for name, parts in group] for group in groups]
+
+
+def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, list[Result]]]:
+    """Put the results of one model's logs in a folder together, in the order of its tasks; of other files each alone.
+
+    Args:
+        scored: the files, as they are to be named, with what they came to.
+
+    Returns:
+        What each system is called, a model or a file, and its results.
+    """
+    systems: dict[tuple[Path, str], list[Result]] = {}
+    for file, result in scored:
+        place = (file.parent, result.run.llm) if result.run.log else (file, str(file))
+        systems.setdefault(place, []).append(result)
+    models = [model for _, model in systems]
+
+    def rank(result: Result) -> int:
+        return list(configs(result.run.benchmark)).index(result.run.config)
+
+    return [
+        (model if models.count(model) == 1 else str(folder), sorted(results, key=rank))
+        for (folder, model), results in systems.items()
+    ]

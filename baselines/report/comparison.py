@@ -124,8 +124,7 @@ def write_difference(place: Place, pair: Pair) -> str:
     """Write a difference in a line: the key, how much, its interval, over how many questions, p and verdict."""
     cell, verdict, unit = difference_cell(pair, record_at(place).unit), judge_pair(pair, place), record_at(place).unit
     size = f"{place[3]} {cell.text} {unit if unit == CHARACTERS else 'points'}" + f" (95% {cell.sub})" * bool(cell.sub)
-    told = [f"p {pair.p:.3f}", f"Holm {pair.decisive:.3f}"] if pair.decisive != pair.p else [f"p {pair.p:.3f}"]
-    told = [] if verdict in (Verdict.NONE, Verdict.FEW) else told
+    told = [write_p(pair)] if verdict not in (Verdict.NONE, Verdict.FEW) else []
     return ", ".join([size, f"n {pair.n}", *told]) + f": {verdict}" * bool(verdict)
 
 

@@ -24,13 +24,13 @@ from ..results.items import FAILED, is_ruled, read_items, short_of
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result, own_profile
 from ..results.score import Status, record_of
+from ..results.selection import pick_headlines
 from ..runs import retrieve
 from ..runs.folder import RETRIEVED, VERDICTS
 from ..runs.questions import digest_each
 from ..scoring.served import match_gold, read_gold
 from ..systems.own import as_served
 from ..tables.cells import format_value
-from .summary import pick_headlines
 
 BY_RULE = "decided by rule, without the judge"
 

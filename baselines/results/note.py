@@ -63,6 +63,7 @@ class NoteCode(StrEnum):
     MATCHED_BY_IDS = "matched_by_ids", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
+    UNDER_VALUES = "under_values"
     RECIPE = "recipe"
     DATA = "data"
     OWN_FILES = "own_files"
@@ -83,6 +84,7 @@ class NoteCode(StrEnum):
     ROW_MARK = "row_mark"
     REASON = "reason"
     """Why a score or an item has no value, or its value says nothing of the answers."""
+    SPREAD = "spread"
     GOLD = "gold"
     """In which passages of a question the gold stood."""
     SHOWN = "shown"

@@ -4,7 +4,7 @@ A question of several splits counts once over all of them. Two runs are compared
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from statistics import fmean
@@ -15,7 +15,7 @@ from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.benchmark import load
-from .items import FAILED, items_of, tally
+from .items import FAILED, items_of
 from .run import Asked, Result
 from .score import ALL, Counts, Score, Status, find_by_phrase
 
@@ -38,22 +38,6 @@ def pick_headlines(scores: Sequence[Score], profile: str) -> list[Score]:
         first = [by_name[name] for name in load(benchmark).headlines if name in by_name]
         picked += (first or here)[:MOST]
     return picked
-
-
-def exclude(result: Result, questions: Collection[Key]) -> Result:
-    """Return a run over all items but those of some questions; a score that has no value for each item is left out."""
-    lines = [line for line in result.items if (line["config"], line["split"], line["id"]) not in questions]
-    scores = []
-    for row in result.whole():
-        here = [line for line in lines if (line["config"], line["split"]) == (row.key.config, row.key.split)]
-        items = items_of(here, row.key.name, row.profile)
-        if not row.ran or row.status is Status.INVALID:
-            scores.append(row)
-        elif items:
-            record = row.record
-            summary = summarise(items, profile=row.profile, worst=record.worst, ends=record.range)
-            scores.append(replace(row, **summary._asdict(), counts=tally(items)))
-    return replace(result, scores=scores, items=lines)
 
 
 def pool_rows(result: Result, rows: Sequence[Score], profile: str) -> list[Score]:

@@ -97,7 +97,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import compare_all, tabulate_all
-    from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.results.run import own_profile
     from quadrag.baselines.tables.grid import Alarm
@@ -124,7 +124,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     elif len(results) > 1:
         grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:
-        grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
+        grids = show_runs(results, profiles, arguments.labels, arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, profiles[0])
