@@ -15,23 +15,22 @@ from typing import Any, ParamSpec, Self, TypeVar
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused
-from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.question_text import DisplayOptions, write_items
 from quadrag.baselines.report.questions import ItemFilter, RunReader
 from quadrag.baselines.report.run import tabulate_run
-from quadrag.baselines.report.summary import pick_headlines, show_run
+from quadrag.baselines.report.summary import show_runs
 from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
 from quadrag.baselines.results import score as results
 from quadrag.baselines.results.items import FAILED, read_items
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import ScoreKey, Status
+from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_rows
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_value, items_of, value_cell
+from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Verdict
 from quadrag.baselines.tables.language import speak_grid
-from quadrag.baselines.tables.names import is_whole, number_of
-from quadrag.baselines.tables.slices import select_whole
+from quadrag.baselines.tables.names import number_of
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
@@ -93,17 +92,18 @@ class Score(Number):
     @classmethod
     def of(cls, score: results.Score) -> Self:
         """Make one of a score of a run."""
-        between, reason, unit = value_cell(score).sub, say_score(score, python=True), score.record.unit
-        value = format_value(score.value, unit, score.n)
+        (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
+        line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
         if score.value is not None:
-            value += "%" if unit == RATE else f" {unit}"
+            line += "%" if unit == RATE else f" {unit}"
+        interval = score.interval if score.interval and (score.n or 0) >= FEW else None
+        line += f" (95% {format_interval(interval, unit)})" if interval else ""
         return cls(
             score.value,
-            f"{score.key.key} {value}{f' (95% {between})' if between else ''}, n {items_of(score)}"
-            + (f"; {reason}" if reason else ""),
+            f"{line}, n {n} of {total}" + (f"; {reason}" if reason else ""),
             value=score.value,
-            interval=score.interval if score.interval and (score.n or 0) >= FEW else None,
-            n=count_both(score)[0],
+            interval=interval,
+            n=n,
             n_total=count_all(score),
             unscored=dict(score.counts.unscored),
             metric=score.key.metric,
@@ -158,7 +158,7 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def rows(self) -> dict[str, results.Score]:
         """The same as the run has them."""
-        own = self._own()
+        own = self.result.whole(self.profile)
         many = len({score.key.split for score in own}) > 1
         every = (*pool_rows(self.result, own, self.profile), *own)
         return {f"{one.key.split}/" * many + self._names[one.key.name]: one for one in every}
@@ -262,13 +262,10 @@ class Evaluation(Mapping[str, Score]):
         """The folder and the benchmark's data, question by question."""
         return RunReader(self.folder, self.result)
 
-    def _own(self) -> list[results.Score]:
-        return [score for score in select_whole(self.result.scores) if score.profile == self.profile]
-
     @cached_property
     def _names(self) -> dict[str, str]:
         """What metrics are called, the headlines first: by their keys, where no other has such a key."""
-        every = (*pick_headlines(self.result.scores, self.profile), *self._own())
+        every = (*pick_headlines(self.result.scores, self.profile), *self.result.whole(self.profile))
         keys = {score.key.name: score.key.key for score in every}
         times = Counter(keys.values())
         return {name: key if times[key] == 1 else name for name, key in keys.items()}
@@ -307,7 +304,7 @@ class Evaluation(Mapping[str, Score]):
 
     def _tables(self, verbose: bool = False) -> list[Grid]:
         """Make what the command prints, with what of it is kept on top."""
-        grids, run = show_run(self.result, self._profiles, self.labels, verbose), [self.result]
+        grids, run = show_runs([self.result], self._profiles, self.labels, verbose), [self.result]
         grids[0].notes[:0] = [Alarm(told) for told in (tell_kept(run), *tell_reused(run)) if told]
         return [speak_grid(grid, self.labels, python=True) for grid in grids]
 
