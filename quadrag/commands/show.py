@@ -36,12 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", metavar="M", help="what says that an answer is wrong or worse (default: a headline)"
     )
-    parser.add_argument("--profile", choices=("official", "corrected"), help="whose values say so (default: the run's)")
-    parser.add_argument("--limit", metavar="N", type=options.whole(1), help="of a run (default: 10; of ids all)")
+    parser.add_argument("--profile", choices=options.PROFILES, help="whose values say so (default: the run's)")
     parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts")
-    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics; texts stand whole")
-    options.labels(parser)
-    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    about = {"limit": "of a run (default: 10; of ids all)", "verbose": "all metrics; texts stand whole"}
+    options.add(parser, "limit verbose labels data-dir", **about)
 
 
 def run(arguments: argparse.Namespace) -> None:

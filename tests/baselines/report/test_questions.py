@@ -200,7 +200,8 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged")
     with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
         judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        more = ("--judge", f"{judge.url}#j", "--judge-name", "j", "--concurrency", "1", "--ledger", str(folder / "L"))
+        (folder / "s.yaml").write_text("judges: [{name: j}]\ncalls: {concurrency: 1}")
+        more = ("--judge", f"{judge.url}#j", "--spec", str(folder / "s.yaml"), "--ledger", str(folder / "L"))
         assert main([*CRAG, *more, "--out", str(folder / "run")]) == 0
     return folder
 
