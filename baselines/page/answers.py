@@ -1,234 +1,253 @@
-"""The answers of one run, or of several beside each other, as the page's viewer takes them."""
+"""The answers of one run, or of several beside each other, as the page's script takes them: every value is text there.
 
+What the list shows is one block, which is unpacked at once; the rest of single questions, and the distinct passages,
+are in blocks that a browser unpacks when it needs them. A block is JSON, gzip, base64.
+"""
+
+import base64
+import gzip
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, name_together
-from quadrag.records import Passage, Question
+from quadrag.records import Passage, Question, dumps
 
-from ..core.result import PROFILES, Result, own_profile
+from ..core.result import PROFILES, Result
 from ..report.compared.names import name_columns, tell_apart
-from ..report.items.chosen import find_unfit, list_others, order_metrics
+from ..report.items.chosen import find_unfit, order_metrics
 from ..report.items.gold import find_phrase, place_gold, tell_gold
 from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items.reader import RunReader, ShownItem
 from ..report.items.spelled import spell_gold
 from ..report.items.verdicts import look_up_verdicts
-from ..tables.cells import CHARACTERS
+from ..tables.cells import CHARACTERS, NOTHING
 from ..tables.language import ENGLISH, speak
-from ..tables.names import name_model
 
-MOST = 10_000  # items of a page
+MOST = 10_000  # answers of a run on a page
 BEGINNING = 160  # characters of a text in the list
+ITEMS, PASSAGES = 50, 256  # in a block
 
-Place = tuple[str, str, str, str, int, int]  # benchmark, config, split, id, sample, turn
 Side = Sequence[ShownItem | None]  # one question as every run has it
 
 
 @dataclass(slots=True)
 class Answers:
-    """What the viewer shows.
-
-    Attributes:
-        index: the runs' names, whole and side by side, the metrics, those of each benchmark, and of every item what the
-            list shows.
-        items: what the list does not have of each.
-        passages: the distinct ones, numbered as they come.
-        told: what a reader must know of what is not here.
-    """
+    """What the page's script takes: the list, all that belongs to each of its questions, the distinct passages."""
 
     index: dict[str, Any] = field(default_factory=dict)
     items: list[dict[str, Any]] = field(default_factory=list)
-    passages: dict[Passage, int] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    passages: dict[tuple[str, str], int] = field(default_factory=dict)  # title and text of each, by its number
+    notes: list[str] = field(default_factory=list)  # what a reader must know of what is not here
+
+    def pack(self) -> list[tuple[str, str]]:
+        """Return all as blocks, by name; none where there is no answer."""
+        blocks = [
+            *_cut("items", self.items, ITEMS),
+            *_cut("passages", list(self.passages), PASSAGES),
+        ]
+        index = {**self.index, "sizes": {"items": ITEMS, "passages": PASSAGES}}
+        return [("index", _pack(index)), *blocks] if self.items else []
+
+
+def _cut(name: str, values: Sequence[Any], size: int) -> Iterator[tuple[str, str]]:
+    for number, start in enumerate(range(0, len(values), size)):
+        yield f"{name}-{number}", _pack(values[start : start + size])
+
+
+def _pack(value: Any) -> str:
+    return base64.b64encode(gzip.compress(dumps(value).encode("utf-8", "surrogatepass"), mtime=0)).decode("ascii")
 
 
 def collect_answers(
     runs: Sequence[tuple[str, Sequence[Result]]],
-    most: int = MOST,
-    profile: str | None = None,
+    words: Mapping[str, str],
+    profile: str = PROFILES[0],
     labels: str = ENGLISH,
+    most: int = MOST,
 ) -> Answers:
     """Collect the answers of runs; those to the same question stand together.
 
     Args:
         runs: name and results of each.
-        most: how many items are taken of a run, of each part alike; that others are left out is told.
-        profile: whose values they are shown with; the runs' own, of runs with two ``official``, when None.
+        words: of the page, in its language.
+        profile: whose values they are shown with.
         labels: the language of why an answer is lacking.
+        most: how many are taken of a run, of each of its parts alike.
     """
-    profile = profile or own_profile(result for _, results in runs for result in results) or PROFILES[0]
     answers = Answers()
-    whole = max((sum(len(result.items) for result in results) for _, results in runs), default=0)
-    share = most // max(len(results) for _, results in runs) if whole > most else most
-    shown: dict[Place, list[ShownItem | None]] = {}
-    systems: dict[Place, dict[str, None]] = {}  # what answered
+    shown: dict[tuple[str, ...], list[ShownItem | None]] = {}
     read: list[list[RunReader]] = [[] for _ in runs]
     for at, (_, results) in enumerate(runs):
-        turns: Counter[str] = Counter()  # a campaign may run a config several times
-        for result, system in zip(results, _name_systems(results), strict=True):
-            turn = turns[result.run.config]
-            turns[result.run.config] += 1
+        share = most if sum(len(result.items) for result in results) <= most else most // len(results)
+        for result, folder in zip(results, _name_folders(results), strict=True):
             try:
-                reader = _open(result)
+                if result.folder is None:
+                    raise QuadragError("the run has no folder")
+                reader = RunReader(result.folder, result)
             except QuadragError as error:
-                answers.told.append(f"Single answers are not shown: {error}.")
+                answers.notes.append(f"Single answers are not shown: {error}.")
                 continue
             items = reader.select()[:share]
             look_up_verdicts(reader, items)
             for item in items:
-                place = (reader.run.benchmark, *item.question.key, item.sample, turn)
+                place = (reader.run.benchmark, *item.question.key, str(item.sample), folder)
                 shown.setdefault(place, [None] * len(runs))[at] = item
-                systems.setdefault(place, {})[speak(system, labels)] = None
             read[at].append(reader)
             if len(result.items) > share:
-                answers.told.append(
+                answers.notes.append(
                     f"The first {share} of {len(result.items)} answers stand here; `quadrag show {result.folder}` has "
                     "them all."
                 )
-    ordered = _order_each(read)
-    names = list(dict.fromkeys(chain.from_iterable(ordered.values())))
-    others = {*list_others(read, names[0])} if names else {}
+    metrics = _order_metrics(read)
     unfit = find_unfit(read)
     answers.index = {
-        "runs": [speak(name, labels) for name, _ in runs],
-        "called": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
+        "runs": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
         "metrics": [
-            one | {"other": one["name"] in others, "unfit": one["name"] in unfit} for one in _describe_metrics(names)
+            {**_describe_metric(name, label), "benchmark": benchmark, "unfit": name in unfit}
+            for benchmark, names in metrics.items()
+            for name, label in name_together(names).items()
         ],
-        "benchmarks": {benchmark: [names.index(name) for name in own] for benchmark, own in ordered.items()},
         "items": [
-            _list_item(place, items, names, profile, labels, ", ".join(filter(None, systems[place])))
-            for place, items in shown.items()
+            _list_item(place, items, metrics[place[0]], profile, labels, words) for place, items in shown.items()
         ],
     }
-    answers.items = [_whole_item(items, answers.passages, profile, labels) for items in shown.values()]
+    answers.items = [
+        _whole_item(place, items, name_together(metrics[place[0]]), answers.passages, profile, labels, words)
+        for place, items in shown.items()
+    ]
     return answers
 
 
-def _name_systems(results: Sequence[Result]) -> list[str]:
-    """Name what answered in each run of a folder, "" where it is one: the model, with the folder where it ran again."""
-    models = [name_model(one.run) for one in results]
-    inputs = [(model, one.run) for model, one in zip(models, results, strict=True)]
-    asked = Counter((model, one.config, split) for model, one in inputs for split in one.splits)
-    again = {model for (model, *_), times in asked.items() if times > 1}
-    names = list(models)
-    for model in again:
-        own = [at for at, one in enumerate(models) if one == model]
-        for at, folder in zip(own, tell_apart([str(results[at].folder) for at in own]), strict=True):
-            names[at] = f"{model} {folder}" if len({*models}) > 1 else folder
-    return names if len({*names}) > 1 else [""] * len(names)
+def _name_folders(results: Sequence[Result]) -> list[str]:
+    """Return what tells the results of a folder apart where a config's split was run several times, "" elsewhere."""
+    times = Counter((result.run.config, split) for result in results for split in result.run.splits)
+    again = max(times.values(), default=0) > 1
+    return tell_apart([str(result.folder) for result in results]) if again else [""] * len(results)
 
 
-def _order_each(read: Sequence[Sequence[RunReader]]) -> dict[str, list[str]]:
+def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, list[str]]:
     """Order the metrics of each benchmark; the first is the one that is chosen."""
     benchmarks = dict.fromkeys(reader.run.benchmark for run in read for reader in run)
     own = {name: [[one for one in run if one.run.benchmark == name] for run in read] for name in benchmarks}
     return {name: order_metrics([run for run in runs if run]) for name, runs in own.items()}
 
 
-def _open(result: Result) -> RunReader:
-    if result.folder is None:
-        raise QuadragError("the run has no folder")
-    return RunReader(result.folder, result)
-
-
-def _describe_metrics(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Name metrics, say which end of each is better (0: neither), what the best and the worst value is.
-
-    A value is shown in the tables' unit: so many times as large.
-    """
-    found = []
-    for name, label in name_together(names).items():
-        module, _, key = name.partition(".")
-        record = metric_record(module).key(key)
-        sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
-        worst, best = record.range[::sign] if sign else (None, None)
-        scale = 1 if record.unit == CHARACTERS else 100
-        found.append({"name": name, "label": label, "sign": sign, "best": best, "worst": worst, "scale": scale})
-    return found
+def _describe_metric(name: str, label: str) -> dict[str, Any]:
+    """Name a metric, and say which end of it is better (0: neither), and what the best and the worst value is."""
+    module, _, key = name.partition(".")
+    record = metric_record(module).key(key)
+    sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
+    worst, best = record.range[::sign] if sign else (None, None)
+    return {"label": label, "sign": sign, "best": best, "worst": worst}
 
 
 def _list_item(
-    place: Place, items: Side, metrics: Sequence[str], profile: str, labels: str, system: str
+    place: tuple[str, ...],
+    items: Side,
+    metrics: Sequence[str],
+    profile: str,
+    labels: str,
+    words: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
-    benchmark, config, split, ident, sample, _ = place
+    benchmark, config, split, _, _, folder = place
     question = next(item for item in items if item).question
+
+    def answer(item: ShownItem | None) -> str:
+        if item is None:
+            return words["absent"]
+        failure = speak(_tell_failure(item), labels)
+        text = _answer_of(item)[:BEGINNING]
+        return words["colon"].join(filter(None, (failure, text))) or words["empty"]
+
+    groups = {"benchmark": benchmark, "config": config, "split": split, "run": folder, **question.slices}
     return {
-        "place": "/".join(quote(str(part), safe="") for part in place),
-        "id": ident,
-        "sample": sample,
+        "place": "/".join(quote(part, safe="") for part in place),
         "question": question.query[:BEGINNING],
-        "answers": [None if item is None else _answer_of(item)[:BEGINNING] for item in items],
-        "failed": [speak(_tell_failure(item), labels) for item in items],
+        "answers": [answer(item) for item in items],
+        "there": [item is not None for item in items],
+        "failed": any(item and _tell_failure(item) for item in items),
         "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
-        "groups": {
-            "benchmark": benchmark,
-            "config": config,
-            "split": split,
-            **({"system": system} if system else {}),
-            **question.slices,
-        },
+        "texts": [[_write_value(item, name, profile) for name in metrics] for item in items],
+        "groups": {name: value for name, value in groups.items() if value},
     }
 
 
-def _whole_item(items: Side, passages: dict[Passage, int], profile: str, labels: str) -> dict[str, Any]:
-    """Return what the list does not have of an item; passages enter by their numbers."""
+def _whole_item(
+    place: tuple[str, ...],
+    items: Side,
+    metrics: Mapping[str, str],
+    passages: dict[tuple[str, str], int],
+    profile: str,
+    labels: str,
+    words: Mapping[str, str],
+) -> dict[str, Any]:
+    """Return all that belongs to an item; passages enter by their numbers, once where all runs have the same."""
     question = next(item for item in items if item).question
-    relevant = set(question.relevant)
     wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
+    phrase = words["phrase" if wanted.gold else "refusal"].replace("{0}", wanted.phrase) if wanted else ""
 
-    def whole(item: ShownItem) -> dict[str, Any]:
-        told = {name: say_by_profile(entry["reason"]) for name, entry in item.values.items() if entry.get("reason")}
-        told |= {name: BY_RULE for name, entry in item.values.items() if is_ruled(entry)}
-        documents = item.documents or [None] * len(item.passages)
+    def side(item: ShownItem) -> dict[str, Any]:
+        values = []
+        for name, label in metrics.items():
+            entry = item.values.get(name) or {}
+            reason = BY_RULE if is_ruled(entry) else say_by_profile(entry.get("reason") or {})
+            if reason or _value_of(item, name, profile) is not None:
+                values.append([label, _write_value(item, name, profile), speak(reason, labels)])
         return {
-            "rest": _answer_of(item)[BEGINNING:],
-            "passages": [
-                [
-                    passages.setdefault(one._replace(score=None), len(passages)),
-                    one.score,
-                    document in relevant,
-                    _mark_gold(question, one),
-                ]
-                for one, document in zip(item.passages, documents, strict=True)
-            ],
-            "found": speak(tell_gold(question, item.passages, item.documents), labels),
+            "answer": _answer_of(item),
+            "marks": place_gold(question, _answer_of(item)),
+            "failed": speak(_tell_failure(item), labels),
             "scored": item.scored,
-            "reasons": {name: speak(said, labels) for name, said in told.items()},
-            "verdicts": item.verdicts,
-            "said": wanted and _value_of(item, wanted.metric, profile),
+            "values": values,
+            "verdicts": [[name, reply] for name, replies in item.verdicts.items() for reply in dict.fromkeys(replies)],
+            "found": speak(tell_gold(question, item.passages, item.documents), labels),
+            "passages": _list_passages(item, question, passages, words),
         }
 
+    runs = [item and side(item) for item in items]
+    there = [run for run in runs if run]
+    same = len(runs) > 1 and all(run["passages"] == there[0]["passages"] for run in there)
     return {
-        "rest": question.query[BEGINNING:],
-        "history": [list(turn) for turn in question.history],
+        "place": " · ".join(filter(None, (*place[:4], f"{words['sample']} {place[4]}" * (place[4] != "0"), place[5]))),
+        "question": question.query,
+        "history": [f"{asked} / {told or ''}" for asked, told in question.history],
+        "wanted": phrase,
         "gold": spell_gold(question.references),
-        "wanted": wanted and {"phrase": wanted.phrase, "alone": not wanted.gold},
-        "runs": [item and whole(item) for item in items],
+        "runs": [run and {**run, "passages": []} if same else run for run in runs],
+        "passages": there[0]["passages"] if same else [],
     }
 
 
-def _mark_gold(question: Question, passage: Passage) -> list[list[int]]:
-    """Return where gold stands in a passage, its title first, in the units that a browser counts: begins and ends."""
-    text = f"{passage.title} " * bool(passage.title) + passage.text
-    return [[len(text[:at].encode("utf-16-le")) // 2 for at in ends] for ends in place_gold(question, text)]
+def _list_passages(
+    item: ShownItem, question: Question, passages: dict[tuple[str, str], int], words: Mapping[str, str]
+) -> list[list[Any]]:
+    """Return of each passage its number on the page, its heading, and where gold stands in title and text."""
+    documents = item.documents or [None] * len(item.passages)
+    found = []
+    for rank, (passage, document) in enumerate(zip(item.passages, documents, strict=True), 1):
+        score = "" if passage.score is None else f"{words['score']} {passage.score:.4g}"
+        gold = words["relevant"] if document in question.relevant else ""
+        head = " · ".join(filter(None, (str(rank), passage.id, score, gold)))
+        number = passages.setdefault((passage.title, passage.text), len(passages))
+        found.append([number, head, place_gold(question, _text_of(passage))])
+    return found
+
+
+def _text_of(passage: Passage) -> str:
+    return f"{passage.title} " * bool(passage.title) + passage.text
 
 
 def _answer_of(item: ShownItem) -> str:
     return (item.answer and item.answer.answer) or ""
 
 
-def _tell_failure(item: ShownItem | None) -> str:
+def _tell_failure(item: ShownItem) -> str:
     """Say why a run has no answer or a part of one, "" where it has a whole one or nothing is known."""
-    if item is None:
-        return ""
     if item.answer and item.answer.answer is not None:
         return item.failure
     return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
@@ -237,3 +256,13 @@ def _tell_failure(item: ShownItem | None) -> str:
 def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:
     """Return what an item counts as in a profile's score."""
     return (item.values.get(name) or {}).get(profile) if item else None
+
+
+def _write_value(item: ShownItem | None, name: str, profile: str) -> str:
+    """Write a value in the unit of the tables."""
+    value = _value_of(item, name, profile)
+    if value is None:
+        return NOTHING
+    module, _, key = name.partition(".")
+    scale = 1 if metric_record(module).key(key).unit == CHARACTERS else 100
+    return f"{value * scale:.1f}".removesuffix(".0")

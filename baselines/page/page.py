@@ -1,34 +1,42 @@
-"""The page of one run, of several of one campaign, or of runs compared: its head, its tables, its answers."""
+"""The page of one run, of several of one campaign, or of runs compared: tables, charts, facts and answers in one file.
 
-from collections.abc import Iterable, Iterator, Sequence
+Its own script and style alone are run, by their sums; texts of data and models only ever become text.
+"""
+
+import base64
+import hashlib
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import yaml
 
 from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
+from ..charts.forms import draw_grid
 from ..core.result import PROFILES, Result, own_profile
-from ..judges.notes import note_judges
-from ..report.all import merge_all
-from ..report.compared.comparison import glance_pair, glance_several
-from ..report.compared.names import name_columns, tell_apart
+from ..report.compared.names import name_columns
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
-from ..report.summary import headline_all, pick_headlines
-from ..results.score import Status, status_of
-from ..systems.extractive import EXTRACTIVE
-from ..tables.cells import Row
-from ..tables.failed import note_invalid
-from ..tables.grid import Alarm, Detail, Grid, Loud
+from ..report.summary import summarise_run
+from ..tables.draw import join_counts
+from ..tables.grid import Alarm, Detail, Grid, Loud, Verdict
+from ..tables.language import speak, speak_grids, speak_note, speak_title
 from ..tables.names import name_model
-from ..tables.run_notes import note_none_beside, note_partial
 from .answers import collect_answers
-from .changes import list_changes
-from .packed import pack_answers
-from .render import render_page
 
-MOST = 4  # names of one kind in a title
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+HERE = Path(__file__).parent
+SCRIPTS = ("parts.js", "viewer.js")  # one script, in this order
+_MOST = 4  # names of one kind in a title
 
 Runs = Sequence[tuple[str, Sequence[Result]]]
 
@@ -50,126 +58,131 @@ def write_page(
         profile: whose values single answers are shown with; the runs' own when None.
     """
     results = [result for _, parts in runs for result in parts]
-    answers = collect_answers(runs, profile=profile, labels=labels)
-    alone = len(runs) == 1
     shown = profile or own_profile(results) or PROFILES[0]
-    headline, grids, lead = _lay_out(runs, grids, shown)
-    lead = [*lead, *answers.told]
-    lead.sort(key=lambda line: not isinstance(line, Loud))
-    ranked = headline is not None and headline.form == "runs"  # where an invalid run hides nothing of the others
-    spared = ranked and not all(note_invalid([one]) for one in results)
-    title = _mark_title(results, shown) * (not spared) + name_runs(runs)
-    blocks = pack_answers(answers)
     columns = name_columns([name for name, _ in runs])
-    own = []  # what the page alone has
-    for column, (_, parts) in zip(columns, runs, strict=True):
-        for grid in (grid for result in parts for grid in tabulate_found(result)):
-            own.append(grid if alone else replace(grid, title=f"{column}: {grid.title}"))
-    changes = list_changes(answers)
-    facts = list_facts(results)
+    words = read_words(labels, [speak(name, labels) for name in columns])
+    answers = collect_answers(runs, words, shown, labels)
+    summary = [replace(summarise_run(results[0], shown), title=words["headline"])] if len(results) == 1 else []
+    found = [
+        replace(grid, title=f"{column}: {grid.title}") if len(runs) > 1 else grid
+        for column, (_, parts) in zip(columns, runs, strict=True)
+        for result in parts
+        for grid in tabulate_found(result)
+    ]
     page = render_page(
-        title,
-        facts,
-        [*grids, *own],
-        lead,
-        blocks,
-        labels,
-        changes,
-        headline=headline,
-        called=columns,
-        asked=_tell_asked(results),
-        spared=spared,
-        made_up=_are_samples(results),
+        name_runs(runs),
+        [*summary, *grids, *found],
+        facts=list_facts(results),
+        lead=answers.notes,
+        blocks=answers.pack(),
+        labels=labels,
+        names=columns,
+        asked=_describe_config(results),
+        made_up=all(result.run.whose is Provenance.SAMPLE for result in results),
     )
     write_text(path, page)
 
 
-def _mark_title(results: Sequence[Result], profile: str) -> str:
-    """Return what a title begins with where the first headline of a split is INVALID, or else NOT RELIABLE."""
-    first: list[Row] = []
-    for result in results:
-        rows = pick_headlines(result.scores, profile)
-        first += {row["split"]: row for row in reversed(rows)}.values()
-    if Status.INVALID in map(status_of, first):
-        return "INVALID: "
-    return "NOT RELIABLE: " if Status.UNRELIABLE in map(status_of, first) else ""
+def render_page(
+    title: str,
+    grids: Sequence[Grid],
+    *,
+    facts: Sequence[tuple[str, str]] = (),
+    lead: Sequence[str] = (),
+    blocks: Sequence[tuple[str, str]] = (),
+    labels: str = "en",
+    names: Sequence[str] = (),
+    asked: str = "",
+    made_up: bool = False,
+) -> str:
+    """Render a self-contained page: alarms first, then tables with charts, facts, answers.
 
-
-def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | None, list[Grid], list[str]]:
-    """Return the headline, the tables less what is told above them, and the lines that stand above all."""
-    results = [result for _, parts in runs for result in parts]
-    alone = len(runs) == 1
-    headline = headline_all(results, profile) if alone else _glance(runs, profile)
-    judged = [one for one in note_judges(results, profile) if not isinstance(one, Alarm)] if len(results) == 1 else []
-    if headline:  # who judged stands by the numbers
-        headline = replace(headline, notes=[*headline.notes, *judged])
-    said = tuple(note_none_beside(results)) if _are_samples(results) else ()  # which is said above all
-    above = [*judged, *(headline.notes if headline and not alone else [])]
-    left = [
-        replace(grid, notes=[note for note in grid.notes if note not in above and not note.startswith(said)])
-        for grid in grids
+    Runs that stand side by side have these `names`; `asked` says what is asked in them. Of data that are `made_up` no
+    chart has published values beside ours.
+    """
+    alarms = dict.fromkeys(note for grid in grids for note in grid.notes if isinstance(note, Alarm))
+    spoken = speak_grids(grids, labels)
+    above = {speak_note(note, labels, names) for note in alarms}
+    tables = [replace(grid, notes=[note for note in grid.notes if note not in above]) for grid in spoken]
+    drawn = [
+        replace(grid, lines=[line for line in grid.lines if line.kind != "published"]) if made_up else grid
+        for grid in spoken
     ]
-    odd = note_partial(results) if alone else [note for grid in left for note in grid.notes]
-    told = [one for one in odd if isinstance(one, Alarm) or (alone and not isinstance(one, Detail))]
-    lead = dict.fromkeys(sorted(told, key=lambda line: not isinstance(line, Alarm)))
-    return headline, left, [*_warn(results, grids), *lead]
+    words = read_words(labels, [speak(name, labels) for name in names])
+    style = (HERE / "page.css").read_text(encoding="utf-8")
+    script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return (
+        make_environment()
+        .get_template("page.html")
+        .render(
+            title=speak_title(title, labels),
+            asked=speak(asked, labels),
+            lead=[speak_note(note, labels, names) for note in sorted([*alarms, *lead], key=_rank_alarm)],
+            tables=[(join_counts(grid), draw_grid(chart, words)) for grid, chart in zip(tables, drawn, strict=True)],
+            facts=[(speak(name, labels), speak(value, labels)) for name, value in facts],
+            blocks=blocks,
+            words=words,
+            language={"zh": "zh-CN"}.get(labels, labels),
+            style=style,
+            script=script,
+        )
+    )
 
 
-def _glance(runs: Runs, profile: str) -> Grid | None:
-    """Make the headline of two runs, which says whose values they are, or of more."""
-    merged = merge_all(runs)
-    return glance_pair(merged, profile) if len(runs) == 2 else glance_several(merged, profile)
+def _rank_alarm(note: str) -> int:
+    return 0 if isinstance(note, Loud) else 1 if isinstance(note, Alarm) else 2
+
+
+@cache
+def make_environment() -> "Environment":
+    """Make what reads a page's template, and keeps it as it is compiled."""
+    from jinja2 import Environment, FileSystemLoader
+    from markupsafe import Markup
+
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
+    environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    environment.filters["code"] = lambda note: Markup(mark_code(note))
+    for name, kind in {"detail": Detail, "loud": Loud, "verdict": Verdict}.items():
+        environment.tests[name] = lambda note, kind=kind: isinstance(note, kind)
+    return environment
+
+
+def mark_code(text: str) -> str:
+    """Write a text as HTML: what stands between backticks, as a command, is code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))
+
+
+def read_words(labels: str, names: Sequence[str] = ()) -> Mapping[str, str]:
+    """Return what a page says beside its tables, in a language; the first two runs have these names."""
+    first, second = (*names, "A", "B")[:2] if len(names) > 1 else "AB"
+    return {name: entry[labels].replace("{A}", first).replace("{B}", second) for name, entry in _read_entries().items()}
+
+
+@cache
+def _read_entries() -> dict[str, dict[str, str]]:
+    entries: dict[str, dict[str, str]] = yaml.safe_load((HERE / "words.yaml").read_text(encoding="utf-8"))
+    return entries
 
 
 def name_runs(runs: Runs) -> str:
-    """Name benchmark, config, system and date of what ran; of many, how many there are.
-
-    Of one system several times it says what tells the runs apart.
-    """
+    """Name benchmark, config, system and date of what ran; of many, how many there are."""
 
     def few(what: str, values: Iterable[str]) -> str:
-        found = list(dict.fromkeys(values))
-        return ", ".join(found) if len(found) <= MOST else f"{len(found)} {what}"
+        names = list(dict.fromkeys(values))
+        return ", ".join(names) if len(names) <= _MOST else f"{len(names)} {what}"
 
     records = [result.run for _, results in runs for result in results]
-    if (count := len({run.benchmark for run in records})) > 1 and all(
-        run.whose is Provenance.SAMPLE for run in records
-    ):
-        return f"quadrag: Demo: {count} benchmarks on made-up samples"
     benchmarks = few("benchmarks", (run.benchmark for run in records))
     configs = few("configs", (run.config for run in records))
-    what = f"{benchmarks}, {configs}" if "," in benchmarks else f"{benchmarks} {configs}"
-    models = {name_model(run) for run in records}
-    systems = few("systems", (name_model(run) for run in records))
-    if len(runs) > len(models):
-        named = few("runs", tell_apart([name for name, _ in runs]))
-        systems = named if len(models) > 1 and len(runs) <= MOST else f"{systems} ({named})"
+    systems = few("systems", map(name_model, records))
+    if len(runs) > 1:
+        systems = few("runs", name_columns([name for name, _ in runs]))
     date = max(run.started or "" for run in records)[:10]
-    return "quadrag: " + ", ".join(filter(None, (what, systems, date)))
+    return "quadrag: " + ", ".join(filter(None, (f"{benchmarks} {configs}", systems, date)))
 
 
-def _tell_asked(results: Sequence[Result]) -> str:
+def _describe_config(results: Sequence[Result]) -> str:
     """Say what the questions of runs ask for, where all are of one config."""
     places = {(result.run.benchmark, result.run.config) for result in results}
     return " ".join(hub_record(benchmark).sentences.get(config, "") for benchmark, config in places if len(places) == 1)
-
-
-def _are_samples(results: Sequence[Result]) -> bool:
-    return all(result.run.whose is Provenance.SAMPLE for result in results)
-
-
-def _warn(results: Sequence[Result], grids: Sequence[Grid]) -> Iterator[str]:
-    """Say what numbers are worth that a system did not earn: of bundled samples, of the baseline without a model."""
-    extractive = all(result.run.llm == EXTRACTIVE for result in results)
-    answers = "each answer is the sentence most like its question, found without a model"
-    if _are_samples(results):
-        printed = any(line.kind == "published" for grid in grids for line in grid.lines)
-        beside = (
-            "The papers' values stand in tables for orientation, in no chart."
-            if printed
-            else "No published value stands beside made-up data."
-        )
-        made = f"the questions are made-up samples{f', and {answers}' * extractive}"
-        yield f"These numbers measure nothing: {made}. {beside}"
-    elif extractive:
-        yield Alarm(f"The extractive baseline answered: {answers}.")

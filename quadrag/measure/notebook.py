@@ -1,11 +1,9 @@
-"""A table as a notebook shows it: HTML without script, a bar behind each share."""
+"""A table as a notebook shows it: HTML without script."""
 
 import html
 from urllib.parse import quote
 
-from quadrag.baselines.charts.bar import draw_bars
-from quadrag.baselines.page.code import mark_code
-from quadrag.baselines.tables.draw import align_cells
+from quadrag.baselines.page.page import mark_code
 from quadrag.baselines.tables.grid import Alarm, Detail, Grid, Verdict
 from quadrag.printing import clean
 
@@ -15,22 +13,18 @@ _LEFT = 'style="text-align:left"'  # a notebook puts all to the right
 def table_html(grid: Grid, file: str = "") -> str:
     """Write a table as HTML: verdicts, title and alarms stand above it, other notes under it, small, a line each.
 
-    Alarms and notes have the signs that they have in a terminal. What a line's bar is of, its head says. A note that
-    ends with the name of a `file` is a link to it.
+    Alarms and notes have the signs that they have in a terminal. A note that ends with the name of a `file` is a link
+    to it.
     """
-    bars = draw_bars(grid)
-    drawn = any(bars)
     rows = []
-    for line, cells, bar in zip(grid.lines, align_cells(grid, "\u2007"), bars, strict=True):
-        label, texts = html.escape(line.label), [html.escape(cell.text) for cell in cells]
+    for line in grid.lines:
+        label, texts = html.escape(line.label), [html.escape(cell.text) for cell in line.cells]
         if any(texts):
-            rest = "".join(f"<td>{text}</td>" for text in [*texts, *[bar] * drawn])
-            rows.append(f"<td {_LEFT}>{label}</td>{rest}")
+            rows.append(f"<td {_LEFT}>{label}</td>{''.join(f'<td>{text}</td>' for text in texts)}")
         else:  # it stands above a group of lines
-            rows.append(f'<th {_LEFT} colspan="{1 + len(texts) + drawn}">{label}</th>')
+            rows.append(f'<th {_LEFT} colspan="{1 + len(texts)}">{label}</th>')
     head = f"<th {_LEFT}>{html.escape(grid.corner)}</th>"
-    heads = [*grid.columns, *([f"{_name_drawn(grid)}, 95%"] if drawn else [])]
-    head += "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    head += "".join(f"<th>{html.escape(name)}</th>" for name in grid.columns)
     body = "".join(f"<tr>{row}</tr>" for row in rows)
     table = f'<div style="overflow-x:auto"><table><tr>{head}</tr>{body}</table></div>'
     said = "".join(f"<p><b>{mark_code(note)}</b></p>" for note in grid.notes if isinstance(note, Verdict))
@@ -43,12 +37,6 @@ def table_html(grid: Grid, file: str = "") -> str:
     ]
     notes = f"<p><small>{'<br>'.join(below)}</small></p>" if below else ""
     return clean(f"<div>{said}<b>{html.escape(grid.title)}</b>{above}{table}{notes}</div>")
-
-
-def _name_drawn(grid: Grid) -> str:
-    """Return the name of the column whose figures are drawn."""
-    drawn = (at for line in grid.lines for at, cell in enumerate(line.cells) if cell.figure)
-    return grid.columns[next(drawn)]
 
 
 def _link(note: str, file: str) -> str:

@@ -7,6 +7,7 @@ import pytest
 import quadrag
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
+from quadrag.baselines.page.page import read_words
 from quadrag.baselines.report.items.gold import find_phrase, place_gold, tell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.records import Passage, Question
@@ -75,8 +76,9 @@ def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
     quadrag.evaluate("crud_rag", "qa_1doc", answer, data_dir="sample", limit=2, out="own")
     shown = cli("show", "own", "--limit", "1").out
     assert "  found     gold in passage 2\n" in shown and "  passage 2 (gold) [" in shown and "missed" not in shown
-    [run] = collect_answers(read_runs(["own"])).items[0]["runs"]
-    assert run["found"] == "gold in passage 2" and [gold for _, _, gold, _ in run["passages"]] == [False, True]
+    [run] = collect_answers(read_runs(["own"]), read_words("en")).items[0]["runs"]
+    assert run["found"] == "gold in passage 2"
+    assert [head.endswith(" · gold") for _, head, _ in run["passages"]] == [False, True]
     assert "检索      片段 2 含标准答案\n" in cli("show", "own", "--labels", "zh").out
 
 

@@ -189,13 +189,13 @@ def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
             quadrag.result("a", labels=labels)
 
 
-def test_a_notebook_shows_a_table_with_bars_and_a_link_to_the_page():
+def test_a_notebook_shows_a_table_and_a_link_to_the_page():
     found = measure(lambda question: question.query, name="<b>mine</b>")
     page = found._repr_html_()
-    assert "<b>mine" not in page and page.count("<svg") == 2 and f'<a href="{found.folder}/report.html">' in page
+    assert "<b>mine" not in page and "<table" in page and f'<a href="{found.folder}/report.html">' in page
     assert "<b>mine" not in (found.folder / "report.html").read_text(encoding="utf-8")
     both = quadrag.compare(found, measure(lambda question: "x", name="other"))
-    assert both._repr_html_().count("<svg") == 2 and "<table" in both._repr_html_()
+    assert "<table" in both._repr_html_()
     broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
     assert broken._repr_html_().index("<p>! INVALID, ") < broken._repr_html_().index("<table>")
 
