@@ -258,13 +258,6 @@ def check_stage(folder: Path, run: RunRecord, stage: str) -> None:
         raise QuadragError(f"{path} is not as the run wrote it; {again}")
 
 
-def read_scores(folder: Path, run: RunRecord) -> list[dict[str, Any]]:
-    """Read the rows of ``scores.json``; raises as `check_stage` does."""
-    check_stage(folder, run, "scores.json")
-    rows: list[dict[str, Any]] = parse_json((folder / "scores.json").read_bytes(), folder / "scores.json")
-    return rows
-
-
 def read_items(folder: Path, run: RunRecord) -> list[dict[str, Any]]:
     """Read the lines of ``items.jsonl``; raises as `check_stage` does."""
     check_stage(folder, run, "items.jsonl")

@@ -14,8 +14,9 @@ from quadrag.provenance import Provenance
 from quadrag.stats import spread
 
 from ..core.benchmark import load
-from ..core.result import Result
-from ..tables.cells import NOTHING, Row, break_heading
+from ..results.run import Result
+from ..results.score import Score
+from ..tables.cells import NOTHING, break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines
 from ..tables.names import name_model
@@ -30,8 +31,8 @@ _WEIGHTED = "_weighted"
 
 def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
     """Make the table of a run; [] where its answers were neither rated nor timed."""
-    scores = [row for row in result.scores if row["metric"] == "truthfulness" and "not_run" not in row]
-    there = {row["key"] for row in scores}
+    scores = [row for row in result.scores if row.key.metric == "truthfulness" and row.ran]
+    there = {row.key.key for row in scores}
     rated, weighted = "perfect" in there, f"perfect{_WEIGHTED}" in there
     if not rated and not result.run.latency_seconds:
         return []
@@ -42,8 +43,8 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
             lines.append(Line(f"{weighting} weighting", [Cell("")] * len(keys), rule=bool(lines)))
         lines += _printed_lines(result, weighting, keys)
         wanted = [f"{key}{end}" for key in keys]
-        for split in dict.fromkeys(row["split"] for row in result.scores):
-            rows = [row for row in scores if row["split"] == split and row["key"] in wanted]
+        for split in dict.fromkeys(row.key.split for row in result.scores):
+            rows = [row for row in scores if row.key.split == split and row.key.key in wanted]
             found = our_lines(f" {name_model(result.run)} (ours)", rows, keys, profiles, _unweighted)
             if not end:
                 for line, cell in zip(found, _latency_cells(result, split), strict=False):
@@ -54,8 +55,8 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
     return [Grid(title, "", heads, lines, [*note_partial([result]), *_notes(result, rated, weighted)])]
 
 
-def _unweighted(row: Row) -> str:
-    return str(row["key"]).removesuffix(_WEIGHTED)
+def _unweighted(row: Score) -> str:
+    return str(row.key.key).removesuffix(_WEIGHTED)
 
 
 def _printed(result: Result) -> list[dict[str, Any]]:

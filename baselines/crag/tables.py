@@ -4,8 +4,9 @@ Table 5 has the two models that the paper discusses, Table 11 all eight: it is s
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from ..core.result import Result
+from ..results.run import Result
 from ..tables.cells import break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
@@ -50,19 +51,19 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         own: list[tuple[str, list[Line]]] = []
         shown += printed
         for result in blocks[name]:
-            for split in dict.fromkeys(row["split"] for row in result.scores):
+            for split in dict.fromkeys(row.key.split for row in result.scores):
                 label = f" {name_model(result.run)} (ours)" + ("" if split == "public" else f", {split}")
                 under = find_row([result.run], [line.label for line in theirs])
-                scores = [row for row in result.scores if row["split"] == split]
+                scores = [row for row in result.scores if row.key.split == split]
                 own.append((under, our_lines(label, scores, keys, profiles)))
         lines += place_lines(theirs, own)
     head = [*note_paper(NAME, shown), f"Ours: percent, {profiles[0]} profile.", INTERVALS]
     scores = [
-        {**row, "of": _name_block(name, result, blocks[name])}
+        replace(row, of=_name_block(name, result, blocks[name]))
         for name in _order(blocks)
         for result in blocks[name]
         for row in result.scores
-        if row["key"] in keys
+        if row.key.key in keys
     ]
     notes = note_ours(results, head, scores, profiles)
     if any(row.retriever.endswith("-kg") for row in shown):

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from quadrag.metric_record import show_key
 
 from ..core.benchmark import load
-from ..core.result import Result
 from ..core.run_record import RunRecord
-from ..tables.cells import NOTHING, Row, break_heading
+from ..results.run import Result
+from ..results.score import Score
+from ..tables.cells import NOTHING, break_heading
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
@@ -111,10 +112,10 @@ def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result],
 
 
 def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
-    ranked = [one for one in results if any(row["value"] is not None for row in _rank_rows(one))]
+    ranked = [one for one in results if any(row.value is not None for row in _rank_rows(one))]
     if not ranked:
         return []
-    keys = list(dict.fromkeys(row["key"] for one in ranked for row in _rank_rows(one)))
+    keys = list(dict.fromkeys(row.key.key for one in ranked for row in _rank_rows(one)))
     depth = max(int(key.partition("@")[2] or 0) for key in keys)
     columns = [key for key in keys if "@" not in key or key.endswith(f"@{depth}")]
     lines: list[Line] = []
@@ -129,8 +130,8 @@ def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[
     return [Grid("Retrieval", "task", [column.replace("_", "_\n", 1) for column in columns], lines, notes)]
 
 
-def _rank_rows(one: Result) -> list[Row]:
-    return [row for row in one.scores if row["metric"] == "retrieval_ranking"]
+def _rank_rows(one: Result) -> list[Score]:
+    return [row for row in one.scores if row.key.metric == "retrieval_ranking"]
 
 
 def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[str], rule: bool = False) -> list[Line]:
@@ -138,7 +139,7 @@ def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[
 
 
 def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
-    totals = {one.run.config: max((row["n_total"] for row in one.scores), default=0) for one in results}
+    totals = {one.run.config: max((row.counts.n_total for row in one.scores), default=0) for one in results}
     n = ", ".join(f"{config} {total}" for config, total in totals.items())
     head = f"Percent, length in characters; {profiles[0]} profile. Items: {n}."
     return note_ours(results, [head, INTERVALS], [row for one in results for row in one.scores], profiles)

@@ -19,7 +19,7 @@ from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import known, load
 from ..core.parts import Conditions
-from ..core.result import PROFILES
+from ..results.run import PROFILES
 from ..scoring.drive import Judge, Messages, load_scorer
 from ..systems.system import Completer
 from .labels import Graded, Item, LabelSet, find_graded, list_lines

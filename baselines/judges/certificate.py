@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,13 @@ import numpy as np
 
 from quadrag import __version__
 from quadrag.errors import QuadragError
-from quadrag.metric_record import find_verdict
 from quadrag.reading import parse_json
 from quadrag.records import write_text
 from quadrag.stats import wilson
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
 
-from ..core.result import Result
-from ..results.adapter import discredit
+from ..results.run import Result
+from ..results.score import Cause, Score, Status
 from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, list_judged, read_signature
 from .labels import Item, LabelSet
@@ -225,15 +224,23 @@ def lay_beside(results: Iterable[Result], certificates: Sequence[Certificate] = 
         kept = [Certificate.from_row(row, place) for row in result.run.certificates]
         result.certificates = unique([*certificates, *kept])
         by_chance = list_by_chance(result)
-        for row in result.scores:
-            if find_verdict(row["metric"], row["key"]) in by_chance:
-                discredit(row)
+        result.scores = [discredit(score) if score.key.verdict in by_chance else score for score in result.scores]
+
+
+def discredit(score: Score) -> Score:
+    """Mark a score whose value rests on verdicts that agree with people no better than chance.
+
+    None that rules alone decided.
+    """
+    if score.counts.by_rule or score.status not in (Status.OK, Status.UNRELIABLE):
+        return score
+    return replace(score, status=Status.UNTRUSTED_JUDGE, reason=Cause.JUDGE_BY_CHANCE)
 
 
 def list_by_chance(result: Result) -> set[str]:
     """List the verdicts, as ``truthfulness.accuracy``, that by a run's certificates agree as by chance with people."""
     return {
-        f"{row['metric']}.{row['key']}"
+        row.key.name
         for row in result.scores
-        if (certificate := find_certificate(result.certificates, row.get("signature", ""))) and certificate.is_chance
+        if (certificate := find_certificate(result.certificates, row.signature)) and certificate.is_chance
     }

@@ -7,10 +7,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from quadrag.metric_record import metric_record, show_key
-
-from ..core.result import PROFILES, Result
-from ..results.score import Status, status_of
+from ..results.run import PROFILES, Result
+from ..results.score import Score, Status
 from ..tables.cells import ALIKE, NOTHING, write_number
 from ..tables.grid import Alarm, Cell, Grid, Line
 from ..tables.names import keep_name, keep_names
@@ -31,10 +29,10 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[s
     folders: dict[str, str] = {}
     for result in results:
         for row in _find_judged(result, profile):
-            judge, key = read_signature(row["signature"])["judge"], show_key(row["metric"], row["key"])
-            if certificate := find_certificate(result.certificates, row["signature"]):
+            judge, key = read_signature(row.signature)["judge"], row.label
+            if certificate := find_certificate(result.certificates, row.signature):
                 certified.setdefault((judge, certificate.sentence, certificate.is_chance), {})[key] = None
-            elif status_of(row) is not Status.UNTRUSTED_JUDGE:  # that says more
+            elif row.status is not Status.UNTRUSTED_JUDGE:  # that says more
                 uncertified.setdefault(judge, {})[key] = None
                 folders.setdefault(judge, shlex.quote(str(result.folder or "RUN")))
     notes: list[str] = []
@@ -47,27 +45,27 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[s
     return [*notes, *_note_unused(results)]
 
 
-def _find_judged(result: Result, profile: str) -> Iterator[dict[str, Any]]:
+def _find_judged(result: Result, profile: str) -> Iterator[Score]:
     """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
     for row in select_whole(result.scores):
-        if row["profile"] != profile or not _is_judged(row) or status_of(row) is Status.INVALID:
+        if row.profile != profile or not _is_judged(row) or row.status is Status.INVALID:
             continue
-        if not row["n_scored"] == row.get("n_ruled", 0) > 0:
+        if not row.counts.n_scored == row.counts.n_ruled > 0:
             yield row
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[str]:
-    signatures = [row["signature"] for result in results for row in result.scores if _is_judged(row)]
+    signatures = [row.signature for result in results for row in result.scores if _is_judged(row)]
     for certificate in unique(certificate for result in results for certificate in result.certificates):
         if not any(map(certificate.fits, signatures)):
             name = f"{keep_name(certificate.judge)} ({certificate.labels['name']})"
             yield f"The certificate of {name} is not used: no score here has its judge, metric and prompt."
 
 
-def _is_judged(row: Mapping[str, Any]) -> bool:
-    signed = read_signature(row.get("signature", ""))
+def _is_judged(row: Score) -> bool:
+    signed = read_signature(row.signature)
     asked = signed.get("judge", _NONE) != _NONE and signed.get("prompt", _NONE) != _NONE
-    return asked and "not_run" not in row and metric_record(row["metric"]).key(row["key"]).needs == "judge"
+    return asked and row.ran and row.record.needs == "judge"
 
 
 # Tables of certificates.

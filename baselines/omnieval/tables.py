@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from ..core.result import Result
-from ..results.score import ALL
-from ..tables.cells import Row, value_cell
+from ..results.run import Result
+from ..results.score import ALL, Score
+from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import count_line, our_lines, printed_lines
 from ..tables.names import name_model
@@ -28,22 +28,24 @@ _LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encod
 FIELDS, TOPICS, TASKS = _LABELS["fields"], _LABELS["topics"], _LABELS["tasks"]
 
 
-def matrix_grids(scores: Sequence[Row], title: str, profile: str, labels: str = "en", every: bool = True) -> list[Grid]:
+def matrix_grids(
+    scores: Sequence[Score], title: str, profile: str, labels: str = "en", every: bool = True
+) -> list[Grid]:
     """Make the matrix of each metric for each split of one run, in ``en`` or ``zh``; [] where there are no cells."""
     at = 1 if labels == "zh" else 0
-    there = {row["key"] for row in scores if "not_run" not in row}
+    there = {row.key.key for row in scores if row.ran}
     keys = [key for key in IN_MATRIX if key in there]
     grids = []
-    for split in dict.fromkeys(row["split"] for row in scores):
-        here = [row for row in scores if row["split"] == split and row["profile"] == profile]
+    for split in dict.fromkeys(row.key.split for row in scores):
+        here = [row for row in scores if row.key.split == split and row.profile == profile]
         for key in keys if every else keys[:1]:
-            found = {row.get("slice", ALL): row for row in here if row["key"] == key}
+            found = {row.slice: row for row in here if row.key.key == key}
             if any(name.startswith("cell=") for name in found):
                 grids.append(_grid(found, f"{title}, {split}: {key} by topic and task", profile, at))
     return grids
 
 
-def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
+def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Grid:
     tasks = [task for task in TASKS if f"task={task}" in found]
     tasks = tasks if len(tasks) > 1 else []  # the only one is all of them again
     lines: list[Line] = []
@@ -74,13 +76,13 @@ def _grid(found: Mapping[str, Row], title: str, profile: str, at: int) -> Grid:
         INTERVALS,
         "Topics and `all` count each question alike (micro); macro: each group that has a value, with intervals group "
         "by group.",
-        *note_directions((row["metric"], row["key"]) for row in found.values()),
+        *note_directions((row.key.metric, row.key.key) for row in found.values()),
     ]
     return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
 
 
-def _figure(row: Row | None) -> tuple[Any, Any]:
-    return (None, None) if row is None else (row["value"], row["interval"])
+def _figure(row: Score | None) -> tuple[Any, Any]:
+    return (None, None) if row is None else (row.value, row.interval)
 
 
 NAME = "omnieval"
@@ -92,7 +94,7 @@ _TITLES = {"4": "Retrievers", "5": "Models with retrieval and without"}
 def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     """Make a table for every split that was run."""
     number = _choose_table(results)
-    splits = dict.fromkeys(row["split"] for result in results for row in result.scores)
+    splits = dict.fromkeys(row.key.split for result in results for row in result.scores)
     return [_tabulate_split(number, split, results, profiles) for split in splits]
 
 
@@ -107,13 +109,13 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
     printed = read_table_beside(NAME, number, [result.run for result in results])
     rows = [row for row in printed if row.split == split]
     theirs = printed_lines(rows, KEYS, _name_row)
-    here = [result for result in results if any(row["split"] == split for row in result.scores)]
+    here = [result for result in results if any(row.key.split == split for row in result.scores)]
     scores = []
     own: list[tuple[str, list[Line]]] = []
     for result in here:
         under = find_row([result.run], [line.label for line in theirs])
         label = f"{' ' * bool(under)}{name_model(result.run)} {_name_finder(result)} (ours)"
-        ours = [row for row in result.scores if row["split"] == split]
+        ours = [row for row in result.scores if row.key.split == split]
         first = all(above for above, _ in own)  # of those behind all printed rows
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
         scores += ours

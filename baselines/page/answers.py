@@ -16,7 +16,6 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, Question, dumps
 
-from ..core.result import PROFILES, Result
 from ..report.compared.names import name_columns, tell_apart
 from ..report.items.chosen import find_unfit, order_metrics
 from ..report.items.gold import find_phrase, place_gold, tell_gold
@@ -24,6 +23,7 @@ from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items.reader import RunReader, ShownItem
 from ..report.items.spelled import spell_gold
 from ..report.items.verdicts import look_up_verdicts
+from ..results.run import PROFILES, Result
 from ..tables.cells import CHARACTERS, NOTHING
 from ..tables.language import ENGLISH, speak
 

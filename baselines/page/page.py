@@ -20,11 +20,11 @@ from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
 from ..charts.forms import draw_grid
-from ..core.result import PROFILES, Result, own_profile
 from ..report.compared.names import name_columns
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import summarise_run
+from ..results.run import PROFILES, Result, own_profile
 from ..tables.draw import join_counts
 from ..tables.grid import Alarm, Detail, Grid, Loud, Verdict
 from ..tables.language import speak, speak_grids, speak_note, speak_title

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..core.result import PROFILES, Result
+from ..results.run import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
 from ..tables.grid import Grid, Verdict
 from .compared.comparison import refuse_apart, tabulate_several

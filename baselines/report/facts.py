@@ -5,8 +5,8 @@ from typing import Any
 
 from quadrag.stats import spread
 
-from ..core.result import Result
 from ..core.run_record import RunRecord
+from ..results.run import Result
 from ..tables.names import keep_name, keep_names
 from .spent import describe_stages
 
@@ -36,7 +36,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("run", f"{show_time(runs[0].started)}, {seconds:.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
         ("folder", join(str(result.folder or "") for result in results)),
-        ("signatures", join(row["signature"] for result in results for row in result.scores)),
+        ("signatures", join(row.signature for result in results for row in result.scores)),
     ]
     return [(name, value) for name, value in rows if value]
 

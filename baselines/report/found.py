@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from quadrag.metric_record import metric_record, show_key
+from quadrag.metric_record import show_key
 from quadrag.stats import summarise
 
-from ..core.result import PROFILES, Result
 from ..results.items import items_of
-from ..tables.cells import Row, interval_cell, unit_of
+from ..results.run import PROFILES, Result
+from ..results.score import Score
+from ..tables.cells import interval_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS
 from .run import title_of
@@ -32,11 +33,11 @@ def tabulate_found(result: Result, profile: str = PROFILES[0]) -> list[Grid]:
     """
     heads = pick_headlines(result.scores, profile)
     grids = []
-    for config, split in dict.fromkeys((row["config"], row["split"]) for row in heads):
-        lines = [one for one in result.items if (one["config"], one["split"]) == (config, split)]
+    for config, split in dict.fromkeys((row.key.config, row.key.split) for row in heads):
+        lines = [line for line in result.items if (line["config"], line["split"]) == (config, split)]
         depths = sorted({name for one in lines for name in one if name.startswith(f"{_RANKING}.recall@")}, key=_depth)
         said = next(
-            (row for row in heads if (row["config"], row["split"]) == (config, split) and _is_answers(row)), None
+            (row for row in heads if (row.key.config, row.key.split) == (config, split) and _is_answers(row)), None
         )
         if depths and said:
             grids += _tabulate(f"{title_of(result, split)}: retrieval and answers", lines, depths[-1], said, profile)
@@ -47,17 +48,17 @@ def _depth(name: str) -> int:
     return int(name.rpartition("@")[2])
 
 
-def _is_answers(row: Row) -> bool:
-    record = metric_record(row["metric"]).key(row["key"])
-    return row["metric"] != _RANKING and record.direction != "none" and row["value"] is not None
+def _is_answers(row: Score) -> bool:
+    record = row.record
+    return row.key.metric != _RANKING and record.direction != "none" and row.value is not None
 
 
-def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said: Row, profile: str) -> list[Grid]:
+def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said: Score, profile: str) -> list[Grid]:
     """Make the table of one split; [] where all questions were found equally well."""
-    answers = f"{said['metric']}.{said['key']}"
+    answers = said.key.name
     found = {one.question: one.value for one in items_of(lines, recall, profile) if one.value is not None}
     items = [one for one in items_of(lines, answers, profile) if one.question in found]
-    record = metric_record(said["metric"]).key(said["key"])
+    record = said.record
     rows: list[Line] = []
     for label, fits in _BANDS.items():
         here = [one for one in items if fits(found[one.question])]
@@ -67,10 +68,10 @@ def _tabulate(title: str, lines: Sequence[Mapping[str, Any]], recall: str, said:
         summary = summarise(here, profile=profile, worst=record.worst, ends=record.range)
         n = len({one.question for one in here})
         across = interval_cell(fmean(found[one.question] for one in here), None, n)
-        up = interval_cell(summary.value, summary.interval, len(values), unit_of(said))
+        up = interval_cell(summary.value, summary.interval, len(values), said.record.unit)
         rows.append(Line(label, [across, up, Cell(str(n))]))
     if len(rows) < 2:
         return []
-    columns = [show_key(*recall.split(".", 1)), show_key(said["metric"], said["key"]), "n"]
+    columns = [show_key(*recall.split(".", 1)), said.label, "n"]
     note = f"Means over the questions of a line, percent, {profile} profile."
     return [Grid(title, "relevant passages", columns, rows, [note, INTERVALS], "points")]

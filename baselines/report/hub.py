@@ -23,8 +23,9 @@ from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import HubTask, list_hub_tasks
 from quadrag.provenance import Provenance
 
-from ..core.run_record import RunRecord, read_run, read_scores
-from ..results.score import ALL
+from ..core.run_record import RunRecord, read_run
+from ..results.run import read_scores
+from ..results.score import ALL, Score
 from ..runs.finished import run_folders
 
 FOLDER = ".eval_results"
@@ -124,7 +125,7 @@ def _find_differences(run: RunRecord) -> list[str]:
 
 
 def _make_files(
-    run: RunRecord, scores: Sequence[Mapping[str, Any]], unlike: Sequence[str], org: str, source: str | None
+    run: RunRecord, scores: Sequence[Score], unlike: Sequence[str], org: str, source: str | None
 ) -> dict[str, str]:
     """Make the texts of a run's results, by path."""
     import yaml
@@ -137,14 +138,14 @@ def _make_files(
         tasks = {}  # which are about the documents of their questions
     files = {}
     for split, task in tasks.items():
-        place = {"split": split, "slice": ALL, "metric": task.headline.metric, "key": task.headline.key}
-        rows = {row["profile"]: row for row in scores if place.items() <= row.items()}
-        if rows.get("official", {}).get("value") is None:
+        place = split, task.headline.metric, task.headline.key
+        rows = {score.profile: score for score in scores if score.slice == ALL and score.place[1:] == place}
+        if "official" not in rows or rows["official"].value is None:
             continue
         entry = EvalResultEntry(
             dataset_id=f"{org}/{run.benchmark}",
             task_id=task.id,
-            value=_in_unit(rows["official"]["value"], task),
+            value=_in_unit(rows["official"].value, task),
             date=run.started,
             source_url=source,
             notes=_write_notes(run, task, unlike, rows),
@@ -154,21 +155,21 @@ def _make_files(
     return files
 
 
-def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Mapping[str, Any]]) -> str:
+def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Score]) -> str:
     """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
     metric, key, percent = task.headline[2:]
-    official, corrected = rows["official"], rows.get("corrected", {})
-    counts = {name: official[name] for name in ("n_total", "n_scored", "n_not_applicable") if name in official}
+    official, corrected = rows["official"], rows.get("corrected")
+    counts = {name: getattr(official.counts, name) for name in ("n_total", "n_scored", "n_not_applicable")}
     parts = [f"NOT COMPARABLE: {', '.join(unlike)}"] if unlike else []
     parts.append(f"{metric}.{key}, profile official{', percent' if percent else ''}, {_interval(official, task)}")
-    parts.append(f"{_list(counts)}, unscored {json.dumps(official.get('unscored') or {})}")
-    if corrected.get("value") is not None:
-        parts.append(f"profile corrected {_in_unit(corrected['value'], task)}, {_interval(corrected, task)}")
+    parts.append(f"{_list(counts)}, unscored {json.dumps(official.counts.unscored)}")
+    if corrected and corrected.value is not None:
+        parts.append(f"profile corrected {_in_unit(corrected.value, task)}, {_interval(corrected, task)}")
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
     parts.append(_list({**settings, **run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}))
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
     parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
-    parts += [f"quadrag {run.digests.get('quadrag')}", f"signature {official['signature']}"]
+    parts += [f"quadrag {run.digests.get('quadrag')}", f"signature {official.signature}"]
     return hide_places("; ".join(parts))
 
 
@@ -177,8 +178,8 @@ def _in_unit(value: float, task: HubTask) -> float:
     return (round(value / 0.01, 2) if task.headline.percent else round(value, 4)) + 0.0  # no -0.0
 
 
-def _interval(row: Mapping[str, Any], task: HubTask) -> str:
-    bounds = row.get("interval")
+def _interval(score: Score, task: HubTask) -> str:
+    bounds = score.interval
     return f"95% interval {' to '.join(str(_in_unit(bound, task)) for bound in bounds) if bounds else 'none'}"
 
 

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..core.result import PROFILES, Result
 from ..judges.notes import note_judges
 from ..results.adapter import find_by_phrase
-from ..results.score import place_of
-from ..tables.cells import ALIKE, NOTHING, Row
+from ..results.run import PROFILES, Result
+from ..results.score import Score
+from ..tables.cells import ALIKE, NOTHING
 from ..tables.grid import Alarm, Cell, Grid, Verdict
 from ..tables.notes import CORRECTED, note_profiles
 from ..tables.paper import load_tables
@@ -68,7 +68,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         group = [result for result in results if head_replaced(result.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
-        rows = [{**row, "of": str(at)} for at, result in enumerate(group) for row in _list_shown(result)]
+        rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in _list_shown(result)]
         explained = [(grid, said) for grid in made if (said := note_profiles(grid.lines, rows))]
         for at, (grid, said) in enumerate(explained):  # what corrected is, the first says that shows both
             grid.notes += [note for note in said if at == 0 or note != CORRECTED]
@@ -97,7 +97,7 @@ def _clear_printed(grid: Grid) -> Grid:
     return replace(grid, lines=lines, notes=[*grid.notes, *told]) if any(marked) else grid
 
 
-def _list_shown(result: Result) -> list[Row]:
+def _list_shown(result: Result) -> list[Score]:
     """List the rows of a run that may stand beside printed ones: none of what a phrase finds in place of a judge."""
     by_phrase = find_by_phrase(result.scores)
-    return [row for row in result.scores if place_of(row) not in by_phrase]
+    return [row for row in result.scores if row.place not in by_phrase]

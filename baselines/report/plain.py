@@ -6,12 +6,12 @@ from typing import Any
 
 from quadrag.provenance import join
 
-from ..core.result import Result
 from ..core.run_record import RunRecord
 from ..results.adapter import say_invalid
 from ..results.note import NoteCode
-from ..results.score import Status, status_of
-from ..tables.cells import Row, count_all, count_both
+from ..results.run import Result
+from ..results.score import Score, Status
+from ..tables.cells import count_all, count_both
 from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
 from ..tables.run_notes import note_partial
@@ -84,17 +84,18 @@ def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
             "name": inputs.llm,
             "recipe": name_recipe(result.run),
             "retriever": inputs.retriever,
-            **{name: row[name] for name in ("config", "split", "metric", "key", "profile", "value", "interval")},
+            **{name: getattr(row.key, name) for name in ("config", "split", "metric", "key")},
+            **{name: getattr(row, name) for name in ("profile", "value", "interval")},
             "n": count_both(row)[0],
             "n_total": count_all(row),
-            "signature": row["signature"],
+            "signature": row.signature,
             **({"samples": spread._asdict()} if spread else {}),
-            "valid": status_of(row) is not Status.INVALID,
-            **({"not_run": row["not_run"]} if "not_run" in row else {}),
+            "valid": row.status is not Status.INVALID,
+            **({"not_run": row.reason} if not row.ran else {}),
         }
 
 
-def _select(result: Result, profiles: Sequence[str]) -> list[Row]:
+def _select(result: Result, profiles: Sequence[str]) -> list[Score]:
     """Select the rows over all questions, first those over all splits of a config."""
-    rows = [row for row in select_whole(result.scores) if row["profile"] in profiles]
+    rows = [row for row in select_whole(result.scores) if row.profile in profiles]
     return [*pool_profiles(result, rows), *rows]

@@ -5,6 +5,7 @@ Two runs are compared so, too (`compared/paired/overall.py`).
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -13,10 +14,9 @@ from quadrag.records import Key
 from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
-from ..core.result import Asked, Result
 from ..results.items import FAILED, items_of
-from ..results.score import Status, status_of
-from ..tables.cells import Row
+from ..results.run import Asked, Result
+from ..results.score import Counts, Score, Status
 from ..tables.names import name_whole
 
 WEIGHTED = "_weighted"  # at the end of a key whose questions do not count alike
@@ -36,7 +36,7 @@ def average_samples(items: Iterable[Item], fill: float | None) -> dict[Any, floa
     return {question: fmean(one) for question, one in values.items()}
 
 
-def pool_rows(result: Result, rows: Sequence[Row], profile: str) -> list[dict[str, Any]]:
+def pool_rows(result: Result, rows: Sequence[Score], profile: str) -> list[Score]:
     """Make rows, like those of ``scores.json``, of the metrics that all splits of a config have over all of them.
 
     Args:
@@ -49,16 +49,16 @@ def pool_rows(result: Result, rows: Sequence[Row], profile: str) -> list[dict[st
         many splits each question has a value, where that is the same for all.
     """
     splits: dict[str, set[str]] = {}
-    metrics: dict[tuple[str, str, str], list[Row]] = {}
+    metrics: dict[tuple[str, str, str], list[Score]] = {}
     for row in rows:
-        splits.setdefault(row["config"], set()).add(row["split"])
+        splits.setdefault(row.key.config, set()).add(row.key.split)
         if not (
-            status_of(row) is Status.INVALID
-            or status_of(row) is Status.UNTRUSTED_JUDGE
-            or row["key"].endswith(WEIGHTED)
-            or row["value"] is None
+            row.status is Status.INVALID
+            or row.status is Status.UNTRUSTED_JUDGE
+            or row.key.key.endswith(WEIGHTED)
+            or row.value is None
         ):
-            metrics.setdefault((row["config"], row["metric"], row["key"]), []).append(row)
+            metrics.setdefault((row.key.config, row.key.metric, row.key.key), []).append(row)
     return [
         _pool(result, here, profile)
         for (config, metric, key), here in metrics.items()
@@ -66,13 +66,13 @@ def pool_rows(result: Result, rows: Sequence[Row], profile: str) -> list[dict[st
     ]
 
 
-def pool_profiles(result: Result, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def pool_profiles(result: Result, rows: Sequence[Score]) -> list[Score]:
     """Make such rows of the rows of any profiles."""
-    profiles = dict.fromkeys(row["profile"] for row in rows)
+    profiles = dict.fromkeys(row.profile for row in rows)
     return [
         whole
         for profile in profiles
-        for whole in pool_rows(result, [row for row in rows if row["profile"] == profile], profile)
+        for whole in pool_rows(result, [row for row in rows if row.profile == profile], profile)
     ]
 
 
@@ -90,10 +90,10 @@ def _count_failed(items: Sequence[Item]) -> Counter[str]:
     return Counter(reason for reason in reasons if reason)
 
 
-def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
-    config, metric, key = (rows[0][name] for name in ("config", "metric", "key"))
-    record = metric_record(metric).key(key)
-    items = items_of([row for row in result.items if row["config"] == config], f"{metric}.{key}", profile)
+def _pool(result: Result, rows: Sequence[Score], profile: str) -> Score:
+    first = rows[0]
+    record, name, config = first.record, first.key.name, first.key.config
+    items = items_of([line for line in result.items if line["config"] == config], name, profile)
     fill = choose_fill(profile, record.worst)
     means = [Item(question, value) for question, value in _average(result, items, fill).items()]
     failed = sum(item.value is None and item.reason in FAILED for item in items)
@@ -107,19 +107,26 @@ def _pool(result: Result, rows: Sequence[Row], profile: str) -> dict[str, Any]:
         splits.setdefault(question, set()).add(at[1])
     times = {len(each) for each in splits.values()} if all(item.value is not None for item in items) else {1}
     whys = [[why for why in reasons if why != NOT_APPLICABLE] for reasons in asked.values() if all(reasons)]
-    return {
-        **{name: rows[0][name] for name in ("benchmark", "config", "slice", "metric", "key", "profile")},
-        "split": name_whole(len(rows)),
-        "value": found.value,
-        "interval": found.interval and [found.interval.low, found.interval.high],
-        "n_total": len(asked),
-        "n_scored": len(means),
-        "n_not_applicable": whys.count([]),
-        "unscored": Counter(why[0] for why in whys if why) if fill is not None else _count_failed(items),
-        "over_scored": fmean(scored.values()) if (scored := _average(result, items, None)) else None,
-        "signature": "; ".join(dict.fromkeys(row["signature"] for row in rows)),
-        **({"times": times.pop()} if len(times) == 1 and times != {1} else {}),
-        "n_answers": len(items),
-        "left_out": 0 if fill is not None else failed,
-        **({"status": Status.UNRELIABLE} if Status.UNRELIABLE in map(status_of, rows) else {}),
-    }
+    counts = Counts(
+        len(asked),
+        n_scored=len(means),
+        n_not_applicable=whys.count([]),
+        unscored=Counter(str(why[0]) for why in whys if why) if fill is not None else _count_failed(items),
+        n_splits=len(rows),
+        n_answers=len(items),
+        left_out=0 if fill is not None else failed,
+        times=times.pop() if len(times) == 1 and times != {1} else 0,
+    )
+    unreliable = any(row.status is Status.UNRELIABLE for row in rows)
+    return replace(
+        first,
+        key=first.key._replace(split=name_whole(len(rows))),
+        value=found.value,
+        interval=found.interval,
+        counts=counts,
+        method=found.method,
+        over_scored=fmean(scored.values()) if (scored := _average(result, items, None)) else None,
+        signature="; ".join(dict.fromkeys(row.signature for row in rows)),
+        status=Status.UNRELIABLE if unreliable else Status.OK,
+        reason="",
+    )

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from quadrag.metric_record import show_key
 from quadrag.provenance import Provenance
 
-from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..judges.notes import note_judges
 from ..results.adapter import find_by_phrase
-from ..results.score import Status, status_of
-from ..tables.cells import Row, break_heading
+from ..results.run import PROFILES, Result
+from ..results.score import Score, Status
+from ..tables.cells import break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import is_whole, name_model, number_of
@@ -48,7 +48,7 @@ def tabulate_run(
     grid, *parts = tabulate_scores(result, profiles, labels, every)
     grids = [grid, *tabulate_samples(result, profiles[0], title_of(result)), *parts]
     marked = {
-        (row["split"], row["metric"], row["key"]) for row in result.scores if status_of(row) is Status.UNTRUSTED_JUDGE
+        (row.key.split, row.key.metric, row.key.key) for row in result.scores if row.status is Status.UNTRUSTED_JUDGE
     }
     splits = [name for name in grid.columns if not is_whole(name)]
     rows = [row for row in rows_beside(result) if row.split in splits]
@@ -61,11 +61,11 @@ def tabulate_run(
 def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en", every: bool = False) -> list[Grid]:
     """Make the table of all metrics of a run, and those of its slices or matrices; arguments as of `tabulate_run`."""
     scores = select_whole(result.scores)
-    pooled = pool_profiles(result, [row for row in scores if row["profile"] in profiles])
-    splits = list(dict.fromkeys(row["split"] for row in scores)) or result.run.splits
+    pooled = pool_profiles(result, [row for row in scores if row.profile in profiles])
+    splits = list(dict.fromkeys(row.key.split for row in scores)) or result.run.splits
     head = [f"{name_units(scores)}, {profiles[0]} profile.", INTERVALS]
     notes = [*note_ours([result], head, scores, profiles), *note_judges([result], profiles[0])]
-    columns = [*dict.fromkeys(row["split"] for row in pooled), *splits]
+    columns = [*dict.fromkeys(row.key.split for row in pooled), *splits]
     lines = _metric_lines(select_run([*pooled, *scores]), columns, profiles)
     notes += [note for note in note_profiles(lines, scores) if note not in notes]
     notes[:0] = note_replicas([result], profiles[0], alone=True)
@@ -107,17 +107,17 @@ def title_of(result: Result, split: str = "") -> str:
     return f"{head_replaced(result.run)}{what}, {name_run(result.run, number_of(result))}"
 
 
-def _metric_lines(scores: Sequence[Row], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:
+def _metric_lines(scores: Sequence[Score], splits: Sequence[str], profiles: Sequence[str]) -> list[Line]:
     """Make the lines of every metric; columns are splits."""
     lines: list[Line] = []
-    for place in dict.fromkeys((row["metric"], row["key"]) for row in scores):
-        rows = [row for row in scores if (row["metric"], row["key"]) == place]
-        lines += our_lines(show_key(*place), rows, splits, profiles, itemgetter("split"), counts="each")
-    totals = [max((row["n_total"] for row in scores if row["split"] == split), default=0) for split in splits]
+    for place in dict.fromkeys((row.key.metric, row.key.key) for row in scores):
+        rows = [row for row in scores if (row.key.metric, row.key.key) == place]
+        lines += our_lines(show_key(*place), rows, splits, profiles, attrgetter("key.split"), counts="each")
+    totals = [max((row.counts.n_total for row in scores if row.key.split == split), default=0) for split in splits]
     return [*lines, Line("n", [Cell(str(total)) for total in totals], rule=True)]
 
 
-def _tabulate_beside(run: RunRecord, scores: Sequence[Row], splits: Sequence[str], rows: Sequence[Published]) -> Grid:
+def _tabulate_beside(run: RunRecord, scores: Sequence[Score], splits: Sequence[str], rows: Sequence[Published]) -> Grid:
     """Put the printed rows under ours: columns are splits, or metrics where there is one split."""
     names = {row.key: show_key(row.module, row.key) for row in rows}
     keys = list(names)
@@ -128,7 +128,7 @@ def _tabulate_beside(run: RunRecord, scores: Sequence[Row], splits: Sequence[str
         wide = sum(map(len, keys)) > 50
         columns = [names[key].replace("_", "_\n", 1) if wide else break_heading(names[key]) for key in keys]
         title, places = "Published", [(key, splits[0]) for key in keys]
-    place = itemgetter("key", "split")
+    place = attrgetter("key.key", "key.split")
     ours = "ours, unverified" if run.whose is Provenance.UNVERIFIED else "ours"
     lines = our_lines(f"{name_run(run)} ({ours})", scores, places, ["official"], place, counts="never")
     printed = printed_lines(rows, places, place=attrgetter("key", "split"))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..core.result import Result
+from ..results.run import Result
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 

@@ -7,32 +7,18 @@ its tables (`run.py`).
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from operator import attrgetter, itemgetter
-from typing import Any
+from operator import attrgetter
 
-from quadrag.metric_record import metric_record, show_key
 from quadrag.provenance import Provenance
 
 from ..core.benchmark import load
-from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
 from ..judges.notes import note_judges
 from ..results.adapter import find_by_phrase, shorten_list
 from ..results.items import FAILED
-from ..results.score import Status, place_of, status_of
-from ..tables.cells import (
-    FEW,
-    NOTHING,
-    RATE,
-    Row,
-    count_items,
-    figure_of,
-    format_value,
-    items_of,
-    mark_cell,
-    unit_of,
-    value_cell,
-)
+from ..results.run import PROFILES, Result
+from ..results.score import Score, Status
+from ..tables.cells import FEW, NOTHING, RATE, figure_of, format_value, items_of, mark_cell, value_cell
 from ..tables.draw import align_cells
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.names import is_whole, keep_name, name_models
@@ -73,18 +59,18 @@ def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbos
     return [grid, *systems, *tabulate_samples(result, profiles[0], title_of(result))]
 
 
-def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[str, Any]]:
+def pick_headlines(scores: Sequence[Score], profile: str) -> list[Score]:
     """Pick the rows over all items that a summary shows, the most telling of each split first.
 
     None rests on a phrase for want of the judge on whom the metric rests: tables of papers show none of these either.
     """
     by_phrase = find_by_phrase(scores)
-    rows = [row for row in select_whole(scores) if row["profile"] == profile and "not_run" not in row]
-    rows = [row for row in rows if place_of(row) not in by_phrase]
-    picked: list[dict[str, Any]] = []
-    for (benchmark, *_), group in groupby(rows, key=lambda row: (row["benchmark"], row["config"], row["split"])):
+    rows = [row for row in select_whole(scores) if row.profile == profile and row.ran]
+    rows = [row for row in rows if row.place not in by_phrase]
+    picked: list[Score] = []
+    for (benchmark, *_), group in groupby(rows, key=lambda row: (row.key.benchmark, row.key.config, row.key.split)):
         here = list(group)
-        by_name = {metric_record(row["metric"]).key(row["key"]).name: row for row in here}
+        by_name = {row.record.name: row for row in here}
         first = [by_name[name] for name in load(benchmark).headlines if name in by_name]
         picked += (first or here)[:MOST]
     return picked
@@ -93,11 +79,11 @@ def pick_headlines(scores: Sequence[dict[str, Any]], profile: str) -> list[dict[
 def headline_grid(result: Result, profile: str) -> Grid:
     """Make the table of a run's headlines: value, interval and how many items were scored."""
     rows = pick_headlines(result.scores, profile)
-    splits = {row["split"] for row in rows}
+    splits = {row.key.split for row in rows}
     many = len(splits) > 1
 
-    def label(row: Row) -> str:
-        return f"{row['split']}/" * many + show_key(row["metric"], row["key"])
+    def label(row: Score) -> str:
+        return f"{row.key.split}/" * many + row.label
 
     lines = [_mark_line(label(row), row) for row in rows]
     title = title_of(result, "" if many else "".join(splits))
@@ -124,7 +110,7 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     results = sorted(results, key=rank)
     lines: list[Line] = []
     best: list[_Beside] = []
-    shown: list[Row] = []
+    shown: list[Score] = []
     notes: list[str] = []
     far: dict[str, _Other] = {}
     several = len(names) > 1
@@ -133,22 +119,22 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
     for model, result in zip(models, results, strict=True):
         inputs = result.run
         rows = pick_headlines(result.scores, profile)
-        splits = list(dict.fromkeys(row["split"] for row in rows))
+        splits = list(dict.fromkeys(row.key.split for row in rows))
         if len(results) > 1 or len(splits) > 1:
-            rows = [next(row for row in rows if row["split"] == split) for split in splits]
+            rows = [next(row for row in rows if row.key.split == split) for split in splits]
         pooled = pool_rows(result, rows, profile)[: 1 if len(results) > 1 else None]
         best += [(None, "")] * len(pooled)
         if len(results) > 1 and not pooled:
-            rows.sort(key=lambda row: status_of(row) is Status.INVALID, reverse=True)
+            rows.sort(key=lambda row: row.status is Status.INVALID, reverse=True)
         rows = rows[: MOST if len(results) == 1 else 0 if pooled else 1]
         printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
         found = [_find_best(printed, row) for row in rows]
         for row in (*pooled, *rows):
             what = [inputs.benchmark] * several + [keep_name(model)] * (not alone)
             what.append(result.folder.name if result.folder else inputs.config)
-            place = f"{' '.join(what)}: " * (len(results) > 1) + f"{row['split']}/" * (len(splits) > 1)
-            label = place + show_key(row["metric"], row["key"])
-            new = several and not any(one["benchmark"] == inputs.benchmark for one in shown)
+            place = f"{' '.join(what)}: " * (len(results) > 1) + f"{row.key.split}/" * (len(splits) > 1)
+            label = place + row.label
+            new = several and not any(one.key.benchmark == inputs.benchmark for one in shown)
             cells = headline_cells(row)
             lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
             shown.append(row)
@@ -165,32 +151,32 @@ def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
         for line, cell in zip(lines, _best_cells(best), strict=True):
             line.cells.append(replace(cell, text=cell.text.rstrip()))
     head = [f"{name_units(shown)}; {profile} profile.", *_note_other(far, profile)]
-    head += note_directions((row["metric"], row["key"]) for row in shown)
+    head += note_directions((row.key.metric, row.key.key) for row in shown)
     head += [_ON_ALL] if any(one and mark == _PART for one, mark in best) else []
     return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
 
 
-def _rank_row(row: Row) -> tuple[str, float]:
-    sign = -1 if metric_record(row["metric"]).key(row["key"]).direction == "lower" else 1
-    return row["config"], -sign * row["value"] if row["value"] is not None else float("inf")
+def _rank_row(row: Score) -> tuple[str, float]:
+    sign = -1 if row.record.direction == "lower" else 1
+    return row.key.config, -sign * row.value if row.value is not None else float("inf")
 
 
-def _tell_other(result: Result, row: Row) -> _Other | None:
+def _tell_other(result: Result, row: Score) -> _Other | None:
     """Return a rate's value by the other profile, and why it differs, where it is far from a row's; None elsewhere.
 
     Where items failed, which one profile leaves out, every headline that this moves is told.
     """
-    place = itemgetter("split", "metric", "key")
+    place = attrgetter("key.split", "key.metric", "key.key")
     others = select_whole(result.scores)
-    if is_whole(row["split"]):
+    if is_whole(row.key.split):
         others = pool_profiles(result, others)
     for other in others:
-        if place(other) == place(row) and other["profile"] != row["profile"] and unit_of(row) == RATE:
-            mine, theirs = (None if status_of(one) is Status.INVALID else one.get("value") for one in (row, other))
-            failed = any({*(one.get("unscored") or ())} & {*FAILED} or one.get("left_out") for one in (row, other))
+        if place(other) == place(row) and other.profile != row.profile and row.record.unit == RATE:
+            mine, theirs = (None if one.status is Status.INVALID else one.value for one in (row, other))
+            failed = any({*one.counts.unscored} & {*FAILED} or one.counts.left_out for one in (row, other))
             far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
-                return format_value(theirs, RATE, count_items(other)), tell_differing(row, other)
+                return format_value(theirs, RATE, other.n), tell_differing(row, other)
     return None
 
 
@@ -203,20 +189,20 @@ def _note_other(far: Mapping[str, _Other], profile: str, more: str = "") -> list
     return [f"By the {other} profile: {', '.join(told)}.{more}", *reasons] if far else []
 
 
-def headline_cells(row: Row) -> list[Cell]:
+def headline_cells(row: Score) -> list[Cell]:
     """Make the cells of a headline."""
     cell = value_cell(row)
-    share = metric_record(row["metric"]).key(row["key"]).range == (0, 1)
+    share = row.record.range == (0, 1)
     return [Cell(cell.text, figure=cell.figure if share else None), Cell(cell.sub or NOTHING), Cell(items_of(row))]
 
 
-def pool_lines(result: Result, rows: Sequence[Row], profile: str) -> list[Line]:
+def pool_lines(result: Result, rows: Sequence[Score], profile: str) -> list[Line]:
     """Make lines of the headlines that a run of several splits has over all of them."""
     pooled = pool_rows(result, rows, profile)
-    return [_mark_line(f"{row['split']}/{show_key(row['metric'], row['key'])}", row) for row in pooled]
+    return [_mark_line(f"{row.key.split}/{row.label}", row) for row in pooled]
 
 
-def _mark_line(label: str, row: Row) -> Line:
+def _mark_line(label: str, row: Score) -> Line:
     """Make a line of a headline with what nobody may overlook of it."""
     value, *rest = headline_cells(row)
     return Line(label, [mark_cell(value, row), *rest])
@@ -240,15 +226,15 @@ def summarise_run(result: Result, profile: str) -> Grid:
             line.cells.append(Cell(""))
     grid.lines[:0] = pooled
     grid.notes[:0] = note_none_beside([result])
-    hidden = any(row["interval"] and (count_items(row) or 0) < FEW for row in rows)
+    hidden = any(row.interval and (row.n or 0) < FEW for row in rows)
     grid.notes += [
         f"{name_units(rows)}; {profile} profile.",
         *[f"No interval for fewer than {FEW} questions."] * hidden,
         *note_runs([run]),
         *note_beside([run]),
-        *note_not_run([row for row in select_whole(result.scores) if row["profile"] == profile]),
+        *note_not_run([row for row in select_whole(result.scores) if row.profile == profile]),
         *note_judges([result], profile),
-        *note_directions((row["metric"], row["key"]) for row in rows),
+        *note_directions((row.key.metric, row.key.key) for row in rows),
     ]
     if any(best):
         grid.notes += [_ON_ALL] * (mark == _PART)
@@ -262,11 +248,11 @@ def _mark_printed(run: RunRecord) -> str:
     return _UNVERIFIED if run.whose is Provenance.UNVERIFIED else _PART * is_part(run)
 
 
-def _find_best(printed: Iterable[Published], row: Row) -> Published | None:
+def _find_best(printed: Iterable[Published], row: Score) -> Published | None:
     """Find the best printed number of a metric, where one end of it is the better one; none beside what is marked."""
-    direction = metric_record(row["metric"]).key(row["key"]).direction
-    place = row["split"], row["metric"], row["key"]
-    compared = direction != "none" and status_of(row) is not Status.UNTRUSTED_JUDGE
+    direction = row.record.direction
+    place = row.key.split, row.key.metric, row.key.key
+    compared = direction != "none" and row.status is not Status.UNTRUSTED_JUDGE
     here = [one for one in printed if (one.split, one.module, one.key) == place and compared]
     return (min if direction == "lower" else max)(here, key=attrgetter("value"), default=None)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from quadrag.catalogue import configs
 
-from ..core.result import Result
+from ..results.run import Result
 
 
 def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, list[Result]]]:

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from quadrag.hub.record import hub_record
 
-from ..core.result import Result
 from ..judges.notes import note_judges
 from ..results.adapter import shorten_list
+from ..results.run import Result
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import group_notes
 from .run import name_run

@@ -1,18 +1,17 @@
 """A run's values over all questions, and without those in whose data an audit found a fault."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any
 
-from quadrag.metric_record import metric_record
 from quadrag.stats import summarise
 
 from ..audit.finding import Finding
-from ..core.result import PROFILES, Result
 from ..results.items import items_of
-from ..results.score import Status, status_of
+from ..results.run import PROFILES, Result
+from ..results.score import Score, Status
 from ..scoring.rows import tally
-from ..tables.cells import Row, value_cell
+from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
 from ..tables.run_notes import note_partial
@@ -31,25 +30,25 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     """
     inputs = result.run
     counting = [one for one in findings if one.benchmark == inputs.benchmark and one.confirmed is not False]
-    places = {(row["config"], row["split"], row["id"]) for row in result.items}
+    places = {(line["config"], line["split"], line["id"]) for line in result.items}
     checks: dict[str, set[Any]] = {}
     for one in counting:
         checks.setdefault(one.check, set()).update(places.intersection(one.keys()))
     flagged = set[Any]().union(*checks.values())
-    kept = [row for row in result.items if (row["config"], row["split"], row["id"]) not in flagged]
-    scores = [row for row in select_whole(result.scores) if row["profile"] == profile]
+    kept = [line for line in result.items if (line["config"], line["split"], line["id"]) not in flagged]
+    scores = [row for row in select_whole(result.scores) if row.profile == profile]
     rows = select_run(scores)
     lines: list[Line] = []
-    for config, split in dict.fromkeys((row["config"], row["split"]) for row in rows):
+    for config, split in dict.fromkeys((row.key.config, row.key.split) for row in rows):
         here, left = (
             [item for item in items if (item["config"], item["split"]) == (config, split)]
             for items in (result.items, kept)
         )
         first = len(lines)
         for row in rows:
-            if (row["config"], row["split"]) == (config, split):
+            if (row.key.config, row.key.split) == (config, split):
                 cells = [value_cell(row), value_cell(_again(row, left))]
-                lines.append(Line(label_place((config, split, row["metric"], row["key"])), cells))
+                lines.append(Line(label_place((config, split, row.key.metric, row.key.key)), cells))
         asked = [Cell(str(len({item["id"] for item in items}))) for items in (here, left)]
         lines.append(Line(f"{config}: {split}/n", asked))
         lines[first].rule = first > 0
@@ -70,13 +69,13 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     return Grid(title, CORNER, ["all", "without"], lines, notes)
 
 
-def _again(row: Row, lines: Sequence[Mapping[str, Any]]) -> Row | None:
+def _again(row: Score, lines: Sequence[Mapping[str, Any]]) -> Score | None:
     """Return a row of scores over some of the items alone; None where its metric has no value for each."""
-    if "not_run" in row or status_of(row) is Status.INVALID:  # the latter where too many calls failed
+    if not row.ran or row.status is Status.INVALID:  # the latter where too many calls failed
         return row
-    items = items_of(lines, f"{row['metric']}.{row['key']}", row["profile"])
+    items = items_of(lines, row.key.name, row.profile)
     if not items:
         return None
-    record = metric_record(row["metric"]).key(row["key"])
-    found = summarise(items, profile=row["profile"], worst=record.worst, ends=record.range)
-    return {**row, **found._asdict(), **asdict(tally(items))}
+    record = row.record
+    found = summarise(items, profile=row.profile, worst=record.worst, ends=record.range)
+    return replace(row, **found._asdict(), counts=tally(items))

@@ -5,7 +5,7 @@ row here, its status says.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from quadrag.metric_record import find_verdict, metric_record, show_key
 
@@ -13,9 +13,8 @@ from ..core.run_record import RunRecord
 from .items import FAILED, SHORT
 from .judges import FAR, FIRST, REFUSED
 from .note import Note, NoteCode, notes_of
-from .score import UNJUDGED, Cause, Place, Status, place_of, record_of, status_of
+from .score import UNJUDGED, Cause, Place, Score, Status, record_of
 
-Row: TypeAlias = Mapping[str, Any]  # of ``scores.json``, with its status
 _SHOWN = 4  # names in a line
 _ALLOW = "or allow a share of them with --max-failed"
 _CURE = "name another judge, or ask this one again with --retry unreadable"
@@ -52,17 +51,10 @@ _ALIKE = "all answers may be so, or it says so of any"
 _SEE = "see who is right with `quadrag label`, then `quadrag certify-judge`"
 
 
-def discredit(row: dict[str, Any]) -> None:
-    """Mark a row whose value rests on verdicts that say nothing of the answers; none that rules alone decided."""
-    by_rule = 0 < row.get("n_scored", 0) <= row.get("n_ruled", 0)
-    if not by_rule and status_of(row) in (Status.OK, Status.UNRELIABLE):
-        row |= {"status": Status.UNTRUSTED_JUDGE, "reason": Cause.JUDGE_BY_CHANCE}
-
-
-def find_by_phrase(scores: Sequence[Row]) -> set[Place]:
+def find_by_phrase(scores: Sequence[Score]) -> set[Place]:
     """Return the places of values that rest on a phrase for want of the judge on whom the printed ones rest."""
-    absent = {place_of(row) for row in scores if status_of(row) is Status.NOT_RUN}
-    rests = {place: find_verdict(*place[2:]) for row in scores if (place := place_of(row)) not in absent}
+    absent = {row.place for row in scores if row.status is Status.NOT_RUN}
+    rests = {place: find_verdict(*place[2:]) for row in scores if (place := row.place) not in absent}
     return {at for at, verdict in rests.items() if verdict and (*at[:2], *verdict.split(".")) in absent}
 
 
@@ -130,15 +122,15 @@ def _say_doubtful(params: Mapping[str, Any]) -> str:
     return f"The judge {params['judge']} {_DOUBTS[params['doubt']].format_map(slots)}: {_SEE}"
 
 
-def say_reason(row: Row) -> str:
+def say_reason(row: Score) -> str:
     """Say why a row has no value, or why that says nothing of the answers; "" where neither is so."""
-    status, reason = status_of(row), row.get("reason", "")
+    status, reason = row.status, row.reason
     if status is Status.INVALID and not reason.startswith("judge"):
-        lost = {why: n for why, n in row["unscored"].items() if why in FAILED}
-        return _say_failed({"reasons": lost, "profile": "", "failed": sum(lost.values()), "total": row["n_total"]})
-    if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row["value"] is None):
+        lost = {why: n for why, n in row.counts.unscored.items() if why in FAILED}
+        return _say_failed({"reasons": lost, "profile": "", "failed": sum(lost.values()), "total": row.counts.n_total})
+    if status is Status.UNRELIABLE or (status is Status.UNTRUSTED_JUDGE and row.value is None):
         return ""
-    return _REASONS.get(reason, str(reason))
+    return _REASONS[Cause(reason)] if reason in _REASONS else reason
 
 
 def spell_reason(metric: str, reason: str, run: RunRecord, answered: bool) -> str:

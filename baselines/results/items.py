@@ -8,9 +8,9 @@ from quadrag.records import Answer, Key
 from quadrag.stats import Item
 from quadrag.stats.items import choose_fill, counted
 
-from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
-from .score import UNJUDGED, Cause, Status, status_of
+from .run import PROFILES, Result
+from .score import UNJUDGED, Cause, Status
 
 Lines = Sequence[Mapping[str, Any]]
 SHORT = EMPTY, CUT = Cause.EMPTY.value, Cause.CUT.value  # of a model, which have failed
@@ -72,12 +72,12 @@ def read_items(result: Result) -> list[dict[str, Any]]:
     """
     invalid, unjudged = set(), dict[tuple[str, str], dict[str, Any]]()
     for row in result.scores:
-        name = f"{row['metric']}.{row['key']}"
-        if status_of(row) is Status.INVALID:
-            invalid.add((row["config"], row["split"], name, row["profile"]))
-        if UNJUDGED in (row.get("unscored") or {}):
+        name = row.key.name
+        if row.status is Status.INVALID:
+            invalid.add((row.key.config, row.key.split, name, row.profile))
+        if UNJUDGED in row.counts.unscored:
             entry = {**dict.fromkeys(PROFILES), "reason": dict.fromkeys(PROFILES, UNJUDGED)}
-            unjudged.setdefault((row["config"], row["split"]), {})[name] = entry
+            unjudged.setdefault((row.key.config, row.key.split), {})[name] = entry
 
     def read(line: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         entry, (module, _, key) = line[name], name.partition(".")

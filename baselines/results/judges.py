@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 
 from quadrag.stats import NOT_APPLICABLE
 
-from ..core.result import PROFILES
 from .items import Lines
 from .note import Note, NoteCode
+from .run import PROFILES
 from .score import record_of
 
 FIRST = 12  # verdicts of a judge: where none of these can be read, it is asked no further

@@ -7,14 +7,16 @@ A row of ``scores.json`` is a score without its status: that follows from all ro
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import nan
 from typing import Any, NamedTuple, TypeAlias
 
-from quadrag.metric_record import KeyRecord, find_verdict, metric_record
+from quadrag.metric_record import KeyRecord, find_verdict, metric_record, show_key
 from quadrag.stats import Interval
 
 Place: TypeAlias = tuple[str, str, str, str]  # config, split, metric and key of a row
 ALL = "all"  # the slice that holds every item
 UNJUDGED = "unjudged"  # why items have no value where nothing is to be had of the judge
+_WRITTEN = ("n_total", "n_groups", "n_scored", "n_not_applicable", "unscored", "n_filled", "n_ruled")
 _SCORED = ("n_scored", "n_not_applicable", "unscored")  # which a row has where its metric has a value for each item
 
 
@@ -77,6 +79,10 @@ class Counts:
     unscored: Mapping[str, int] = field(default_factory=dict)  # by reason
     n_filled: int = 0  # of the unscored, those of which the metric makes a value
     n_ruled: int = 0  # of the scored, those that a rule decided where a judge was there to be asked
+    n_splits: int = 0  # of a value over all splits of a config: how many they are
+    n_answers: int = 0  # the same: answers, where `n_total` counts questions
+    left_out: int = 0  # the same: answers that failed and do not count
+    times: int = 0  # the same: in how many splits each question has a value, where these are as many for all
 
     @property
     def by_rule(self) -> bool:
@@ -86,7 +92,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A value under one profile over one slice of the items, with its interval."""
+    """A value under one profile over one slice of the items, with its interval.
+
+    It counts as a number in calculations; as NaN where there is none, and `reason` says why.
+    """
 
     key: ScoreKey
     profile: str
@@ -98,18 +107,59 @@ class Score:
     method: str | None = None  # how the interval was found
     over_scored: float | None = None  # the mean over the scored items alone
     status: Status = Status.OK
+    of: str = ""  # what a table calls what it is of
     reason: str = ""  # a `Cause`; where it did not run, what it lacks in words
+
+    def __float__(self) -> float:
+        return nan if self.value is None else self.value
+
+    @property
+    def place(self) -> Place:
+        """Where it belongs among the scores of a benchmark."""
+        return self.key[1:]
+
+    @property
+    def record(self) -> KeyRecord:
+        """What its values mean."""
+        return metric_record(self.key.metric).key(self.key.key)
+
+    @property
+    def label(self) -> str:
+        """What people call its metric."""
+        return show_key(self.key.metric, self.key.key)
+
+    @property
+    def ran(self) -> bool:
+        """Whether its metric was computed, though it may be invalid."""
+        return self.status is not Status.NOT_RUN
+
+    @property
+    def n(self) -> int | None:
+        """Over how many items its value is; None where the metric did not run.
+
+        Those that failed are among them where they count. Of an invalid score: how many could be read.
+        """
+        counts = self.counts
+        if not self.ran:
+            return None
+        if self.profile == "corrected" and self.status is not Status.INVALID:
+            return counts.n_total - counts.n_not_applicable
+        scored = counts.n_scored
+        if scored is None:
+            scored = 0 if self.value is None else counts.n_total
+        return scored + counts.n_filled  # of an invalid one none are
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "Score":
         """Read a row of ``scores.json``."""
         names = ("profile", "slice", "value", "signature", "method", "over_scored")
         own: dict[str, Any] = {name: row.get(name) for name in names}
-        counts = Counts(**{name: row[name] for name in Counts.__dataclass_fields__ if name in row})
+        counts = Counts(**{name: row[name] for name in _WRITTEN if name in row})
         interval = Interval(*row["interval"]) if row["interval"] else None
         key = ScoreKey(*(row[name] for name in ScoreKey._fields))
         why = row.get("not_run", "")
-        return cls(key=key, interval=interval, counts=counts, status=status_of(row), reason=why, **own)
+        status = Status.NOT_RUN if "not_run" in row else Status.OK
+        return cls(key=key, interval=interval, counts=counts, status=status, reason=why, **own)
 
     def as_row(self) -> dict[str, Any]:
         """Return its row of ``scores.json``."""
@@ -120,7 +170,7 @@ class Score:
         if self.status is Status.NOT_RUN:
             return {**row, "not_run": self.reason, "n_total": self.counts.n_total, "signature": self.signature}
         row |= {"over_scored": self.over_scored} if self.counts.n_groups is None else {}
-        counts = {name: getattr(self.counts, name) for name in Counts.__dataclass_fields__}
+        counts = {name: getattr(self.counts, name) for name in _WRITTEN}
         always = ("n_total", *_SCORED) if self.counts.n_scored is not None else ("n_total",)
         row |= {name: n for name, n in counts.items() if name in always or (name not in _SCORED and n)}
         return {**row, "signature": self.signature}
@@ -130,13 +180,3 @@ def record_of(name: str) -> KeyRecord:
     """Return what the values of a score mean, by its name in items: ``truthfulness.accuracy``."""
     metric, _, key = name.partition(".")
     return metric_record(metric).key(key)
-
-
-def status_of(row: Mapping[str, Any]) -> Status:
-    """Return the status of a row, of ``scores.json`` or of a table."""
-    return Status(row.get("status") or (Status.NOT_RUN if "not_run" in row else Status.OK))
-
-
-def place_of(row: Mapping[str, Any]) -> Place:
-    """Return where a row of scores belongs."""
-    return (row["config"], row["split"], row["metric"], row["key"])

@@ -17,11 +17,11 @@ from quadrag.metric_record import metric_record
 from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import NO_JUDGE
-from ..core.result import PROFILES
 from ..core.run_record import RunRecord
 from ..core.spec import MOST_FAILED
 from .items import FAILED, SHORT, VERDICTS, Lines, is_by_rule, is_ruled, reason_of, short_of
 from .note import Note, NoteCode, notes_of
+from .run import PROFILES
 from .score import ALL, UNJUDGED, Cause, Counts, Score, ScoreKey, Status, record_of
 
 _CALLS = (Cause.API_ERROR, Cause.RAISED, Cause.UNPARSABLE)  # of which a run keeps what was said
@@ -47,15 +47,13 @@ class Failures:
 Found: TypeAlias = Mapping[tuple[ScoreKey, str], Failures]  # by score and profile
 
 
-def mark_rows(rows: Lines, run: RunRecord, lines: Lines) -> list[dict[str, Any]]:
-    """Return the rows of a finished run with their status and reason, and note in the run what failed of its items."""
-    scores = [Score.from_row(row) for row in rows]
+def settle_scores(scores: Sequence[Score], run: RunRecord, lines: Lines) -> list[Score]:
+    """Return the scores of a finished run with status and reason, and note in the run what failed of its items."""
     failures = find_failures(scores, run, lines)
     derived = NoteCode.INVALID, NoteCode.UNRELIABLE, NoteCode.FAILED_COUNTED
     kept = [row for row in run.notes if row["code"] not in derived]
     run.notes = [*(note.as_row() for note in check_run(scores, run, failures)), *kept]
-    settled = set_status(scores, run, failures)
-    return [{**score.as_row(), "status": score.status, "reason": score.reason} for score in settled]
+    return set_status(scores, run, failures)
 
 
 def find_failures(scores: Sequence[Score], run: RunRecord, lines: Lines) -> Found:

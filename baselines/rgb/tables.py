@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from operator import itemgetter
+from typing import Any
 
 from quadrag.errors import QuadragError
 
-from ..core.result import Result
+from ..core.benchmark import NO_JUDGE
 from ..core.spec import NONE
 from ..results.adapter import find_by_phrase
-from ..results.score import place_of
-from ..tables.cells import Row
+from ..results.run import Result
+from ..results.score import Score, Status
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
@@ -50,7 +50,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
         lines = _printed_lines(printed, rows)
         own: list[tuple[str, list[Line]]] = []
-        shown: list[Row] = []
+        shown: list[Score] = []
         for name, ours in by_model.items():
             places = [(profile, place) for profile in profiles for place in (*english, *chinese)]
             found = [scores[name][place] for place in places if place in scores[name]]
@@ -58,7 +58,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
             shown += found
         if not shown:
             continue
-        used = {row["place"][0] for row in shown}
+        used = {_place_of(row)[0] for row in shown}
         others = [one for one in results if one.run.config.removesuffix("_original") not in used]
         here = [one for one in results if one.run.config.removesuffix("_original") in used]
         # Wherever a campaign was stopped, any of its tables may lack a column.
@@ -83,19 +83,19 @@ def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> str:
     return f"Columns: {'; '.join(f'{head} = {name}' for head, name in zip(heads, ours, strict=True))}."
 
 
-def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Row]:
-    scores: dict[tuple[str, Place], Row] = {}
+def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Score]:
+    scores: dict[tuple[str, Place], Score] = {}
     for result in results:
         for row in result.scores:
-            config, retriever = row["config"].removesuffix("_original"), result.run.retriever
-            place = config, row["split"], retriever, row["metric"], row["key"]
-            if taken := scores.get((row["profile"], place)):
-                data = " (once on revised and once on original data)" if taken["config"] != row["config"] else ""
+            config, retriever = row.key.config.removesuffix("_original"), result.run.retriever
+            place = config, row.key.split, retriever, row.key.metric, row.key.key
+            if taken := scores.get((row.profile, place)):
+                data = " (once on revised and once on original data)" if taken.key.config != row.key.config else ""
                 often, how = "more than once", "the folders of the runs, A B, to see them beside each other"
                 if data:
                     often, how = f"twice{data}", "one of the two folders"
                 raise QuadragError(f"{config} was run {often}, and the paper's table has one place for it; name {how}")
-            scores[row["profile"], place] = {**row, "place": place}
+            scores[row.profile, place] = replace(row, of=retriever)
     return scores
 
 
@@ -116,21 +116,26 @@ def _printed_lines(printed: Sequence[Published], rows: dict[str, list[Place]]) -
 def _our_lines(
     results: Sequence[Result],
     printed: Sequence[str],
-    ours: Sequence[Row],
+    ours: Sequence[Score],
     rows: dict[str, list[Place]],
     profiles: Sequence[str],
 ) -> list[tuple[str, list[Line]]]:
-    by_phrase, lacking = find_by_phrase(ours), {"not_run": "no judge", "interval": None}
-    shown = [{**row, **lacking} if place_of(row) in by_phrase else row for row in ours]
+    by_phrase = find_by_phrase(ours)
+    lacking: dict[str, Any] = {"status": Status.NOT_RUN, "reason": NO_JUDGE, "interval": None}
+    shown = [replace(row, **lacking) if row.place in by_phrase else row for row in ours]
     found = []
     for suffix, columns in rows.items():
-        if any(row["place"] in columns for row in ours if row["profile"] == profiles[0]):
+        if any(_place_of(row) in columns for row in ours if row.profile == profiles[0]):
             theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
             label = f"{' ' * bool(theirs)}{name_model(results[0].run)}{suffix} (ours)"
-            place = itemgetter("place")
-            lines = our_lines(label, shown, columns, profiles, place, rule=True, bounds=len(columns) > _WIDE)
+            lines = our_lines(label, shown, columns, profiles, _place_of, rule=True, bounds=len(columns) > _WIDE)
             found.append((theirs, lines))
     return found
+
+
+def _place_of(score: Score) -> Place:
+    config, split, metric, key = score.place
+    return config.removesuffix("_original"), split, score.of, metric, key
 
 
 def _place(row: Published) -> Place:

@@ -10,9 +10,9 @@ from quadrag.data.files import find_files
 from quadrag.errors import NotReady, QuadragError
 
 from ..core.benchmark import load
-from ..core.result import Result
 from ..core.spec import RAG, CallPolicy, RunSpec
 from ..core.task import script_options
+from ..results.run import Result
 from ..scoring.judging import check_models
 from .finished import run_folders
 from .folder import find_fresh

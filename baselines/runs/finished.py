@@ -11,10 +11,10 @@ from quadrag.progress import remark
 from quadrag.records import Key, read_jsonl
 
 from ..core.benchmark import load
-from ..core.result import Result
-from ..core.run_record import NAME, RunRecord, read_items, read_run, read_scores
+from ..core.run_record import NAME, RunRecord, read_items, read_run
 from ..core.spec import NONE
-from ..results.status import mark_rows
+from ..results.run import Result, read_scores
+from ..results.status import settle_scores
 from .folder import ANSWERS, QUESTIONS, SCORES, is_as_written
 from .questions import read_asked
 
@@ -68,7 +68,7 @@ def read_result(folder: Path, profile: str | None = None, run: RunRecord | None 
         raise QuadragError(f"{folder} is not finished; run the same command again: {shlex.join(run.command)}")
     scores, items = read_scores(folder, run), read_items(folder, run)
     asked, texts = read_asked(folder, run.files.get(QUESTIONS)), _read_texts(folder, run)
-    marked = mark_rows(scores, run, items)
+    marked = settle_scores(scores, run, items)
     return Result(run, marked, items, stopped=run.stopped, asked=asked, folder=folder, texts=texts)
 
 

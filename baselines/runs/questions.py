@@ -10,8 +10,8 @@ from quadrag.records import Key, Question, dumps, jsonl_text, read_jsonl
 
 from ..core.benchmark import Benchmark, Stratum
 from ..core.parts import Conditions
-from ..core.result import Asked
 from ..core.run_record import sha256
+from ..results.run import Asked
 from ..scoring.rows import find_units
 from .folder import QUESTIONS
 

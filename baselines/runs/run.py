@@ -26,12 +26,12 @@ from quadrag.records import Answer, Key, Passage, Question, dumps, jsonl_text
 
 from ..core.authors import know_files
 from ..core.benchmark import Finder, identify_options, load
-from ..core.result import Asked, Result
 from ..core.run_record import RunRecord
 from ..core.spec import CallPolicy, RunSpec
 from ..core.task import Corpus, cut_splits, load_questions, open_corpus
 from ..results.items import find_short
-from ..results.status import mark_rows
+from ..results.run import Asked, Result
+from ..results.status import settle_scores
 from ..scoring.drive import DeadJudge, score_text
 from ..scoring.judging import Scored, check_models, count_verdicts, score_answers
 from ..scoring.served import score_service
@@ -132,7 +132,7 @@ def _work(loaded: Loaded, folder: RunFolder, models: Models, policy: CallPolicy)
         raise DeadJudge(f"{scored.stopped}; the answers are kept in {folder.path}: do it again with a judge that does")
     summarise(folder, models, generated, answers, scored, started)
     folder.run.usage = _show_moments(models.spent_since(before))
-    marked = mark_rows(scored.scores, folder.run, scored.items)
+    marked = settle_scores(scored.scores, folder.run, scored.items)
     if not (folder.run.stopped and again):
         folder.commit()
     texts = {(one.key, one.sample): one.answer for one in generated.answers}

@@ -18,8 +18,9 @@ from quadrag.stats import NOT_APPLICABLE
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.parts import Conditions
-from ..core.result import PROFILES
-from .rows import Measured, rows_of
+from ..results.run import PROFILES
+from ..results.score import Score
+from .rows import Measured, score_split
 
 Messages = list[dict[str, str]]
 Judge = Callable[[list[Messages]], list[Any]]
@@ -190,7 +191,7 @@ def score(
     conditions: Conditions,
     given: ScoringInputs | None = None,
     verdicts: Rows | None = None,
-) -> tuple[Rows, Rows]:
+) -> tuple[Rows, list[Score]]:
     """Score answers.
 
     Args:
@@ -202,13 +203,13 @@ def score(
         verdicts: takes the lines of ``verdicts.jsonl``, in input order.
 
     Returns:
-        The lines of ``items.jsonl``, in the order of the answers, and the rows of ``scores.json``: per config, split,
+        The lines of ``items.jsonl``, in the order of the answers, and the scores: per config, split,
         metric, profile, slice and key.
     """
     given = given or ScoringInputs()
     conditions = given.limit(conditions)
     lines = [_key_of(answer) for answer in answers]
-    scores: Rows = []
+    scores: list[Score] = []
     heard: list[Rows] = [[] for _ in answers]
     by_split: dict[tuple[str, str], list[int]] = {}
     for at, answer in enumerate(answers):
@@ -239,7 +240,7 @@ def score(
                     _enter(lines[at], measured[-1], row[profile])
         asked = [questions[answer.key] for answer in here]
         strata = benchmark.strata(asked, conditions)
-        scores += rows_of(benchmark, config, split, [lines[at] for at in places], asked, measured, strata)
+        scores += score_split(benchmark, config, split, [lines[at] for at in places], asked, measured, strata)
     if verdicts is not None:
         verdicts += (verdict for own in heard for verdict in own)
     return lines, scores
@@ -273,6 +274,6 @@ def _enter(line: dict[str, Any], measured: Measured, row: Mapping[str, Any]) -> 
             entry.setdefault("ruled", []).append(measured.profile)
 
 
-def score_text(scores: Rows) -> str:
+def score_text(scores: Sequence[Score]) -> str:
     """Return the text of ``scores.json``: a JSON list, a row a line."""
-    return "[\n" + ",\n".join(dumps(row) for row in scores) + "\n]\n"
+    return "[\n" + ",\n".join(dumps(score.as_row()) for score in scores) + "\n]\n"

@@ -15,11 +15,12 @@ from quadrag.records import Answer, Key, Passage, Question, dumps
 
 from ..core.benchmark import Benchmark, MetricUse
 from ..core.parts import Conditions
-from ..core.result import PROFILES
 from ..core.run_record import RunRecord
 from ..core.spec import RunSpec
 from ..results.judges import FIRST, check_judge, read_verdict, read_verdicts
 from ..results.note import Note
+from ..results.run import PROFILES
+from ..results.score import Score
 from ..systems.system import Completer
 from .drive import DeadJudge, Embed, Request, Rows, ScoringInputs, Work, follow, load_scorer, score
 
@@ -36,7 +37,7 @@ class Scored(NamedTuple):
     """
 
     items: Rows
-    scores: Rows
+    scores: list[Score]
     stopped: str | None = None
     verdict: str | None = None
     unread: str | None = None
@@ -72,7 +73,7 @@ class Judged(NamedTuple):
     task: RunSpec
     given: ScoringInputs
 
-    def score(self, verdicts: Rows | None = None) -> tuple[Rows, Rows]:
+    def score(self, verdicts: Rows | None = None) -> tuple[Rows, list[Score]]:
         """Return items and scores; see `drive.score`."""
         return score(self.benchmark, self.questions, self.answers, self.task.conditions, self.given, verdicts)
 

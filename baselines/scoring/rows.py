@@ -35,7 +35,7 @@ class Measured(NamedTuple):
 Found = dict[tuple[str, str], tuple[Mean, Counts]]  # by slice, or grouping, and key
 
 
-def rows_of(
+def score_split(
     benchmark: Benchmark,
     config: str,
     split: str,
@@ -43,8 +43,8 @@ def rows_of(
     questions: Sequence[Question],
     measured: Sequence[Measured],
     strata: Mapping[Key, Stratum] | None = None,
-) -> list[dict[str, Any]]:
-    """Make the rows of ``scores.json`` of one split, from its lines of ``items.jsonl`` and the question of each."""
+) -> list[Score]:
+    """Make the scores of one split, from its lines of ``items.jsonl`` and the question of each."""
     slices, units = slices_of(questions), find_units(questions)
     groupings = {
         f"macro:{name}": groups
@@ -71,7 +71,7 @@ def rows_of(
                     why, n = given.lacking[key] or "no references", Counts(len(slices[part]))
                     score = Score(*place, None, None, n, given.signature)
                     scores.append(replace(score, status=Status.NOT_RUN, reason=why))
-    return [score.as_row() for score in scores]
+    return scores
 
 
 def _measure(

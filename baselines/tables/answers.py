@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from quadrag.chat.keys import known_keys
 
 from ..core.benchmark import load
-from ..core.result import Result
 from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..results.adapter import shorten_list
+from ..results.run import Result
 from ..systems.extractive import EXTRACTIVE, NO_PASSAGES
 from ..systems.own import NOT_GIVEN
 from .grid import Alarm

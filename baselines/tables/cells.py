@@ -3,18 +3,15 @@
 What a key's unit is stands in its metric's record.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ..results.score import Status, status_of
+from ..results.score import Score, Status
 from .grid import NOTHING as NOTHING
 from .grid import Cell, Figure
 
-Row = Mapping[str, Any]  # of ``scores.json``
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 INVALID = "INVALID"  # in the place of a value of which too many items failed
@@ -28,11 +25,6 @@ _BROKEN = {
     "RAGQuestEval precision": "RAGQuest-\nEval\nprecision",
     "RAGQuestEval recall": "RAGQuest-\nEval\nrecall",
 }
-
-
-def unit_of(row: Row) -> str:
-    """Return the unit of a row's values."""
-    return metric_record(row["metric"]).key(row["key"]).unit
 
 
 def format_value(value: float | None, unit: str, n: int | None) -> str:
@@ -100,64 +92,51 @@ def figure_of(
     return None if value is None else Figure(value * scale, between, n, unit="" if unit == CHARACTERS else "%")
 
 
-def value_cell(row: Row | None) -> Cell:
+def value_cell(row: Score | None) -> Cell:
     """Make the cell of a row: a dash where there is none, or its metric did not run, which a note says.
 
     An invalid value is called so. What rests on verdicts that say nothing of the answers is marked, in no chart.
     """
-    if row is None or "not_run" in row:
+    if row is None or not row.ran:
         return Cell(NOTHING)
-    if status_of(row) is Status.INVALID:
+    if row.status is Status.INVALID:
         return Cell(INVALID)
-    cell = interval_cell(row["value"], row["interval"], count_items(row), unit_of(row))
-    if cell.figure and metric_record(row["metric"]).key(row["key"]).direction == "lower":
+    cell = interval_cell(row.value, row.interval, row.n, row.record.unit)
+    if cell.figure and row.record.direction == "lower":
         cell.figure = cell.figure._replace(lower=True)
-    marked = status_of(row) is Status.UNTRUSTED_JUDGE and row["value"] is not None
+    marked = row.status is Status.UNTRUSTED_JUDGE and row.value is not None
     return replace(cell, text=cell.text + ALIKE, figure=None) if marked else cell
 
 
-def mark_cell(cell: Cell, *rows: Row) -> Cell:
+def mark_cell(cell: Cell, *rows: Score) -> Cell:
     """Return the cell of a value that stands large with what nobody may overlook of the rows behind it."""
-    if Status.INVALID in map(status_of, rows):
+    if any(row.status is Status.INVALID for row in rows):
         return Cell(INVALID)
-    return replace(cell, sub="NOT RELIABLE") if Status.UNRELIABLE in map(status_of, rows) else cell
+    return replace(cell, sub="NOT RELIABLE") if any(row.status is Status.UNRELIABLE for row in rows) else cell
 
 
-def count_items(row: Row) -> int | None:
-    """Return over how many items a row's value is; None where the metric did not run.
-
-    Those that failed are among them where they count. Of an invalid metric: how many could be read.
-    """
-    if "not_run" in row:
-        return None
-    if row["profile"] == "corrected" and status_of(row) is not Status.INVALID:
-        return int(row["n_total"] - row.get("n_not_applicable", 0))
-    scored = row.get("n_scored", 0 if row["value"] is None else row["n_total"])
-    return int(scored + row.get("n_filled", 0))  # of an invalid one none are
-
-
-def items_of(row: Row) -> str:
+def items_of(row: Score) -> str:
     """Write over how many items a row's value is, of those that the metric is about, or all in how many splits."""
-    if "times" in row:
-        return f"{row['n_total']} × {row['times']} splits"
+    if row.counts.times:
+        return f"{row.counts.n_total} × {row.counts.times} splits"
     scored, total = count_both(row)
     return f"{scored} of {total}"
 
 
-def count_both(row: Row) -> tuple[int, int]:
+def count_both(row: Score) -> tuple[int, int]:
     """Count the items that a row's value is over, and those that its metric is about.
 
     Over all splits of a config these are questions or, where some of their answers are left out, answers.
     """
     total = count_all(row)
-    if row.get("left_out"):
-        return total - row["left_out"], total
-    return count_items(row) or 0, total - row.get("n_not_applicable", 0)
+    if row.counts.left_out:
+        return total - row.counts.left_out, total
+    return row.n or 0, total - row.counts.n_not_applicable
 
 
-def count_all(row: Row) -> int:
+def count_all(row: Score) -> int:
     """Count the items that a row's metric was tried on: of a value over all splits as `count_both` does."""
-    return int(row["n_answers"] if row.get("left_out") else row["n_total"])
+    return row.counts.n_answers if row.counts.left_out else row.counts.n_total
 
 
 def difference_cell(pair: Pair, unit: str = RATE, better: bool = True) -> Cell:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from ..core.result import Result
 from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
+from ..results.run import Result
 from .grid import Alarm, Detail, Loud
 from .names import name_apart
 

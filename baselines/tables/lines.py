@@ -6,11 +6,11 @@ Ours come with their 95% intervals, with how many items they are over, and with 
 import re
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, Literal
 
-from ..results.score import Status, status_of
-from .cells import NOTHING, RATE, Row, count_both, count_items, value_cell
+from ..results.score import Score, Status
+from .cells import NOTHING, RATE, count_both, value_cell
 from .grid import COUNT, Cell, Figure, Line
 from .published import Published
 
@@ -20,10 +20,10 @@ Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it s
 
 def our_lines(
     label: str,
-    scores: Iterable[Row],
+    scores: Iterable[Score],
     columns: Sequence[Hashable],
     profiles: Sequence[str],
-    place: Name = itemgetter("key"),
+    place: Name = attrgetter("key.key"),
     *,
     rule: bool = False,
     bounds: bool = False,
@@ -42,7 +42,7 @@ def our_lines(
         counts: a line of how many items the values are over: ``always`` under the first profile; ``fewer``, the same
             where some items do not count; ``each``, under every profile where some do not; or ``never``.
     """
-    found = {(row["profile"], place(row)): row for row in scores}
+    found = {(row.profile, place(row)): row for row in scores}
     lines: list[Line] = []
     shown: list[list[Cell]] = []
     for profile in profiles:
@@ -59,21 +59,19 @@ def our_lines(
         lines.append(Line(label if first else f"  {profile}", cells, rule=rule and first))
         if bounds:
             lines += [_bound_line(label, rows, side) for side, label in enumerate(BOUNDS)]
-        fewer = any(
-            row and (status_of(row) is Status.INVALID or count_items(row) not in (None, row["n_total"])) for row in rows
-        )
+        fewer = any(row and (row.status is Status.INVALID or row.n not in (None, row.counts.n_total)) for row in rows)
         if {"always": first, "fewer": first and fewer, "each": fewer, "never": False}[counts]:
             lines.append(count_line(rows))
     return lines
 
 
-def count_line(rows: Sequence[Row | None]) -> Line:
+def count_line(rows: Sequence[Score | None]) -> Line:
     """Make the line of how many items values are over, as ``9/12`` where some of those that count have none."""
     return Line(COUNT, [Cell(_count(row)) for row in rows])
 
 
-def _count(row: Row | None) -> str:
-    count = None if row is None else count_items(row)
+def _count(row: Score | None) -> str:
+    count = None if row is None else row.n
     if row is None or count is None:
         return NOTHING
     count, total = count_both(row)
@@ -96,6 +94,6 @@ def printed_lines(
     return [Line(label, [cells.get(c, Cell(NOTHING)) for c in columns], "published") for label, cells in named.items()]
 
 
-def _bound_line(label: str, rows: Sequence[Row | None], side: int) -> Line:
+def _bound_line(label: str, rows: Sequence[Score | None], side: int) -> Line:
     bounds = [re.split("–| to ", value_cell(row).sub) for row in rows]
     return Line(label, [Cell(both[side] if len(both) > 1 else NOTHING) for both in bounds])

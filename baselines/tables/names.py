@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..core.result import Result
 from ..core.run_record import RunRecord
+from ..results.run import Result
 from .language import MARKS, is_ours
 from .paper import load_tables
 

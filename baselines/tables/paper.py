@@ -10,8 +10,8 @@ from typing import cast
 
 from quadrag.paths import room
 
-from ..core.result import Result
-from .cells import Row
+from ..results.run import Result
+from ..results.score import Score
 from .grid import Grid
 
 
@@ -34,7 +34,7 @@ class PaperTables:
     """
 
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
-    matrices: Callable[[Sequence[Row], str, str, str, bool], list[Grid]] | None = None
+    matrices: Callable[[Sequence[Score], str, str, str, bool], list[Grid]] | None = None
     systems: Callable[[Result, Sequence[str]], list[Grid]] | None = None
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     varies: Mapping[str, str] = field(default_factory=dict)

@@ -15,9 +15,9 @@ from quadrag.provenance import Provenance
 
 from ..core.benchmark import load
 from ..core.prompts import are_own
-from ..core.result import PROFILES, Result
 from ..core.run_record import RunRecord
 from ..core.spec import Replica
+from ..results.run import PROFILES, Result
 from .grid import Detail, Grid, Line
 from .names import keep_name
 from .said import is_same

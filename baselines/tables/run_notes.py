@@ -11,14 +11,14 @@ from quadrag.catalogue import configs
 from quadrag.provenance import Provenance
 
 from ..core.prompts import are_own
-from ..core.result import Result
 from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN, WHOLE
 from ..results.adapter import say, shorten_list
 from ..results.note import NoteCode, notes_of
-from ..results.score import Status, status_of
+from ..results.run import Result
+from ..results.score import Score, Status
 from .answers import note_answers
-from .cells import ALIKE, Row
+from .cells import ALIKE
 from .failed import note_failed, note_invalid
 from .grid import Alarm, Detail
 from .names import group_notes, keep_name, keep_names, name_apart
@@ -36,7 +36,7 @@ _MARKED = f"; {ALIKE} marks what rests on them."
 
 
 def note_ours(
-    results: Sequence[Result], head: Sequence[str], scores: Sequence[Row], profiles: Sequence[str]
+    results: Sequence[Result], head: Sequence[str], scores: Sequence[Score], profiles: Sequence[str]
 ) -> list[str]:
     """Say all of our values in a table of one benchmark: partial or not, a table's own head, the runs, the scores."""
     runs = [result.run for result in results]
@@ -87,7 +87,7 @@ def _list_partial(result: Result) -> Iterator[str]:
 
 def _is_marked(result: Result) -> bool:
     """Whether a value that is shown has the mark of doubtful verdicts: one that is invalid is not shown."""
-    return any(status_of(row) is Status.UNTRUSTED_JUDGE and row["value"] is not None for row in result.scores)
+    return any(row.status is Status.UNTRUSTED_JUDGE and row.value is not None for row in result.scores)
 
 
 def is_part(run: RunRecord) -> bool:

@@ -74,19 +74,18 @@ def run(arguments: argparse.Namespace) -> None:
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.core.benchmark import load
     from quadrag.baselines.report.summary import headline_cells, pick_headlines
-    from quadrag.baselines.tables.cells import FEW, count_items
+    from quadrag.baselines.tables.cells import FEW
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.names import keep_name
     from quadrag.baselines.tables.notes import note_keys
-    from quadrag.metric_record import show_key
 
     rows = [pick_headlines(result.scores, "official")[0] for _, result in runs]
-    keys = [show_key(row["metric"], row["key"]) for row in rows]
+    keys = [row.label for row in rows]
     width = max(map(len, keys))
     lines = [
         Line(keep_name(folder.name), [Cell(f"{key:<{width}}"), *headline_cells(row)])
         for (folder, _), key, row in zip(runs, keys, rows, strict=True)
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]
-    few = [f"No interval for fewer than {FEW} questions."] * any((count_items(row) or 0) < FEW for row in rows)
+    few = [f"No interval for fewer than {FEW} questions."] * any((row.n or 0) < FEW for row in rows)
     return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *few])

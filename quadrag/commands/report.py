@@ -40,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag.baselines.audit.finding import read_findings
-    from quadrag.baselines.core.result import own_profile
     from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import compare_all, tabulate_all
@@ -48,6 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.summary import show_run
     from quadrag.baselines.report.without import tabulate_without
+    from quadrag.baselines.results.run import own_profile
     from quadrag.baselines.runs.finished import read_runs
     from quadrag.baselines.tables.grid import Alarm
 

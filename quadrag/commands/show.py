@@ -127,7 +127,8 @@ def _choose(shown: Sequence[tuple[Any, ...]], which: Any, config: str) -> Sequen
             and which.split in (None, *inputs.splits)
             and (which.ident is None or bool(match_ids(which.ident, ids)))
             and (
-                which.metric is None or any(is_called(which.metric, one["metric"], one["key"]) for one in result.scores)
+                which.metric is None
+                or any(is_called(which.metric, one.key.metric, one.key.key) for one in result.scores)
             )
         )
 

@@ -23,10 +23,10 @@ from typing import Any
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import NO_JUDGE, load
 from quadrag.baselines.core.prompts import load_prompts
-from quadrag.baselines.core.result import PROFILES
 from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.spec import RunSpec
 from quadrag.baselines.core.task import load_questions
+from quadrag.baselines.results.run import PROFILES
 from quadrag.baselines.runs import retrieve
 from quadrag.baselines.scoring.drive import score
 from quadrag.baselines.systems.system import make_answer

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.changes import write_changes
@@ -30,6 +29,7 @@ from quadrag.baselines.report.compared.pairs import (
 from quadrag.baselines.report.compared.said import find_verdict, say_missing
 from quadrag.baselines.report.items.lines import Manner
 from quadrag.baselines.report.items.reader import RunReader, Which
+from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.tables.cells import FEW, NOTHING, join_bounds, write_number
 from quadrag.baselines.tables.draw import print_grids, spread_subs, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid
@@ -461,8 +461,7 @@ def compare(
             one = result(one, beside)
         elif profile not in (None, one.profile):
             one = result(one.folder, profile)
-        scores = [dict(row) for row in one.result.scores]  # those that are given stay as they are
-        results.append(Evaluation(replace(one.result, scores=scores), one.folder, one.profile, one.labels))
+        results.append(Evaluation(replace(one.result), one.folder, one.profile, one.labels))
     lay_beside([one.result for one in results])
     if others:
         return Comparisons(*results, labels=shown_in)

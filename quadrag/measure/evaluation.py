@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.core.result import PROFILES, Result
 from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.judges.notes import note_judges
@@ -20,10 +19,12 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
+from quadrag.baselines.results import score as results_score
 from quadrag.baselines.results.adapter import say_invalid, say_reason, shorten_list
-from quadrag.baselines.results.score import Status, place_of, status_of
+from quadrag.baselines.results.run import PROFILES, Result
+from quadrag.baselines.results.score import Status
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.cells import FEW, count_all, count_both, count_items
+from quadrag.baselines.tables.cells import FEW, count_all, count_both
 from quadrag.baselines.tables.draw import print_grids, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Grid
 from quadrag.baselines.tables.language import speak
@@ -83,21 +84,21 @@ class Evaluation(Mapping[str, Score]):
     def scores(self) -> dict[str, Score]:
         """The scores by name: first those over all splits, last those included that could not be computed."""
         rows = self._rows
-        many = len({row["split"] for row in rows}) > 1
+        many = len({row.key.split for row in rows}) > 1
         found = {}
         for row in (*pool_rows(self.result, rows, self.profile), *rows):
-            own = self._called[f"{row['metric']}.{row['key']}"]
-            found[f"{row['split']}/{own}" if many else own] = Score(
-                value=row["value"],
-                interval=tuple(row["interval"]) if row.get("interval") and (count_items(row) or 0) >= FEW else None,
+            own = self._called[row.key.name]
+            found[f"{row.key.split}/{own}" if many else own] = Score(
+                value=row.value,
+                interval=row.interval if row.interval and (row.n or 0) >= FEW else None,
                 n=count_both(row)[0],
                 n_total=count_all(row),
-                unscored=dict(row.get("unscored", {})),
-                metric=row["metric"],
-                key=row["key"],
-                split=row["split"],
-                signature=row["signature"],
-                valid=status_of(row) is not Status.INVALID,
+                unscored=dict(row.counts.unscored),
+                metric=row.key.metric,
+                key=row.key.key,
+                split=row.key.split,
+                signature=row.signature,
+                valid=row.status is not Status.INVALID,
                 reason=in_python(say_reason(row)),
                 labels=self.labels,
             )
@@ -116,7 +117,7 @@ class Evaluation(Mapping[str, Score]):
         names = {place: name for name, place in self.places.items()}
         pooled = pool_rows(self.result, rows, self.profile)
         lines = [*pool_lines(self.result, rows, self.profile), *headline_grid(self.result, self.profile).lines]
-        found = [names[place] for place in map(place_of, (*pooled, *rows))]
+        found = [names[place] for place in (row.place for row in (*pooled, *rows))]
         return dict(zip((line.label for line in lines), found, strict=True))
 
     @property
@@ -224,8 +225,8 @@ class Evaluation(Mapping[str, Score]):
         return table_html(self._grid, str(self._page))
 
     @property
-    def _rows(self) -> list[dict[str, Any]]:
-        return [row for row in select_whole(self.result.scores) if row["profile"] == self.profile]
+    def _rows(self) -> list[results_score.Score]:
+        return [row for row in select_whole(self.result.scores) if row.profile == self.profile]
 
     @cached_property
     def _called(self) -> dict[str, str]:
@@ -234,7 +235,7 @@ class Evaluation(Mapping[str, Score]):
         By its key, where no other metric has a key of that name.
         """
         rows = (*pick_headlines(self.result.scores, self.profile), *self._rows)
-        found = dict.fromkeys((row["metric"], row["key"]) for row in rows)
+        found = dict.fromkeys((row.key.metric, row.key.key) for row in rows)
         keys = Counter(key for _, key in found)
         return {f"{metric}.{key}": key if keys[key] == 1 else f"{metric}.{key}" for metric, key in found}
 
@@ -260,7 +261,7 @@ class Evaluation(Mapping[str, Score]):
             *grid.notes,
             *note_not_run(self._rows),
             *note_judges([self.result], self.profile),
-            *note_directions((row["metric"], row["key"]) for row in rows),
+            *note_directions((row.key.metric, row.key.key) for row in rows),
             *map(Alarm, note_sample([self.result])),
         ]
         title = f"{grid.title}, {self.profile} profile"

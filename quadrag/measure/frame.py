@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from quadrag.baselines.core.result import Result
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import pick_places
 from quadrag.baselines.report.items.reader import RunReader
 from quadrag.baselines.results.adapter import spell_reason
 from quadrag.baselines.results.items import FAILED, read_items
+from quadrag.baselines.results.run import Result
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import unknown_name
 from quadrag.printing import clean

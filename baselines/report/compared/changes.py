@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from quadrag.metric_record import show_key
 from quadrag.records import Key
 
-from ...core.result import PROFILES, own_profile
+from ...results.run import PROFILES, own_profile
 from ...tables.failed import note_invalid
 from ..items.chosen import find_metric, list_others, tell_others
 from ..items.lines import Manner, write_ids, write_item

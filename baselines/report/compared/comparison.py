@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
-from ...core.result import Result
 from ...judges.notes import note_judges
 from ...results.adapter import find_by_phrase
-from ...results.score import ALL, Status, place_of, status_of
-from ...tables.cells import ALIKE, INVALID, NOTHING, Row, mark_cell, value_cell, write_number
+from ...results.run import Result
+from ...results.score import ALL, Score, Status
+from ...tables.cells import ALIKE, INVALID, NOTHING, mark_cell, value_cell, write_number
 from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Loud, Verdict
 from ...tables.names import group_notes, is_whole
 from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
@@ -67,7 +67,7 @@ Runs = Sequence[tuple[str, Result]]
 class Side(NamedTuple):
     """What a run came to by a metric, its row and what is shown of it, and what it differs by from the first one."""
 
-    row: Row | None
+    row: Score | None
     shown: Cell
     pair: Pair | None
 
@@ -83,9 +83,9 @@ class _Rows(NamedTuple):
     """
 
     heads: list[Place]
-    tables: list[dict[tuple[Place, str], Row]]
+    tables: list[dict[tuple[Place, str], Score]]
     places: list[tuple[Place, str]]
-    lacking: list[Row]
+    lacking: list[Score]
 
 
 def refuse_same(names: Sequence[str]) -> None:
@@ -157,7 +157,7 @@ def find_base(results: Sequence[Result], profile: str) -> int:
         there = [
             at
             for at, row in enumerate(rows)
-            if row and row["value"] is not None and status_of(row) is not Status.UNTRUSTED_JUDGE
+            if row and row.value is not None and row.status is not Status.UNTRUSTED_JUDGE
         ]
         if len(there) > 1:
             return there[0]
@@ -182,7 +182,7 @@ def _note_several(runs: Runs, profile: str, every: bool) -> list[str]:
         notes = [*note_judges_apart(first, other), *note_length(first, other, seen)]
         notes += note_profiles_apart(seen, profile, name, labels)
         said += [(name, note) for note in (*notes, *(one for one in lacking if not isinstance(one, Loud)))]
-    rows = [row for one in results for row in select_whole(one.scores) if place_of(row) in heads]
+    rows = [row for one in results for row in select_whole(one.scores) if row.place in heads]
     return [
         *(type(note)(f"{name_difference((base, ', '.join(of)))}: {note}") for note, of in group_notes(said)),
         *note_same_answers([base, *names], results),
@@ -226,7 +226,7 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
         values = _put_under(line.cells, changes.get(place) if drawn else None) if counted else line.cells
         difference, verdict = verdict_cells(place, pair)
         rows = filter(None, (table.get((place, part)) for table in found.tables))
-        if pair and Status.UNTRUSTED_JUDGE in map(status_of, rows):
+        if pair and any(row.status is Status.UNTRUSTED_JUDGE for row in rows):
             difference = replace(difference, text=difference.text + ALIKE, figure=None)
         if not drawn:  # the headlines alone stand in a chart
             difference = replace(difference, figure=None)
@@ -244,7 +244,7 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
     headline = tell_headline(told, profile, columns, labels) if common else _APART
     lead = find_lead(told)
     if lead and any(
-        status_of(table[lead, ALL]) is Status.UNTRUSTED_JUDGE for table in found.tables if (lead, ALL) in table
+        table[lead, ALL].status is Status.UNTRUSTED_JUDGE for table in found.tables if (lead, ALL) in table
     ):
         headline += f" But the verdicts behind it are in doubt ({ALIKE})."
     shared = sorted({one.pair.n for one in compared.values()})
@@ -304,20 +304,20 @@ def _pick_rows(results: Sequence[Result], profile: str, every: bool) -> _Rows:
         places = dict.fromkeys(sorted(places, key=lambda one: configs.index(one[0][0])))
     known = dict.fromkeys([*places, *(at for table in tables for at in table)])
     found = {at: [row for table in tables if (row := table.get(at))] for at in known}
-    lacking = {at: rows for at, rows in found.items() if all("not_run" in row for row in rows)}
+    lacking = {at: rows for at, rows in found.items() if all(not row.ran for row in rows)}
     there = [at for at in places if at not in lacking]
     return _Rows(heads, tables, there, [row for rows in lacking.values() for row in rows])
 
 
-def _select(scores: Sequence[dict[str, Any]], profile: str) -> dict[tuple[Place, str], Row]:
+def _select(scores: Sequence[Score], profile: str) -> dict[tuple[Place, str], Score]:
     """Select the rows over all items and the means over groups, by their places."""
-    rows = [row for row in scores if row.get("slice", ALL) == ALL or row["slice"].startswith("macro:")]
-    return {(place_of(row), row.get("slice", ALL)): row for row in rows if row["profile"] == profile}
+    rows = [row for row in scores if row.slice == ALL or row.slice.startswith("macro:")]
+    return {(row.place, row.slice): row for row in rows if row.profile == profile}
 
 
 def _tell_lacking(found: _Rows) -> list[str]:
     """Say which metrics ran in no run."""
-    whole = [row for row in found.lacking if row.get("slice", ALL) == ALL]
+    whole = [row for row in found.lacking if row.slice == ALL]
     return note_not_run(whole)
 
 
@@ -393,7 +393,7 @@ def _line_up(runs: Runs, profile: str) -> list[Grid]:
     for at in order:
         side = found[lead][at]
         cells = [side.shown, *(Cell(one.text) for one in difference_cells(lead, side.pair))]
-        if side.row is None or side.row["value"] is None:
+        if side.row is None or side.row.value is None:
             cells[-1] = Cell(INVALID if side.shown.text == INVALID else "not compared")
         lines.append(Line(columns[at], cells))
     title = f"Differences from {columns[0]}, {lead[0]} {lead[1]} {show_key(*lead[2:])}"
@@ -416,7 +416,7 @@ def _mark_decided(place: Place, side: Side) -> Cell:
 def _rank(place: Place, sides: Sequence[Side]) -> list[int]:
     """Rank runs by their values, the best first."""
     sign = 1 if is_lower(place) else -1
-    values = [side.row["value"] if side.row else None for side in sides]
+    values = [side.row.value if side.row else None for side in sides]
     return sorted(range(len(sides)), key=lambda at: (values[at] is None, sign * (values[at] or 0)))
 
 
@@ -464,19 +464,17 @@ def find_sides(results: Sequence[Result], profile: str, every: bool = False) -> 
     return found
 
 
-def _index(result: Result, profile: str, every: bool) -> dict[Place, Row]:
+def _index(result: Result, profile: str, every: bool) -> dict[Place, Score]:
     """Return the rows of a run by their places, over all splits too, of the headlines or of `every` metric."""
-    rows = [row for row in select_whole(result.scores) if row["profile"] == profile]
+    rows = [row for row in select_whole(result.scores) if row.profile == profile]
     pooled = pool_rows(result, rows if every else pick_headlines(result.scores, profile), profile)
-    return {place_of(row): row for row in (*reversed(rows), *pooled)}
+    return {row.place: row for row in (*reversed(rows), *pooled)}
 
 
 def _is_lost(result: Result, place: Place, profile: str) -> bool:
     """Whether a run has no value by a metric, of a split or over all of them, since too many of its items failed."""
-    rows = [
-        row for row in select_whole(result.scores) if row["profile"] == profile and status_of(row) is Status.INVALID
-    ]
-    at = {place_of(row) for row in rows}
+    rows = [row for row in select_whole(result.scores) if row.profile == profile and row.status is Status.INVALID]
+    at = {row.place for row in rows}
     return place in at or (is_whole(place[1]) and any((one[0], *one[2:]) == (place[0], *place[2:]) for one in at))
 
 
@@ -499,9 +497,9 @@ def glance_pair(runs: Runs, profile: str = "official") -> Grid:
         rows = [row for one in indexed for at, row in one.items() if place in (at, (at[0], place[1], *at[2:]))]
         values = overall[place].show(place) if place in overall else [value_cell(one[place]).text for one in indexed]
         change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
-        if place in told and Status.INVALID not in map(status_of, rows):
+        if place in told and not any(row.status is Status.INVALID for row in rows):
             difference, verdict = verdict_cells(place, told[place].pair)
-            doubt = Status.UNTRUSTED_JUDGE in map(status_of, rows)
+            doubt = any(row.status is Status.UNTRUSTED_JUDGE for row in rows)
             value = Cell(difference.text + ALIKE * doubt, figure=None if doubt else difference.figure)
             whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
             cells = [mark_cell(value, *rows), Cell(difference.sub or NOTHING), change]

@@ -3,16 +3,15 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from quadrag.provenance import join
 
 from ...core.benchmark import load
-from ...core.result import Result
 from ...core.run_record import RunRecord
 from ...core.spec import NONE
 from ...judges.certificate import unique
 from ...results.note import rename_splits
+from ...results.run import Result
 
 
 def merge_runs(results: Sequence[Result]) -> Result:
@@ -25,14 +24,15 @@ def merge_runs(results: Sequence[Result]) -> Result:
             return ""
         return f" ({'no documents' if inputs.retriever == NONE else inputs.retriever})"
 
-    def name_splits(result: Result, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [row | {"split": row["split"] + how(result)} for row in rows]
-
     splits = dict.fromkeys(split for one in results if not how(one) for split in one.run.splits)
     return Result(
         _merge_records([replace(one.run, notes=rename_splits(one.run, how(one))) for one in results], [*splits]),
-        [row for result in results for row in name_splits(result, result.scores)],
-        [row for result in results for row in name_splits(result, result.items)],
+        [
+            replace(score, key=score.key._replace(split=score.key.split + how(result)))
+            for result in results
+            for score in result.scores
+        ],
+        [line | {"split": line["split"] + how(result)} for result in results for line in result.items],
         stopped="; ".join(result.stopped for result in results if result.stopped) or None,
         asked={
             (config, split + how(result), name): one

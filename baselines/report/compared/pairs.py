@@ -20,12 +20,12 @@ from quadrag.stats import (
 )
 from quadrag.stats.items import choose_fill, counted
 
-from ...core.result import PROFILES, Asked, Result
 from ...core.run_record import RunRecord
 from ...judges.certificate import list_by_chance
 from ...results.items import FAILED, items_of
 from ...results.note import NoteCode, keys_of
-from ...results.score import Status, place_of, status_of
+from ...results.run import PROFILES, Asked, Result
+from ...results.score import Status
 from ...scoring.rows import counts, stratify
 from ...tables.cells import FEW, difference_cell, format_value
 from ...tables.grid import Alarm, Cell
@@ -105,13 +105,13 @@ def pair_cell(pair: Pair, place: Place) -> Cell:
 
 def pick_places(results: Iterable[Result], profile: str) -> list[Place]:
     """Pick the metrics that runs are compared by: the headlines of each."""
-    return list(dict.fromkeys(place_of(row) for one in results for row in pick_headlines(one.scores, profile)))
+    return list(dict.fromkeys(row.place for one in results for row in pick_headlines(one.scores, profile)))
 
 
 def list_places(results: Iterable[Result], profile: str) -> list[Place]:
     """List all metrics that ran in any of the runs."""
-    rows = (row for one in results for row in select_whole(one.scores) if row["profile"] == profile)
-    return list(dict.fromkeys(place_of(row) for row in rows if "not_run" not in row))
+    rows = (row for one in results for row in select_whole(one.scores) if row.profile == profile)
+    return list(dict.fromkeys(row.place for row in rows if row.ran))
 
 
 def is_same(first: Result, second: Result, question: Any) -> bool:
@@ -373,7 +373,7 @@ def _find_sides(first: Result, second: Result, place: Place, profile: str) -> _S
     if _doubt(first, second, place):
         return None
     for row in (*select_whole(first.scores), *select_whole(second.scores)):
-        if row["profile"] == profile and place_of(row) == place and status_of(row) is Status.INVALID:
+        if row.profile == profile and row.place == place and row.status is Status.INVALID:
             return None
     asked = first.asked or second.asked
     units = {question: one.unit for question, one in asked.items() if one.unit}
@@ -468,8 +468,8 @@ def pool_each(
 
 def _pool_own(result: Result, places: Container[Place], profile: str) -> dict[Place, float]:
     """Return what a run alone has over all splits by the metrics of some places."""
-    rows = [row for row in select_whole(result.scores) if row["profile"] == profile and place_of(row) in places]
-    return {place_of(row): row["value"] for row in pool_rows(result, rows, profile)}
+    rows = [row for row in select_whole(result.scores) if row.profile == profile and row.place in places]
+    return {row.place: float(row) for row in pool_rows(result, rows, profile)}
 
 
 def _pair_all(sides: Mapping[tuple[int, Place], Values]) -> tuple[dict[tuple[int, Place], Pair | None], int]:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
-from ...core.result import PROFILES, Result
-from ...results.score import Status, place_of, status_of
+from ...results.run import PROFILES, Result
+from ...results.score import Status
 from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
 from ...tables.grid import Alarm, Cell, Detail, Loud
 from ...tables.names import group_notes, keep_name, number_of
@@ -224,10 +224,10 @@ def _find_runs(
 ) -> tuple[list[str], list[str]]:
     """Name the runs that have a metric, and those in which it is invalid."""
     both = [
-        (name, status_of(row))
+        (name, row.status)
         for name, result in zip(names, (first, second), strict=True)
         for row in select_whole(result.scores)
-        if place_of(row) == place and row["profile"] == profile
+        if row.place == place and row.profile == profile
     ]
     there = [name for name, status in both if status is not Status.NOT_RUN]
     return there, [name for name, status in both if status is Status.INVALID]

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from quadrag.errors import unknown_name
 from quadrag.metric_record import is_called, metric_record, name_together, show_key
 
-from ...core.result import PROFILES, Result
+from ...results.run import PROFILES, Result
 from ..compared.pairs import doubt_verdicts
 
 _PLACE = ("config", "split", "id", "sample")  # of an item

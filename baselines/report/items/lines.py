@@ -10,9 +10,9 @@ from quadrag.errors import one_line
 from quadrag.metric_record import name_together
 from quadrag.records import document_id
 
-from ...core.result import PROFILES
 from ...results.adapter import shorten_list
 from ...results.items import FAILED
+from ...results.run import PROFILES
 from ...tables.cells import NOTHING
 from ...tables.failed import note_failed, note_invalid
 from .gold import place_gold, tell_gold

@@ -11,12 +11,12 @@ from quadrag.records import Answer, Key, Passage, Question, document_id
 from quadrag.stats import NOT_APPLICABLE
 
 from ...core.benchmark import Benchmark, load
-from ...core.result import PROFILES, Result
 from ...core.run_record import RunRecord
 from ...core.spec import RAG
 from ...core.task import load_questions
 from ...results.adapter import spell_reason
 from ...results.items import FAILED, short_of
+from ...results.run import PROFILES, Result
 from ...runs import retrieve
 from ...runs.folder import read_answers
 from ...runs.questions import digest_each

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.result import PROFILES, Result
 from ...results.items import read_items
-from ...results.score import Status, status_of
+from ...results.run import PROFILES, Result
+from ...results.score import Status
 from ..summary import pick_headlines
 
 
@@ -27,13 +27,13 @@ class ScoredItems:
         """The metrics that a summary shows, as items name them."""
         there = {*self.metrics}
         rows = pick_headlines(self.result.scores, PROFILES[0])
-        return list(dict.fromkeys(name for row in rows if (name := f"{row['metric']}.{row['key']}") in there))
+        return list(dict.fromkeys(name for row in rows if (name := row.key.name) in there))
 
     @property
     def invalid(self) -> set[str]:
         """The metrics of which too many items failed, by the profile that the run is shown by, as items name them."""
-        rows = [row for row in self.result.scores if row["profile"] == self.result.run.profile]
-        return {f"{row['metric']}.{row['key']}" for row in rows if status_of(row) is Status.INVALID}
+        rows = [row for row in self.result.scores if row.profile == self.result.run.profile]
+        return {row.key.name for row in rows if row.status is Status.INVALID}
 
 
 def values_of(row: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -6,22 +6,24 @@ import pytest
 from specs import record_of
 
 from quadrag.baselines.core.benchmark import load
-from quadrag.baselines.core.result import Result
 from quadrag.baselines.core.spec import Replica
 from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
+from quadrag.baselines.results.run import Result
+from quadrag.baselines.results.score import Score
 from quadrag.baselines.tables.names import name_model
 from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
 
 
-def score(place: str, value: float | None = 0.5, key: str = "acc", **more: Any) -> dict[str, Any]:
+def score(place: str, value: float | None = 0.5, key: str = "acc", **more: Any) -> Score:
     interval = None if value is None else [max(value - 0.1, 0), value + 0.1]
     counts = {"n_total": 7, "n_scored": 6, "n_not_applicable": 1, "unscored": {}}
     row = {"config": "all", "split": "auto", "slice": place, "metric": "omnieval", "key": key, "profile": "official"}
-    return {**row, "value": value, "interval": interval, **counts, "signature": "s", **more}
+    row |= {"benchmark": "omnieval", "value": value, "interval": interval, **counts, "signature": "s", **more}
+    return Score.from_row(row)
 
 
-def whole(key: str = "acc", value: float | None = 0.5, **more: Any) -> list[dict[str, Any]]:
+def whole(key: str = "acc", value: float | None = 0.5, **more: Any) -> list[Score]:
     """The rows of a full matrix."""
     places = ["all", *(f"topic={topic}" for topic in TOPICS), *(f"task={task}" for task in TASKS)]
     places += [f"cell={topic}/{task}" for topic in TOPICS for task in TASKS]
@@ -47,7 +49,7 @@ def test_labels_are_those_of_the_dataset_rows():
 
 def test_every_cell_stands_in_its_row_and_column():
     order = list(TOPICS)
-    scores = [row for row in whole() if not row["slice"].startswith("cell=")]
+    scores = [row for row in whole() if not row.slice.startswith("cell=")]
     for topic in TOPICS:
         for at, task in enumerate(TASKS):
             scores.append(score(f"cell={topic}/{task}", order.index(topic) / 100 + at / 1000))

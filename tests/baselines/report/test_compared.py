@@ -12,7 +12,7 @@ import pytest
 from compared_runs import RGB_SPLITS, ROUGE, ask, fail, graded, lose, run, run_splits, together
 
 import quadrag
-from quadrag.baselines.core.result import Result
+from quadrag.baselines.judges.certificate import discredit
 from quadrag.baselines.report.compared.comparison import (
     compare_two,
     glance_pair,
@@ -24,7 +24,7 @@ from quadrag.baselines.report.compared.merged import merge_runs
 from quadrag.baselines.report.compared.names import name_columns, tell_apart
 from quadrag.baselines.report.compared.pairs import compare_each, doubt_verdicts, list_differences, pair_results
 from quadrag.baselines.report.compared.said import write_pair
-from quadrag.baselines.results.adapter import discredit
+from quadrag.baselines.results.run import Result
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Cell
 from quadrag.stats import Interval, Pair
@@ -281,8 +281,7 @@ def test_a_judge_that_says_one_thing_or_errs_tells_nothing() -> None:
 
 def test_what_was_discredited_is_marked() -> None:
     one = judged(0.9, "B")
-    for row in one.scores:
-        discredit(row)
+    one.scores = [*map(discredit, one.scores)]
     assert texts(cells(one, one))["test/rouge_l"][:2] == ["90.0!", "90.0!"]
 
 
@@ -359,8 +358,8 @@ def test_the_difference_of_two_matrices_is_that_of_their_cells(omnieval: list[Re
     changes = tabulate_changes(list(zip("ab", omnieval, strict=True)))
     assert [grid.title.partition(": ")[2].split()[0] for grid in changes] == ["rouge_l", "f1", "em", "map", "mrr"]
     change = next(grid for grid in changes if "map by" in grid.title)
-    rows = [{(row["slice"], row["key"]): row for row in one.scores if row["profile"] == "official"} for one in omnieval]
-    before, after = (found["topic=banking/retail", "map"]["value"] for found in rows)
+    rows = [{(row.slice, row.key.key): row for row in one.scores if row.profile == "official"} for one in omnieval]
+    before, after = (found["topic=banking/retail", "map"].value for found in rows)
     cell = next(line for line in change.lines if line.label == " retail").cells[-1]
     assert cell.figure and cell.figure.value == pytest.approx(100 * (after - before)) != 0
     assert cell.text == f"{100 * (after - before):+.1f}" and change.form == "change"

@@ -12,10 +12,10 @@ from chat_server import ChatServer
 from compared_runs import note_lost
 
 from quadrag import catalogue
-from quadrag.baselines.core.result import Result
 from quadrag.baselines.core.spec import merge
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.settings import compare_settings
+from quadrag.baselines.results.run import Result
 from quadrag.baselines.runs.finished import read_result
 from quadrag.baselines.runs.plan import plan_recipe, read_recipe, recipes
 from quadrag.baselines.tables.replicas import list_reasons

@@ -15,7 +15,7 @@ from specs import record_of, spec_of
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.core.result import Result
+from quadrag.baselines.judges.certificate import discredit
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.facts import list_facts
 from quadrag.baselines.report.found import tabulate_found
@@ -24,7 +24,8 @@ from quadrag.baselines.report.plain import describe_results
 from quadrag.baselines.report.run import tabulate_scores
 from quadrag.baselines.report.summary import MOST, headline_all, pick_headlines, summarise_run
 from quadrag.baselines.report.tasks import summarise_tasks
-from quadrag.baselines.results.adapter import discredit
+from quadrag.baselines.results.run import Result
+from quadrag.baselines.results.score import Counts, Score, ScoreKey
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.hub.record import hub_record
@@ -118,10 +119,12 @@ def test_the_best_printed_number_is_the_lowest_where_lower_is_better(cli, answer
 def test_of_a_metric_with_cuts_the_deepest_and_at_most_five_are_shown(cli: Any) -> None:
     assert cli("run", "crud_rag", "qa_1doc", *SAMPLE, "--option", "gold=test", "--out", "a").code == 0
     assert [row[0] for row in rows(cli("report", "a").out)] == ["rouge_l", "bleu", "recall@8", "mrr", "length"]
-    row = {"benchmark": "rgb", "config": "c", "split": "s", "metric": "crud_overlap", "profile": "official"}
     keys = list(metric_record("crud_overlap").keys)
-    named = [row | {"key": key, "value": 0.5} for key in keys]
-    assert [one["key"] for one in pick_headlines(named, "official")] == keys[:MOST], "without headlines the first"
+    named = [
+        Score(ScoreKey("rgb", "c", "s", "crud_overlap", key), "official", "all", 0.5, None, Counts(1), "s")
+        for key in keys
+    ]
+    assert [score.key.key for score in pick_headlines(named, "official")] == keys[:MOST], "without headlines the first"
 
 
 def test_python_and_the_terminal_show_the_same_headlines(cli: Any, answers_of_crag: str) -> None:
@@ -215,11 +218,12 @@ def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> 
     inputs = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m")
     place = {"benchmark": "crag", "config": "task_1_2", "split": "public", "slice": "all", "metric": "truthfulness"}
     counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s", "value": 0.1}
-    scores = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
+    rows = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
+    scores = [*map(Score.from_row, rows)]
     printed: list[list[str]] = []
     for marked in (False, True):
         if marked:
-            discredit(scores[0])
+            scores[0] = discredit(scores[0])
         (grid,) = tabulate_paper("crag", [Result(inputs, scores, [])], ["official"])
         line = next(line for line in grid.lines if line.kind == "published")
         printed.append([line.cells[at].text for at in (0, 2)])

@@ -1,13 +1,14 @@
 """Whether scores may be used, and what a run keeps of their items, as values: codes with numbers."""
 
 import pytest
+from score_rows import as_rows
 from specs import record_of
 
 from quadrag.baselines.core.benchmark import MetricUse, load
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Score, Status
-from quadrag.baselines.results.status import mark_rows
-from quadrag.baselines.scoring.rows import Measured, rows_of
+from quadrag.baselines.results.status import settle_scores
+from quadrag.baselines.scoring.rows import Measured, score_split
 from quadrag.records import Question
 
 CONFIG, SPLIT = "task_1_2", "public"
@@ -27,9 +28,9 @@ def run_of(entries, metric="rgb_accuracy", key="accuracy", **facts):
     lines = [{"config": CONFIG, "split": SPLIT, "id": str(at)} | {f"{metric}.{key}": e} for at, e in enumerate(entries)]
     use = MetricUse(metric, (key,))
     measured = [Measured(use, profile, "s", {key: None}, {}) for profile in BOTH]
-    rows = rows_of(load("crag"), CONFIG, SPLIT, lines, asked, measured)
+    rows = score_split(load("crag"), CONFIG, SPLIT, lines, asked, measured)
     run = record_of("crag", CONFIG, [SPLIT], **facts)
-    return mark_rows(rows, run, lines), run
+    return as_rows(settle_scores(rows, run, lines)), run
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,13 @@
 """Questions that hang together, and strata of weighted means, down to the rows of scores.json."""
 
 import pytest
+from score_rows import as_rows
 from specs import spec_of
 
 from quadrag.baselines.core.benchmark import MetricUse, Stratum, load
 from quadrag.baselines.core.run_record import sha256
 from quadrag.baselines.runs.questions import QUESTIONS, describe_each, read_asked, text_of
-from quadrag.baselines.scoring.rows import Measured, find_units, rows_of, stratify
+from quadrag.baselines.scoring.rows import Measured, find_units, score_split, stratify
 from quadrag.errors import QuadragError
 from quadrag.records import Question
 from quadrag.stats import Item, summarise
@@ -52,7 +53,7 @@ def test_strata_weigh_types_within_domains_and_domains_alike() -> None:
     assert len(groups) == 5 and sum(weights) == pytest.approx(1) and weights[3] == pytest.approx(9 / 9.5 / 2)
 
 
-def test_the_rows_of_a_split_are_by_units_and_name_their_method() -> None:
+def test_the_score_split_a_split_are_by_units_and_name_their_method() -> None:
     asked = [question(str(i), "abcdefgh"[i // 4], topic="t") for i in range(32)]
     metric = MetricUse("omnieval_overlap", ("em", "f1"))
     values = {"em": [float(i % 3 == 0) for i in range(32)], "f1": [(i * 7 % 10) / 10 for i in range(32)]}
@@ -62,7 +63,7 @@ def test_the_rows_of_a_split_are_by_units_and_name_their_method() -> None:
         for i in range(32)
     ]
     measured = Measured(metric, "official", "s", {"em": None, "f1": None}, {"em": 0.5, "f1": 0.25})
-    rows = rows_of(load("omnieval"), "all", "auto", lines, asked, [measured])
+    rows = as_rows(score_split(load("omnieval"), "all", "auto", lines, asked, [measured]))
     found = {(row["slice"], row["key"]): row for row in rows}
     for key, of in values.items():
         tied = summarise([Item(i, value, unit=i // 4) for i, value in enumerate(of)])
@@ -84,7 +85,7 @@ def test_where_every_answer_is_a_hallucination_truthfulness_has_an_interval() ->
     measured = Measured(metric, "official", "s", dict.fromkeys(metric.keys), values)
     strata = {one.key: Stratum("d", "k", 1.0) for one in asked}
     lines = [{**place, "id": one.id} for one in asked]
-    rows = rows_of(load("omnieval"), "all", "auto", lines, asked, [measured], strata)
+    rows = as_rows(score_split(load("omnieval"), "all", "auto", lines, asked, [measured], strata))
     assert {(row["slice"], row["key"]) for row in rows} >= {("all", key) for key in metric.keys} | {
         ("macro:topic", "truthfulness")
     }

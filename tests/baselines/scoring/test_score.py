@@ -4,16 +4,23 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
+from score_rows import as_rows
 
 from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.results.items import items_of
 from quadrag.baselines.rgb import benchmark as rgb
-from quadrag.baselines.scoring.drive import ScoringInputs, score
+from quadrag.baselines.scoring import drive
+from quadrag.baselines.scoring.drive import ScoringInputs
 from quadrag.records import Answer, Question
 
 REFUSAL = "I can not answer the question because of the insufficient information in documents."
 ERRORS = "There are factual errors in the provided documents."
 YES, NO = "Yes, the question is addressed by the documents.", "No, the question is not addressed by the documents."
+
+
+def score(*given):
+    lines, scores = drive.score(*given)
+    return lines, as_rows(scores)
 
 
 def asked(config, golds, split="test"):

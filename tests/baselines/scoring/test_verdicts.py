@@ -2,12 +2,13 @@
 
 import pytest
 from chat_server import asked_of
+from score_rows import as_rows
 from specs import record_of, spec_of
 
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.results.note import NoteCode, notes_of
 from quadrag.baselines.results.score import Status
-from quadrag.baselines.results.status import mark_rows
+from quadrag.baselines.results.status import settle_scores
 from quadrag.baselines.scoring.drive import ScoringInputs
 from quadrag.baselines.scoring.judging import Judged, find_oddities
 from quadrag.records import Answer, Question
@@ -36,15 +37,15 @@ def measure(pairs, *judges):
     answers = [Answer("crag", *one.key, 0, text, "ok") for one, (text, _) in zip(asked, pairs, strict=True)]
     by_key, given = {one.key: one for one in asked}, ScoringInputs(judges)
     judged = Judged(CRAG, by_key, answers, TASK, given)
-    lines, rows = judged.score()
+    lines, scores = judged.score()
     calls = [judge.calls for judge in judges]
     odd = find_oddities(judged, lines)
     assert [judge.calls for judge in judges] == calls, "nobody is asked again"
-    return lines, rows, odd
+    return lines, scores, odd
 
 
-def whole(rows, key, profile="official"):
-    return next(row for row in rows if (row["key"], row["profile"], row["slice"]) == (key, profile, "all"))
+def whole(scores, key, profile="official"):
+    return next(row for row in as_rows(scores) if (row["key"], row["profile"], row["slice"]) == (key, profile, "all"))
 
 
 RULED = [
@@ -58,18 +59,20 @@ RULED = [
 
 def test_what_a_rule_decides_is_counted_apart():
     judge = Judge(lambda text: 1)
-    lines, rows, _ = measure(RULED, judge)
+    lines, scores, _ = measure(RULED, judge)
     assert judge.calls == 3, "one for each accepted answer"
     both = ["official", "corrected"]
     assert [line["truthfulness.accuracy"].get("ruled") for line in lines] == [both, both, both, None, None]
     assert "ruled" not in lines[0]["rgb_accuracy.accuracy_bounded"]
-    assert [whole(rows, key).get("n_ruled") for key in ("accuracy", "accuracy_bounded")] == [3, None]
-    assert {row["slice"]: row["n_ruled"] for row in rows if row["key"] == "accuracy" and "n_ruled" in row} == {
+    assert [whole(scores, key).get("n_ruled") for key in ("accuracy", "accuracy_bounded")] == [3, None]
+    assert {
+        row["slice"]: row["n_ruled"] for row in as_rows(scores) if row["key"] == "accuracy" and "n_ruled" in row
+    } == {
         "all": 3,
         "domain=d0": 2,
         "domain=d1": 1,
     }
-    assert whole(rows, "truthfulness")["value"] == 2 / 5
+    assert whole(scores, "truthfulness")["value"] == 2 / 5
 
 
 def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
@@ -77,10 +80,10 @@ def test_the_share_that_may_fail_is_of_what_a_rule_did_not_decide():
     pairs = [("Paris", ["paris"])] * 5 + [(f"city {at}", ["gold"]) for at in range(10)]
     run = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="none", llm="m")
     for unread, status in ((2, Status.OK), (3, Status.INVALID)):
-        lines, rows, _ = measure(
+        lines, scores, _ = measure(
             pairs, Judge(lambda text, n=unread: None if any(f"city {at}" in text for at in range(n)) else 1)
         )
-        row = whole(mark_rows(rows, run, lines), "accuracy")
+        row = whole(settle_scores(scores, run, lines), "accuracy")
         assert row["status"] is status and (status is Status.OK or row["n_scored"] == 12)
         (note,) = notes_of(run, NoteCode.INVALID, NoteCode.FAILED_COUNTED)
         assert note.params["total"] == 10 and "truthfulness.accuracy" in note.params["keys"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from quadrag.baselines.results.score import Score
 from quadrag.baselines.rgb.tables import TABLES as RGB
 from quadrag.baselines.tables.cells import difference_cell, value_cell
 from quadrag.baselines.tables.draw import align_cells, print_grids
@@ -17,11 +18,11 @@ from quadrag.baselines.tables.published import read_published, read_table
 from quadrag.stats import Interval, Pair
 
 
-def score(key: str, value: float | None, profile: str = "official", **more: Any) -> dict[str, Any]:
+def score(key: str, value: float | None, profile: str = "official", **more: Any) -> Score:
     row = {"config": "c", "split": "test", "metric": "crud_overlap", "key": key, "profile": profile, "value": value}
     interval = None if value is None else [value * 0.5, value]
     row |= {"interval": interval, "n_total": 8, "n_scored": 8, "n_not_applicable": 0, "unscored": {}, "signature": "s"}
-    return row | more
+    return Score.from_row({"benchmark": "crud_rag", "slice": "all"} | row | more)
 
 
 def test_of_many_columns_no_number_is_cut(monkeypatch: pytest.MonkeyPatch):

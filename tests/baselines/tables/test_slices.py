@@ -2,15 +2,16 @@
 
 from typing import Any
 
+from quadrag.baselines.results.score import Score
 from quadrag.baselines.scoring.rows import slices_of
 from quadrag.baselines.tables.slices import select_whole, slice_grids
 from quadrag.records import Question
 
 
-def score(place: str | None, key: str = "accuracy", value: float = 0.5, n: int = 3, **more: Any) -> dict[str, Any]:
+def score(place: str | None, key: str = "accuracy", value: float = 0.5, n: int = 3, **more: Any) -> Score:
     row = {"config": "c", "split": "test", "metric": "truthfulness", "key": key, "profile": "official", "value": value}
     row |= {"interval": [value, value], "n_total": n, "n_scored": n, "n_not_applicable": 0, "unscored": {}}
-    return row | ({} if place is None else {"slice": place}) | more
+    return Score.from_row({"benchmark": "crag", "slice": place or "all", "signature": "s"} | row | more)
 
 
 def test_the_groups_of_a_grouping_stand_together_with_their_sizes():

@@ -9,8 +9,8 @@ import numpy as np
 from specs import record_of
 
 from quadrag.baselines.core.benchmark import Stratum
-from quadrag.baselines.core.result import Asked, Result
-from quadrag.baselines.results.score import Status
+from quadrag.baselines.results.run import Asked, Result
+from quadrag.baselines.results.score import Score, Status
 
 ROUGE = ("qa_1doc", "test", "crud_overlap", "rouge_l")
 RGB_SPLITS = ["noise_0", "noise_20", "noise_40"]
@@ -43,7 +43,7 @@ def run(
         if value is not None
     ]
     texts = {(("qa_1doc", "test", str(i)), 0): f"{text}{i}" for i in range(len(values)) if text}
-    return Result(inputs, rows, items, asked=asked or {}, texts=texts)
+    return Result(inputs, [*map(Score.from_row, rows)], items, asked=asked or {}, texts=texts)
 
 
 def together(*parts: Result) -> Result:
@@ -65,8 +65,10 @@ def fail(result: Result) -> Result:
         for entry in item.values():
             if isinstance(entry, dict) and entry["official"] is None:
                 entry |= {"corrected": None, "reason": dict.fromkeys(("official", "corrected"), "raised")}
-    for row in result.scores:
-        row["unscored"] = {"raised": row["n_total"] - row["n_scored"]}
+    result.scores = [
+        replace(score, counts=replace(score.counts, unscored={"raised": score.counts.n_total - score.counts.n_scored}))
+        for score in result.scores
+    ]
     return result
 
 
@@ -80,11 +82,11 @@ def note_lost(config: str, split: str, name: str) -> dict[str, Any]:
 
 def lose(result: Result, split: str, key: str) -> Result:
     """Make a score of a split invalid under both profiles."""
-    (row, *_) = rows = [row for row in result.scores if (row["split"], row["key"]) == (split, key)]
-    for each in rows:
-        each |= {"status": Status.INVALID, "reason": "failed", "value": None, "interval": None}
-    notes = [*result.run.notes, note_lost(row["config"], split, f"{row['metric']}.{key}")]
-    return replace(result, run=replace(result.run, notes=notes))
+    lost = [score for score in result.scores if (score.key.split, score.key.key) == (split, key)]
+    nothing = {"status": Status.INVALID, "reason": "failed", "value": None, "interval": None}
+    scores = [replace(score, **nothing) if score in lost else score for score in result.scores]
+    notes = [*result.run.notes, note_lost(lost[0].key.config, split, lost[0].key.name)]
+    return replace(result, scores=scores, run=replace(result.run, notes=notes))
 
 
 def ask(n: int, domains: Sequence[str], weights: Mapping[str, float] | None = None) -> dict[Any, Asked]:
@@ -113,4 +115,4 @@ def run_splits(values: Mapping[str, Sequence[float | None]]) -> Result:
             | {"signature": "s"}
             for profile in ("official", "corrected")
         ]
-    return Result(inputs, rows, items, asked=asked)
+    return Result(inputs, [*map(Score.from_row, rows)], items, asked=asked)

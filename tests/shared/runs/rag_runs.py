@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from score_rows import as_rows
 from specs import spec_of
 
 from quadrag.data.builders import open_builder, rows
@@ -17,7 +18,9 @@ def crud_corpus():
 
 def values(result, profile="official"):
     return {
-        (row["metric"], row["key"]): row for row in result.scores if row["profile"] == profile and row["slice"] == "all"
+        (row["metric"], row["key"]): row
+        for row in as_rows(result.scores)
+        if row["profile"] == profile and row["slice"] == "all"
     }
 
 

@@ -6,11 +6,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from quadrag.errors import QuadragError
+from quadrag.reading import parse_json
 from quadrag.records import Key
 
-from .benchmark import Stratum
-from .run_record import RunRecord
+from ..core.benchmark import Stratum
+from ..core.run_record import RunRecord, check_stage
+from .score import Score
 
+SCORES = "scores.json"
 PROFILES = ("official", "corrected")
 
 
@@ -32,7 +36,7 @@ class Asked(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Result:
-    """A run, its rows of ``scores.json`` and its lines of ``items.jsonl``.
+    """A run, its scores and its lines of ``items.jsonl``.
 
     `reused` tells that it was finished before; `stopped` is the reason where it could not finish, and the scores are
     then partial. `asked` is what is kept of the questions, by their keys.
@@ -43,7 +47,7 @@ class Result:
     """
 
     run: RunRecord
-    scores: list[dict[str, Any]]
+    scores: list[Score]
     items: list[dict[str, Any]]
     reused: bool = False
     stopped: str | None = None
@@ -58,3 +62,16 @@ def own_profile(results: Iterable[Result]) -> str | None:
     """Return the profile that runs were made to be shown by; None where these are two."""
     found = {result.run.profile for result in results}
     return found.pop() if len(found) == 1 else None
+
+
+def read_scores(folder: Path, run: RunRecord) -> list[Score]:
+    """Read a run's ``scores.json``, without what follows from the run and its items; raises as `check_stage` does.
+
+    Raises:
+        QuadragError: it holds something else.
+    """
+    check_stage(folder, run, SCORES)
+    try:
+        return [Score.from_row(row) for row in parse_json((folder / SCORES).read_bytes(), folder / SCORES)]
+    except (KeyError, TypeError) as error:
+        raise QuadragError(f"{folder / SCORES} holds no scores of a run ({error!r}); make the run again") from None
