@@ -5,7 +5,6 @@ its tables (`run.py`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 
@@ -20,8 +19,8 @@ from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..tables.cells import FEW, NOTHING, RATE, figure_of, format_value, items_of, mark_cell, value_cell
 from ..tables.draw import align_cells
-from ..tables.grid import Cell, Detail, Grid, Line
-from ..tables.names import is_whole, keep_name, name_models
+from ..tables.grid import Cell, Grid, Line
+from ..tables.names import is_whole
 from ..tables.notes import (
     SHOWN,
     name_units,
@@ -92,73 +91,6 @@ def headline_grid(result: Result, profile: str) -> Grid:
     notes = _note_other(far, profile, " --verbose shows both.")
     notes += [*note_keys(rows), *note_unscored(rows)]
     return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
-
-
-def headline_all(results: Sequence[Result], profile: str = PROFILES[0]) -> Grid:
-    """Make the few numbers that a page begins with, the best printed one beside each.
-
-    Of one run these are its headlines, or of several splits the first headline over all of them, and of each; of
-    several runs the first of each, over all splits where there are several. Of a benchmark those with its own retriever
-    stand before those without documents.
-    """
-    names = list(dict.fromkeys(result.run.benchmark for result in results))
-
-    def rank(result: Result) -> tuple[int, bool]:
-        inputs = result.run
-        return names.index(inputs.benchmark), inputs.retriever != load(inputs.benchmark).default_retriever
-
-    results = sorted(results, key=rank)
-    lines: list[Line] = []
-    best: list[_Beside] = []
-    shown: list[Score] = []
-    notes: list[str] = []
-    far: dict[str, _Other] = {}
-    several = len(names) > 1
-    models = name_models(results)
-    alone = len({*models}) == 1
-    for model, result in zip(models, results, strict=True):
-        inputs = result.run
-        rows = pick_headlines(result.scores, profile)
-        splits = list(dict.fromkeys(row.key.split for row in rows))
-        if len(results) > 1 or len(splits) > 1:
-            rows = [next(row for row in rows if row.key.split == split) for split in splits]
-        pooled = pool_rows(result, rows, profile)[: 1 if len(results) > 1 else None]
-        best += [(None, "")] * len(pooled)
-        if len(results) > 1 and not pooled:
-            rows.sort(key=lambda row: row.status is Status.INVALID, reverse=True)
-        rows = rows[: MOST if len(results) == 1 else 0 if pooled else 1]
-        printed = rows_beside(result) if profile == PROFILES[0] else []  # the papers' values are those of their code
-        found = [_find_best(printed, row) for row in rows]
-        for row in (*pooled, *rows):
-            what = [inputs.benchmark] * several + [keep_name(model)] * (not alone)
-            what.append(result.folder.name if result.folder else inputs.config)
-            place = f"{' '.join(what)}: " * (len(results) > 1) + f"{row.key.split}/" * (len(splits) > 1)
-            label = place + row.label
-            new = several and not any(one.key.benchmark == inputs.benchmark for one in shown)
-            cells = headline_cells(row)
-            lines.append(Line(label, [mark_cell(cells[0], row), *cells[1:]], rule=new))
-            shown.append(row)
-            far |= {label: told} if (told := _tell_other(result, row)) else {}
-        best += [(one, _mark_printed(result.run)) for one in found]
-        if any(found):
-            notes += [*note_paper(inputs.benchmark, list(filter(None, found))), *note_corpus([result.run])]
-    if not (alone or several):  # of each config the best system first
-        order = sorted(range(len(lines)), key=lambda at: _rank_row(shown[at]))
-        lines, best = [lines[at] for at in order], [best[at] for at in order]
-    columns = ["value", "95% interval", "n"]
-    if any(one for one, _ in best):
-        columns.append("best published")
-        for line, cell in zip(lines, _best_cells(best), strict=True):
-            line.cells.append(replace(cell, text=cell.text.rstrip()))
-    head = [f"{name_units(shown)}; {profile} profile.", *_note_other(far, profile)]
-    head += note_directions((row.key.metric, row.key.key) for row in shown)
-    head += [_ON_ALL] if any(one and mark == _PART for one, mark in best) else []
-    return Grid("", "", columns, lines, [*head, *dict.fromkeys(map(Detail, notes))])
-
-
-def _rank_row(row: Score) -> tuple[str, float]:
-    sign = -1 if row.record.direction == "lower" else 1
-    return row.key.config, -sign * row.value if row.value is not None else float("inf")
 
 
 def _tell_other(result: Result, row: Score) -> _Other | None:

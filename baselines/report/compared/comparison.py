@@ -21,7 +21,7 @@ from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_
 from ...tables.slices import select_whole
 from ..pooled import pool_rows
 from ..run import tabulate_matrices
-from ..summary import MOST, headline_cells, pick_headlines
+from ..summary import pick_headlines
 from .names import CORNER, Place, label_place, name_columns, name_difference, name_places
 from .pairs import (
     Changes,
@@ -50,7 +50,6 @@ from .said import (
     note_odd,
     note_profiles_apart,
     note_same_answers,
-    say_missing,
     tell_changes,
     tell_headline,
     tell_missing,
@@ -476,73 +475,6 @@ def _is_lost(result: Result, place: Place, profile: str) -> bool:
     rows = [row for row in select_whole(result.scores) if row.profile == profile and row.status is Status.INVALID]
     at = {row.place for row in rows}
     return place in at or (is_whole(place[1]) and any((one[0], *one[2:]) == (place[0], *place[2:]) for one in at))
-
-
-def glance_pair(runs: Runs, profile: str = "official") -> Grid:
-    """Make the few differences that a page of two runs begins with: of several splits the first headline of each."""
-    (_, first), (_, second) = runs
-    columns = name_columns([name for name, _ in runs])
-    heads = pick_places([first, second], profile)
-    (compared,) = compare_each(first, [second], heads, profile)
-    pooled = pool_splits(first, second, heads, compared, profile)
-    indexed = [_index(one, profile, False) for one in (first, second)]
-    places = [place for place in heads if has_better(place) and all(place in one for one in indexed)]
-    by_split = {place[:2]: place for place in reversed(places)}
-    places = (places if len(by_split) == 1 else list(reversed(by_split.values())))[:MOST]
-    overall = {at: one for at, one in pooled.items() if any(at[2:] == place[2:] for place in places)}
-    told = {at: one.compared for at, one in overall.items()} | {at: compared[at] for at in places if at in compared}
-    labels = name_places([*overall, *places])
-    lines = []
-    for place in (*overall, *places):
-        rows = [row for one in indexed for at, row in one.items() if place in (at, (at[0], place[1], *at[2:]))]
-        values = overall[place].show(place) if place in overall else [value_cell(one[place]).text for one in indexed]
-        change = Cell(" → ".join(map(" ".join, zip(columns, values, strict=True))))
-        if place in told and not any(row.status is Status.INVALID for row in rows):
-            difference, verdict = verdict_cells(place, told[place].pair)
-            doubt = any(row.status is Status.UNTRUSTED_JUDGE for row in rows)
-            value = Cell(difference.text + ALIKE * doubt, figure=None if doubt else difference.figure)
-            whose = f"{columns[1]} is " * (verdict.text in (BETTER, WORSE))
-            cells = [mark_cell(value, *rows), Cell(difference.sub or NOTHING), change]
-            lines.append(Line(labels[place], [*cells, Cell(whose + verdict.text, verdict.sub)]))
-        else:
-            why = Cell("not compared", say_missing(first, second, place, profile, columns))
-            lines.append(Line(labels[place], [mark_cell(Cell(NOTHING), *rows), Cell(NOTHING), change, why]))
-    units = name_units(one[at] for one in indexed for at in places)
-    notes = [*tell_rule(told.values()), f"{units}; {profile} profile."]
-    notes += note_directions(place[2:] for place in places)
-    heads_of = [name_difference(columns), "95% interval", " → ".join(columns), "verdict"]
-    return Grid("", "", heads_of, lines, notes, "forest")
-
-
-def glance_several(runs: Runs, profile: str = "official") -> Grid | None:
-    """Make what a page of three runs or more begins with: each run by the headline that tells them apart."""
-    base = find_base([result for _, result in runs], profile)
-    runs = [runs[base], *runs[:base], *runs[base + 1 :]]
-    columns = name_columns([name for name, _ in runs])
-    found = find_sides([result for _, result in runs], profile)
-    found = {place: sides for place, sides in found.items() if has_better(place) and any(side.pair for side in sides)}
-    if not found:
-        return None
-    lead = find_told(found)
-    lines = []
-    for at in _rank(lead, found[lead]):
-        side = found[lead][at]
-        cells = [Cell(side.shown.text), Cell(NOTHING), Cell(NOTHING)]
-        if side.row:
-            value, *others = headline_cells(side.row)
-            cells = [mark_cell(value, side.row), *others]
-        verdict = Cell(NOTHING if at == 0 else "not compared")
-        if side.pair:
-            difference, verdict = verdict_cells(lead, side.pair)
-            than = f" than {columns[0]}" * (verdict.text in (BETTER, WORSE))
-            told = f"{difference.text} ({difference.sub})" if difference.sub else difference.text
-            verdict = Cell(verdict.text + than, f"{told}, {verdict.sub}" if verdict.sub else told)
-        lines.append(Line(columns[at], [*cells, verdict]))
-    rows = [side.row for side in found[lead] if side.row]
-    label = name_places(found)[lead]
-    notes = [f"{label}, compared with {columns[0]}.", f"{name_units(rows)}; {profile} profile."]
-    notes += note_directions([lead[2:]])
-    return Grid("", "", ["value", "95% interval", "n", "verdict"], lines, notes, "runs")
 
 
 def tabulate_changes(runs: Runs, profile: str = "official", labels: str = "en") -> list[Grid]:
