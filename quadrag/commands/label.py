@@ -159,10 +159,10 @@ def _offer(
     words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
-        from quadrag.baselines.construct.review.server import LabelPage
+        from quadrag.baselines.page.labelling import label_sheet
         from quadrag.commands.construct.review import serve
 
-        serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
+        serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet), back)
         return
     tell(arguments, f"Fill in the column label: {graded.spelled}.")
     write(f"next: {back}")

@@ -1,8 +1,8 @@
 """Have people grade what was made, and write what they passed as the human split.
 
-Without an option it serves a page to this machine alone, at which annotators
-grade from 1 to 5: 1 and 2 discard, 3 corrects, 4 and 5 keep. Every grade goes
-to DATASET/reviews at once. --sheet and --take do the same by a file.
+--annotator NAME serves a page to this machine alone, at which NAME grades from
+1 to 5: 1 and 2 discard, 3 corrects, 4 and 5 keep. Every grade goes to
+DATASET/reviews at once. --sheet and --take do the same by a file.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     does.add_argument("--take", metavar="FILE", type=Path, help="take the grades of a file")
     does.add_argument("--summary", action="store_true", help="say what the grades come to: acceptance, agreement")
     does.add_argument("--human", action="store_true", help="write what was passed as the human split")
-    parser.add_argument("--annotator", metavar="NAME", help="who filled in the file of --take (default: as it says)")
+    parser.add_argument("--annotator", metavar="NAME", help="who grades, or filled in the file of --take")
     add_page(parser)
     options.labels(parser, "the page, of what is to be asked, and of the summary")
 
@@ -48,12 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.summary or arguments.human:
         _conclude(arguments, review, items)
     else:
-        from quadrag.baselines.construct.review.server import ReviewPage
+        from quadrag.baselines.construct.review.page import review_items
 
-        page = ReviewPage(dataset, review, drawn, arguments.labels)
+        if not arguments.annotator:
+            raise QuadragError("the page does not know who grades; name yourself with --annotator NAME")
         serve(
             arguments,
-            page,
+            review_items(dataset, review, drawn, arguments.annotator, arguments.labels),
             f"{len(drawn)} questions",
             "quadrag construct review DATASET --summary says what the grades come to",
         )
@@ -96,7 +97,7 @@ def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> Non
     """Serve a page of so many items until Ctrl-C, and say what comes then."""
     import webbrowser
 
-    from quadrag.baselines.construct.review.server import open_server
+    from quadrag.baselines.page.labelling import open_server
 
     with open_server(page, arguments.port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"
