@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
@@ -164,8 +164,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _is_ours(self, path: str) -> bool:
         """Refuse another path, and what comes under another host's name, as a page does that resolves its own to us."""
-        address = self.server.server_address
-        hosts = {f"{name}:{address[1]}" for name in ("127.0.0.1", "localhost")}
+        port = cast(ThreadingHTTPServer, self.server).server_port
+        hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         origin = self.headers.get("Origin")
         ours = self.headers.get("Host") in hosts and (origin is None or origin.removeprefix("http://") in hosts)
         if ours and self.path == path:
