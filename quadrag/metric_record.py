@@ -55,7 +55,12 @@ class MetricRecord(_Record):
     ruled: str = ""  # what rules decide in place of its judge, and how that is asked, in sentences
     verdict_schema: bool = False  # whether it publishes the `response_format` that holds replies to its verdicts
     replies: Mapping[str, str] = {}  # by what stands in a prompt, a usual reply
+    zh: Mapping[str, str] = {}  # the Chinese of its sentences: `about`, `differs`, `none` and `asks`
     form: Mapping[str, tuple[str, ...]] = {}  # what the page of its Space asks for, with an example, a line an item
+
+    def prose(self, text: str) -> dict[str, str]:
+        """Return one of its sentences by language."""
+        return {"en": text, "zh": self.zh.get(text, text)}
 
     def key(self, name: str) -> KeyRecord:
         """Return the record of a key of a result, as ``recall@5``."""

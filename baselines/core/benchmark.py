@@ -231,6 +231,7 @@ class Benchmark:
         retrieval: settings of a search.
         default_split: None for all of a config's.
         corpus: None where nothing is searched.
+        corpus_options: the options that put documents into the corpus which that of the printed rows lacks.
         options: the baseline's own.
         option_help: a line on these and on the dataset script's.
         headlines: the keys that a summary begins with, the most telling first; of one with a cut (``recall@k``) the
@@ -266,6 +267,7 @@ class Benchmark:
     retrieval: Retrieval = field(default_factory=Retrieval)
     default_split: str | None = None
     corpus: CorpusSpec | None = None
+    corpus_options: tuple[str, ...] = ()
     options: Mapping[str, OptionSpec] = field(default_factory=dict)
     option_help: str = ""
     headlines: tuple[str, ...] = ()

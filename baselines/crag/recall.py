@@ -127,7 +127,7 @@ def recall_grid(questions: Sequence[PageSearch], scores: Sequence[RecallAt], cut
             cells = [interval_cell(score.mean.value, score.mean.interval, score.n_scored) for score in here]
             lines.append(Line(f"{' ' * longer}{cut}", cells))
             lines.append(Line(f"{' ' * longer}  n", [Cell(str(score.n_scored)) for score in here]))
-    notes = [
+    notes: list[Any] = [
         f"Percent of questions. On: {source}.",
         INTERVALS,
         "Found: an accepted answer stands there, whole words and numbers; case, punctuation, blanks and commas between "

@@ -21,7 +21,7 @@ from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines
 from ..tables.names import name_model
 from ..tables.notes import INTERVALS
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_validity
 
 NAME = "crag"
 RATED = ("perfect", "acceptable", "hallucination", "missing", "truthfulness")
@@ -52,7 +52,7 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
             lines += found
     title = f"Table 6. {'Systems rated by people' if rated else 'Latency of systems'}"
     heads = [*map(break_heading, keys[:-1]), "latency\n(ms)"]
-    return [Grid(title, "", heads, lines, [*note_partial([result]), *_notes(result, rated, weighted)])]
+    return [Grid(title, "", heads, lines, [*note_validity([result]), *_notes(result, rated, weighted)])]
 
 
 def _unweighted(row: Score) -> str:
@@ -81,8 +81,8 @@ def _latency_cells(result: Result, split: str) -> list[Cell]:
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
 
 
-def _notes(result: Result, rated: bool, weighted: bool) -> list[str]:
-    notes = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(_printed(result))
+def _notes(result: Result, rated: bool, weighted: bool) -> list[Any]:
+    notes: list[Any] = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(_printed(result))
     notes += [
         f"Latency of {row['system']}: {row['note'].removeprefix('info: ')}."
         for row in _printed(result)

@@ -128,6 +128,7 @@ BENCHMARK = Benchmark(
     keywords=keywords,
     campaign=campaign,
     default_split="test",  # the paper's experiments; `full` holds these questions again
+    corpus_options=("gold",),
     corpus=CorpusSpec("corpus", ("gold",), _document, _file),
     options={"query": OptionSpec("code", ("code", "paper"), configs=("hallucination",))},
     option_help="gold=test (gold documents into the corpus, so that retrieval is measured), query=code|paper",

@@ -9,13 +9,13 @@ from quadrag.metric_record import show_key
 
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
+from ..results.note import Note
 from ..results.run import Result
 from ..results.score import Score
 from ..tables.cells import NOTHING, break_heading
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
-from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside, read_table_beside
@@ -138,11 +138,8 @@ def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[
     return our_lines(label, one.scores, keys, profiles, rule=rule, counts="fewer")
 
 
-def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[str]:
-    totals = {one.run.config: max((row.counts.n_total for row in one.scores), default=0) for one in results}
-    n = ", ".join(f"{config} {total}" for config, total in totals.items())
-    head = f"Percent, length in characters; {profiles[0]} profile. Items: {n}."
-    return note_ours(results, [head, INTERVALS], [row for one in results for row in one.scores], profiles)
+def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[Note]:
+    return note_ours(results, [result.scores for result in results], profiles[0])
 
 
 def _setting(inputs: RunRecord, varies: str) -> str:
@@ -180,5 +177,4 @@ def _tell_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
 TABLES = PaperTables(
     tabulate=tabulate,
     varies={number: varies for number, (_, varies) in PRINTED.items() if number != _MODELS},
-    corpus_options=("gold",),
 )

@@ -23,6 +23,7 @@ from quadrag.records import write_text
 from quadrag.stats import wilson
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
 
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Cause, Score, Status
 from ..tables.cells import FEW, write_number
@@ -87,18 +88,16 @@ class Certificate:
         kappa, between = self.figures["kappa"], self.figures["kappa_interval"]
         return kappa is None or (between[0] if between else kappa) <= 0
 
-    @property
-    def sentence(self) -> str:
-        """What a reader of a score is told."""
+    def note(self, keys: Sequence[str]) -> Note:
+        """Make the note of what a reader of scores by some keys is told."""
         figures = self.figures
         between = figures["agreement_interval"]
         low_high = f" (95% {_percent(between[0])}\u2013{_percent(between[1])})" if between else ""
-        agreed = f"{_percent(figures['agreement'])}%{low_high} on {self.labels['name']}"
-        agreed += f", kappa {round_two(figures['kappa'])}"
+        params: dict[str, Any] = {"judge": self.judge, "agreement": f"{_percent(figures['agreement'])}%{low_high}"}
+        params |= {"labels": self.labels["name"], "kappa": round_two(figures["kappa"]), "keys": list(keys)}
         if self.is_chance:
-            return f"agrees with people no better than chance, {agreed}; do not use it"
-        doubt = "; its kappa may be chance alone, so label more items" if self._may_be_chance else ""
-        return f"agrees with people {agreed}{doubt}"
+            return Note(NoteCode.JUDGE_BY_CHANCE, params)
+        return Note(NoteCode.JUDGE_AGREEMENT, params | ({"kind": "doubt"} if self._may_be_chance else {}))
 
 
 def round_two(value: float | None) -> str:

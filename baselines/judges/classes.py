@@ -166,7 +166,7 @@ def tabulate_classes(
         Line(label.replace("_", " "), list(cells), rule=label == "answers")
         for label, *cells in zip([*classes.classes, "answers", "wrong", "sorted"], *columns, strict=True)
     ]
-    notes = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
+    notes: list[Any] = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
     notes += [f"Without a class, and left out: {'; '.join(left_out)}."] if left_out else []
     where = f"Published: {load(classes.benchmark).paper}, table {classes.number}"
     notes.append(f"{where}: {classes.published or 'an example of each class'}.")

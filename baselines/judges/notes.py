@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..tables.cells import ALIKE, NOTHING, write_number
-from ..tables.grid import Alarm, Cell, Grid, Line
-from ..tables.names import keep_name, keep_names
+from ..tables.grid import Cell, Grid, Line
+from ..tables.names import keep_name
 from ..tables.slices import select_whole
 from .ask import read_signature
 from .certificate import Certificate, find_certificate, round_two, unique
@@ -22,44 +23,37 @@ _IN_PERCENT = "Agreement in percent; kappa and AC1: 1 is the best, 0 as by chanc
 _INTERVALS = "95% intervals of questions drawn with replacement, Wilson's of items that share none; none under five."
 
 
-def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[str]:
+def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[Note]:
     """Say of each judge of some runs how far it agrees with people, by the runs' certificates, or that nobody knows."""
-    certified: dict[tuple[str, str, bool], dict[str, None]] = {}
-    uncertified: dict[str, dict[str, None]] = {}
-    folders: dict[str, str] = {}
+    certified: dict[str, tuple[Certificate, dict[str, None]]] = {}
+    uncertified: dict[str, tuple[Result, dict[str, None]]] = {}
     for result in results:
-        for row in _find_judged(result, profile):
-            judge, key = read_signature(row.signature)["judge"], row.label
-            if certificate := find_certificate(result.certificates, row.signature):
-                certified.setdefault((judge, certificate.sentence, certificate.is_chance), {})[key] = None
-            elif row.status is not Status.UNTRUSTED_JUDGE:  # that says more
-                uncertified.setdefault(judge, {})[key] = None
-                folders.setdefault(judge, shlex.quote(str(result.folder or "RUN")))
-    notes: list[str] = []
-    for (judge, sentence, chance), keys in certified.items():
-        line = f"Judge {keep_names(judge)} {sentence} ({', '.join(keys)})"
-        notes.append(Alarm(f"{line}; {ALIKE} marks what rests on them.") if chance else f"{line}.")
-    for judge, keys in uncertified.items():
-        label = f"to begin with, label what it judged: `quadrag label {folders[judge]} --out sheet.csv`"
-        notes.append(f"judge not certified: {keep_names(judge)} ({', '.join(keys)}); {label}.")
+        for score in _find_judged(result, profile):
+            judge = read_signature(score.signature)["judge"]
+            if certificate := find_certificate(result.certificates, score.signature):
+                certified.setdefault(str(certificate.note(())), (certificate, {}))[1][score.label] = None
+            elif score.status is not Status.UNTRUSTED_JUDGE:  # that says more
+                uncertified.setdefault(judge, (result, {}))[1][score.label] = None
+    notes = [certificate.note([*keys]) for certificate, keys in certified.values()]
+    for judge, (result, keys) in uncertified.items():
+        params = {"judge": judge, "folder": shlex.quote(str(result.folder or "RUN")), "keys": [*keys]}
+        notes.append(Note(NoteCode.JUDGE_UNCERTIFIED, params))
     return [*notes, *_note_unused(results)]
 
 
 def _find_judged(result: Result, profile: str) -> Iterator[Score]:
-    """Find the rows that rest on a judge: there is a value, and rules do not decide all answers."""
-    for row in select_whole(result.scores):
-        if row.profile != profile or not _is_judged(row) or row.status is Status.INVALID:
-            continue
-        if not row.counts.n_scored == row.counts.n_ruled > 0:
-            yield row
+    """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
+    for score in select_whole(result.scores):
+        if score.profile == profile and _is_judged(score) and score.status is not Status.INVALID:
+            if not score.counts.n_scored == score.counts.n_ruled > 0:
+                yield score
 
 
-def _note_unused(results: Sequence[Result]) -> Iterator[str]:
-    signatures = [row.signature for result in results for row in result.scores if _is_judged(row)]
+def _note_unused(results: Sequence[Result]) -> Iterator[Note]:
+    signatures = [score.signature for result in results for score in result.scores if _is_judged(score)]
     for certificate in unique(certificate for result in results for certificate in result.certificates):
         if not any(map(certificate.fits, signatures)):
-            name = f"{keep_name(certificate.judge)} ({certificate.labels['name']})"
-            yield f"The certificate of {name} is not used: no score here has its judge, metric and prompt."
+            yield Note(NoteCode.CERTIFICATE_UNUSED, {"judge": certificate.judge, "labels": certificate.labels["name"]})
 
 
 def _is_judged(row: Score) -> bool:
@@ -84,7 +78,7 @@ def tabulate(judges: Sequence[Certificate]) -> list[Grid]:
 
 def _compare(judges: Sequence[Certificate]) -> Grid:
     labels, ceiling = judges[0].labels, judges[0].figures["ceiling"]
-    notes = [f"Labels: {labels['source']}."] if labels["source"] else []
+    notes: list[Note | str] = [f"Labels: {labels['source']}."] if labels["source"] else []
     notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
     lines = []
     for judge in judges:
@@ -94,7 +88,7 @@ def _compare(judges: Sequence[Certificate]) -> Grid:
         if pipeline := figures.get("pipeline"):
             lines.append(Line(f"rules and {name}", _cells(pipeline, mark)))
         if judge.is_chance and len(judges) > 1:
-            notes.append(Alarm(f"{name} {judge.sentence}."))
+            notes.append(judge.note([judge.labels["graded"]]))
         if unreadable := figures["unreadable"]:
             counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
             notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")

@@ -10,13 +10,14 @@ from typing import Any
 
 import yaml
 
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import ALL, Score
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import count_line, our_lines, printed_lines
 from ..tables.names import name_model
-from ..tables.notes import INTERVALS, note_directions
+from ..tables.notes import INTERVALS, note_lower
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table, read_table_beside
@@ -71,12 +72,12 @@ def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Grid
             shown.append(_figure(row))
             lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
-    notes = [
-        f"Percent, {profile} profile.",
+    notes: list[Any] = [
+        Note(NoteCode.UNITS, {"profile": profile}),
         INTERVALS,
         "Topics and `all` count each question alike (micro); macro: each group that has a value, with intervals group "
         "by group.",
-        *note_directions((row.key.metric, row.key.key) for row in found.values()),
+        *note_lower((row.key.metric, row.key.key) for row in found.values()),
     ]
     return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
 
@@ -118,10 +119,8 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
         ours = [row for row in result.scores if row.key.split == split]
         first = all(above for above, _ in own)  # of those behind all printed rows
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
-        scores += ours
-    head = [*note_paper(NAME, rows), f"Ours: percent, {profiles[0]} profile.", INTERVALS]
-    notes = note_ours(here, head, scores, profiles)
-    notes += note_directions((row.module, row.key) for row in read_table(NAME, number))
+        scores.append(ours)
+    notes: list[Any] = [*note_ours(here, scores, profiles[0]), *note_paper(NAME, rows)]
     return Grid(
         f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), place_lines(theirs, own), notes, "points"
     )

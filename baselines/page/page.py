@@ -100,10 +100,9 @@ def render_page(
     Runs that stand side by side have these `names`; `asked` says what is asked in them. Of data that are `made_up` no
     chart has published values beside ours.
     """
-    alarms = dict.fromkeys(note for grid in grids for note in grid.notes if isinstance(note, Alarm))
     spoken = speak_grids(grids, labels)
-    above = {speak_note(note, labels, names) for note in alarms}
-    tables = [replace(grid, notes=[note for note in grid.notes if note not in above]) for grid in spoken]
+    alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if isinstance(note, Alarm))
+    tables = [replace(grid, notes=[note for note in grid.notes if note not in alarms]) for grid in spoken]
     drawn = [
         replace(grid, lines=[line for line in grid.lines if line.kind != "published"]) if made_up else grid
         for grid in spoken
@@ -117,7 +116,7 @@ def render_page(
         .render(
             title=speak_title(title, labels),
             asked=speak(asked, labels),
-            lead=[speak_note(note, labels, names) for note in sorted([*alarms, *lead], key=_rank_alarm)],
+            lead=sorted([*alarms, *(speak_note(note, labels, names) for note in lead)], key=_rank_alarm),
             tables=[(join_counts(grid), draw_grid(chart, words)) for grid, chart in zip(tables, drawn, strict=True)],
             facts=[(speak(name, labels), speak(value, labels)) for name, value in facts],
             blocks=blocks,

@@ -5,15 +5,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase
+from ..results.note import Level
 from ..results.run import PROFILES, Result
-from ..results.score import Score
+from ..results.score import Score, find_by_phrase
 from ..tables.cells import ALIKE, NOTHING
-from ..tables.grid import Alarm, Cell, Grid, Verdict
-from ..tables.notes import CORRECTED, note_profiles
+from ..tables.grid import Cell, Grid, level_of
+from ..tables.notes import explain_lines
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_replicas, note_replicas
-from ..tables.run_notes import note_sample
 from ..tables.slices import select_whole
 from .compared.names import tell_under
 from .run import tabulate_run, tabulate_scores, title_of
@@ -33,21 +32,18 @@ def show_paper(
         verbose: all metrics and slices too. What was said under the paper's tables is not said again.
     """
     grids = _note_once(tabulate_paper(benchmark, results, profiles))
-    names = [result.folder.name if result.folder else result.run.config for result in results]
-    made_up = note_sample(results, names)
-    grids[0].notes[:0] = [Alarm(f"{line} The papers' rows are of their own data.") for line in made_up]
-    said = {note for grid in grids for note in grid.notes}
+    said = [note for grid in grids for note in grid.notes]
     own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
     return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]
 
 
 def _note_once(grids: Sequence[Grid]) -> list[Grid]:
     """Say under the last of several tables, and there alone, what stands under each."""
-    apart = (Alarm, Verdict)  # which stand above a table
+    apart = (Level.WARNING, Level.HEADLINE)  # which stand above a table
     shared = [note for note in grids[-1].notes if all(note in grid.notes for grid in grids) and len(grids) > 1]
-    shared = [note for note in shared if not isinstance(note, apart)]
+    shared = [note for note in shared if level_of(note) not in apart]
     own = [replace(grid, notes=[note for note in grid.notes if note not in shared]) for grid in grids]
-    own[-1].notes += [type(note)(f"All tables: {note}") for note in shared]
+    own[-1].notes += shared
     return own
 
 
@@ -69,9 +65,8 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in _list_shown(result)]
-        explained = [(grid, said) for grid in made if (said := note_profiles(grid.lines, rows))]
-        for at, (grid, said) in enumerate(explained):  # what corrected is, the first says that shows both
-            grid.notes += [note for note in said if at == 0 or note != CORRECTED]
+        for grid in made:
+            grid.notes += explain_lines(grid.lines, rows)
         under = ((grid, told) for grid in made if (told := tell_under(grid)))
         for grid, told in itertools.islice(under, 1):
             grid.notes += told

@@ -7,14 +7,13 @@ from typing import Any
 from quadrag.provenance import join
 
 from ..core.run_record import RunRecord
-from ..results.adapter import say_invalid
+from ..reporting.messages import say, say_invalid
 from ..results.note import NoteCode
 from ..results.run import Result
 from ..results.score import Score, Status
 from ..tables.cells import count_all, count_both
-from ..tables.names import group_notes
 from ..tables.replicas import list_reasons
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_validity
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
 from .samples import spread_samples
@@ -47,6 +46,7 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         return values[0] if len(set(values)) == 1 else None
 
     several = shared([run.llm for run in runs]) is None
+    reasons = list_reasons(results, profiles[0])
     return {
         "benchmark": runs[0].benchmark,
         "config": shared([run.config for run in runs]),
@@ -59,7 +59,10 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "coverage": next((run.coverage for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
         "recipe": shared([name_recipe(run) for run in runs]),
-        "not_replicated": list_reasons(results, profiles[0]),
+        "not_replicated": [
+            f"{name}: {say(reason)}" if len({name for name, _ in reasons}) > 1 else say(reason)
+            for name, reason in reasons
+        ],
         "rows": [row for result in results for row in _rows(result, profiles)],
     }
 
@@ -72,8 +75,7 @@ def _note_each(results: Sequence[Result]) -> list[str]:
     runs = [" ".join(names) for names in zip(*differ, strict=True)] or [""] * len(results)
     if len({*runs}) < len(results) > 1:
         runs = [str(result.folder or f"#{number}") for number, result in enumerate(results, 1)]
-    said_of = ((run, note) for run, result in zip(runs, results, strict=True) for note in note_partial([result]))
-    return [note if {*of} == {*runs} else f"{', '.join(of)}: {note}" for note, of in group_notes(said_of)]
+    return [say(note) for note in note_validity(results, runs)]
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:

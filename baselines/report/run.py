@@ -10,14 +10,13 @@ from quadrag.provenance import Provenance
 from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase
 from ..results.run import PROFILES, Result
-from ..results.score import Score, Status
+from ..results.score import Score, Status, find_by_phrase
 from ..tables.cells import break_heading
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import is_whole, name_model, number_of
-from ..tables.notes import INTERVALS, name_units, note_profiles
+from ..tables.notes import explain_lines
 from ..tables.paper import load_tables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
@@ -63,11 +62,10 @@ def tabulate_scores(result: Result, profiles: Sequence[str], labels: str = "en",
     scores = select_whole(result.scores)
     pooled = pool_profiles(result, [row for row in scores if row.profile in profiles])
     splits = list(dict.fromkeys(row.key.split for row in scores)) or result.run.splits
-    head = [f"{name_units(scores)}, {profiles[0]} profile.", INTERVALS]
-    notes = [*note_ours([result], head, scores, profiles), *note_judges([result], profiles[0])]
+    notes = [*note_ours([result], [scores], profiles[0]), *note_judges([result], profiles[0])]
     columns = [*dict.fromkeys(row.key.split for row in pooled), *splits]
     lines = _metric_lines(select_run([*pooled, *scores]), columns, profiles)
-    notes += [note for note in note_profiles(lines, scores) if note not in notes]
+    notes += explain_lines(lines, scores)
     notes[:0] = note_replicas([result], profiles[0], alone=True)
     matrices = tabulate_matrices(result, profiles[0], labels, every)
     slices = matrices or slice_grids(result.scores, title_of(result), profiles[0])

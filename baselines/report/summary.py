@@ -13,27 +13,20 @@ from quadrag.provenance import Provenance
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
 from ..judges.notes import note_judges
-from ..results.adapter import find_by_phrase, shorten_list
+from ..results.check import is_part
 from ..results.items import FAILED
+from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
-from ..results.score import Score, Status
+from ..results.score import Score, Status, find_by_phrase
 from ..tables.cells import FEW, NOTHING, RATE, figure_of, format_value, items_of, mark_cell, value_cell
 from ..tables.draw import align_cells
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import is_whole
-from ..tables.notes import (
-    SHOWN,
-    name_units,
-    note_directions,
-    note_keys,
-    note_not_run,
-    note_unscored,
-    tell_differing,
-)
+from ..tables.notes import INTERVALS, SHOWN, explain_profiles, note_units
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
-from ..tables.run_notes import is_part, note_none_beside, note_partial, note_runs
+from ..tables.run_notes import note_context, note_validity
 from ..tables.slices import select_whole
 from .pooled import pool_profiles, pool_rows
 from .run import rows_beside, tabulate_run, tabulate_systems, title_of
@@ -42,10 +35,10 @@ from .samples import tabulate_samples
 MOST = 5  # headlines of a split
 _FAR = 0.1  # between a value by the two profiles: from here on the other one is told
 _Beside = tuple[Published | None, str]  # a printed number, and in what ours is on other questions
-_Other = tuple[str, list[str]]  # a value by the other profile, and why it differs
+_Other = tuple[str, list[Note]]  # a value by the other profile, and why it differs
 MORE = "All metrics, profiles, slices, settings, the papers' conditions: --verbose."
 _PART, _UNVERIFIED = "on all", "unverified"
-_ON_ALL = f"{_PART}: the published value is on all questions, ours on a part of them."
+_ON_ALL = Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})
 
 
 def show_run(result: Result, profiles: Sequence[str], labels: str = "en", verbose: bool = False) -> list[Grid]:
@@ -88,9 +81,8 @@ def headline_grid(result: Result, profile: str) -> Grid:
     title = title_of(result, "" if many else "".join(splits))
     every = (*pool_rows(result, rows, profile), *rows)
     far = {label(row): told for row in every if (told := _tell_other(result, row))}
-    notes = _note_other(far, profile, " --verbose shows both.")
-    notes += [*note_keys(rows), *note_unscored(rows)]
-    return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_partial([result]), *notes])
+    notes = _note_other(far, profile)
+    return Grid(title, "metric", ["value", "95% interval", "n"], lines, [*note_validity([result]), *notes])
 
 
 def _tell_other(result: Result, row: Score) -> _Other | None:
@@ -108,17 +100,17 @@ def _tell_other(result: Result, row: Score) -> _Other | None:
             failed = any({*one.counts.unscored} & {*FAILED} or one.counts.left_out for one in (row, other))
             far = SHOWN if failed else _FAR - 1e-9  # 1.0 - 0.9 is a little less
             if mine is not None and theirs is not None and abs(mine - theirs) >= far:
-                return format_value(theirs, RATE, other.n), tell_differing(row, other)
+                return format_value(theirs, RATE, other.n), explain_profiles([(row, other)])
     return None
 
 
-def _note_other(far: Mapping[str, _Other], profile: str, more: str = "") -> list[str]:
-    """Say which headlines are far from their values by the other profile, where one sees `more`, and why they are."""
+def _note_other(far: Mapping[str, _Other], profile: str) -> list[Note]:
+    """Say which headlines are far from their values by the other profile, and why they are."""
     other = next(name for name in PROFILES if name != profile)
     values = [f"{label} {value}" for label, (value, _) in far.items()]
-    reasons = dict.fromkeys(why for _, told in far.values() for why in told)
-    told = values if len(values) <= MOST else [shorten_list(values)]
-    return [f"By the {other} profile: {', '.join(told)}.{more}", *reasons] if far else []
+    reasons = [why for _, told in far.values() for why in told]
+    reasons = [why for at, why in enumerate(reasons) if why not in reasons[:at]]
+    return [Note(NoteCode.OTHER_PROFILE, {"profile": other, "values": values}), *reasons] if far else []
 
 
 def headline_cells(row: Score) -> list[Cell]:
@@ -157,16 +149,13 @@ def summarise_run(result: Result, profile: str) -> Grid:
         for line in pooled:
             line.cells.append(Cell(""))
     grid.lines[:0] = pooled
-    grid.notes[:0] = note_none_beside([result])
     hidden = any(row.interval and (row.n or 0) < FEW for row in rows)
     grid.notes += [
-        f"{name_units(rows)}; {profile} profile.",
-        *[f"No interval for fewer than {FEW} questions."] * hidden,
-        *note_runs([run]),
+        note_units(rows, profile),
+        *[INTERVALS] * hidden,
+        *note_context([result], [[*rows, *(row for row in select_whole(result.scores) if not row.ran)]], profile),
         *note_beside([run]),
-        *note_not_run([row for row in select_whole(result.scores) if row.profile == profile]),
         *note_judges([result], profile),
-        *note_directions((row.key.metric, row.key.key) for row in rows),
     ]
     if any(best):
         grid.notes += [_ON_ALL] * (mark == _PART)

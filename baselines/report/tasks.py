@@ -6,10 +6,9 @@ from dataclasses import replace
 from quadrag.hub.record import hub_record
 
 from ..judges.notes import note_judges
-from ..results.adapter import shorten_list
+from ..results.note import Note, group_notes
 from ..results.run import Result
 from ..tables.grid import Cell, Grid, Line
-from ..tables.names import group_notes
 from .run import name_run
 from .summary import MORE, show_run, summarise_run
 
@@ -37,17 +36,14 @@ def summarise_tasks(results: Sequence[Result], profile: str) -> Grid:
     grids = [summarise_run(result, profile) for result in results]
     columns = max((grid.columns for grid in grids), key=len)
     lines: list[Line] = []
-    told: list[tuple[str, str]] = []
+    told: list[tuple[str, Note]] = []
     for task, result, grid in zip(tasks, results, grids, strict=True):
         for line in grid.lines:
             cells = [*line.cells, *[Cell("")] * (len(columns) - len(line.cells))]
             lines.append(replace(line, label=f"{task}: {line.label}", cells=cells))
         of_judges = note_judges([result], profile)
-        told += [(task, note) for note in grid.notes if note not in of_judges]
-    notes = [
-        note if of == tasks else type(note)(f"{shorten_list(of)}: {note}")
-        for note, of in sorted(group_notes(told), key=lambda one: one[1] != tasks)
-    ]
+        told += [(task, note) for note in grid.notes if isinstance(note, Note) and note not in of_judges]
+    notes = group_notes(told, tasks)
     run = results[0].run
     names = [name_run(result.run) for result in results]
     title = f"{run.benchmark}, {min(names, key=len)}"

@@ -13,8 +13,7 @@ from ..results.score import Score, Status
 from ..scoring.rows import tally
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS, name_units, note_keys, note_not_run
-from ..tables.run_notes import note_partial
+from ..tables.run_notes import note_ours
 from ..tables.slices import select_run, select_whole
 from .compared.names import CORNER, label_place
 from .run import name_run
@@ -55,14 +54,8 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
     counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
     said = [f"Flagged by a rule: {len(flagged)} of {len(places)} questions ({counts})."]
     said.append("Where `confirmed` is false in the file, a question counts again.")
-    not_run = note_not_run(scores)
-    units = f"{name_units(rows)}, {profile} profile."
-    notes = [
-        *note_partial([result]),
-        units,
-        INTERVALS,
-        *note_keys(rows),
-        *not_run,
+    notes: list[Any] = [
+        *note_ours([result], [scores], profile),
         *(said if flagged else ["No question is flagged."]),
     ]
     title = f"{inputs.benchmark} {inputs.config}, {name_run(result.run)}: with and without flagged questions"

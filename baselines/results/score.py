@@ -4,7 +4,7 @@ A row of ``scores.json`` is a score without its status: that follows from all ro
 (`status.py`), and so is found anew whenever a run is read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import nan
@@ -128,6 +128,10 @@ class Score:
         """What people call its metric."""
         return show_key(self.key.metric, self.key.key)
 
+    def prose(self, text: str) -> dict[str, str]:
+        """Return a sentence of its metric's record by language."""
+        return metric_record(self.key.metric).prose(text)
+
     @property
     def ran(self) -> bool:
         """Whether its metric was computed, though it may be invalid."""
@@ -180,3 +184,10 @@ def record_of(name: str) -> KeyRecord:
     """Return what the values of a score mean, by its name in items: ``truthfulness.accuracy``."""
     metric, _, key = name.partition(".")
     return metric_record(metric).key(key)
+
+
+def find_by_phrase(scores: Sequence[Score]) -> set[Place]:
+    """Return the places of values that rest on a phrase for want of the judge on whom the printed ones rest."""
+    absent = {row.place for row in scores if row.status is Status.NOT_RUN}
+    rests = {place: find_verdict(*place[2:]) for row in scores if (place := row.place) not in absent}
+    return {at for at, verdict in rests.items() if verdict and (*at[:2], *verdict.split(".")) in absent}

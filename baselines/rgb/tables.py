@@ -8,18 +8,18 @@ from quadrag.errors import QuadragError
 
 from ..core.benchmark import NO_JUDGE
 from ..core.spec import NONE
-from ..results.adapter import find_by_phrase
+from ..results.note import Note
 from ..results.run import Result
-from ..results.score import Score, Status
+from ..results.score import Score, Status, find_by_phrase
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
-from ..tables.notes import INTERVALS, note_not_run, note_unscored
+from ..tables.notes import INTERVALS, note_units
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_beside, note_paper
 from ..tables.published import Published, read_table, read_table_beside
 from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_partial, note_runs
+from ..tables.run_notes import note_context, note_validity
 
 NAME = "rgb"
 _SURE = 20  # answers, which all alike are no chance
@@ -62,12 +62,12 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         others = [one for one in results if one.run.config.removesuffix("_original") not in used]
         here = [one for one in results if one.run.config.removesuffix("_original") in used]
         # Wherever a campaign was stopped, any of its tables may lack a column.
-        notes = note_partial([*here, *(one for one in others if one.stopped)])
+        notes: list[Note | str] = [*note_validity([*here, *(one for one in others if one.stopped)])]
         curves = "noise ratio" in title
         notes += [] if curves else [_note_columns(heads, english)]
-        notes += [*note_paper(NAME, printed), f"Ours: {profiles[0]} profile.", INTERVALS]
-        notes += dict.fromkeys([*note_not_run(shown), *note_unscored(shown)])
-        notes += note_runs([one.run for one in here])
+        notes += [*note_paper(NAME, printed), note_units(shown, profiles[0]), INTERVALS]
+        own_scores = [[score for score in one.scores if score.place in {at.place for at in shown}] for one in here]
+        notes += note_context(here, own_scores, profiles[0])
         notes += note_beside([one.run for one in here])
         columns = list(heads)
         if number != _BY_ROW:
@@ -145,5 +145,4 @@ def _place(row: Published) -> Place:
 TABLES = PaperTables(
     tabulate=tabulate,
     mixing=True,
-    service="A service is not shown RGB's documents: accuracy, of what it found itself, is all there is.",
 )

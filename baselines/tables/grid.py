@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+from ..results.note import Level, Note, NoteCode
 
 Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest"]
 NOTHING = "–"  # in the place of a value
@@ -23,6 +25,20 @@ class Detail(str):
 
 class Verdict(str):
     """A note that says in words what a chart shows: it stands above the chart."""
+
+
+def level_of(note: Note | str) -> Level:
+    """Say who needs a note."""
+    if isinstance(note, Note):
+        return note.level
+    kinds = {Alarm: Level.WARNING, Detail: Level.DETAIL, Verdict: Level.HEADLINE}
+    return next((level for kind, level in kinds.items() if isinstance(note, kind)), Level.INFO)
+
+
+def is_loud(note: Note | str) -> bool:
+    """Whether a note is about numbers that nobody may use as they are."""
+    codes = (NoteCode.INVALID, NoteCode.UNRELIABLE)
+    return note.code in codes if isinstance(note, Note) else isinstance(note, Loud)
 
 
 class Figure(NamedTuple):
@@ -79,6 +95,6 @@ class Grid:
     corner: str
     columns: list[str]
     lines: list[Line]
-    notes: list[str] = field(default_factory=list)
+    notes: list[Any] = field(default_factory=list)
     form: Form = ""
     names: Sequence[str] = ()

@@ -10,15 +10,17 @@ around quoted texts, become Chinese ones, but in code.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
 from quadrag.labels import LANGUAGES
 
+from ..reporting.messages import say as say_note
+from ..results.note import Level, Note, NoteCode
 from .chinese.phrases import read_phrases, read_written
 from .chinese.translate import END, JOINTS, find, translate
-from .grid import Grid, Line
+from .grid import Alarm, Detail, Grid, Line, Loud, Verdict
 
 ENGLISH, CHINESE = LANGUAGES
 MARKS = "\u2068\u2069"  # before and behind a name: Unicode's, for a part of a text that is no part of its sentence
@@ -29,7 +31,8 @@ Text = TypeVar("Text", bound=str)
 
 def speak(text: Text, language: str) -> Text:
     """Return a text, which may be an alarm or a detail, in a language."""
-    return speak_note(text, language, ())
+    ours = text if language == ENGLISH else _speak_note(text, ())
+    return type(text)(ours.translate(_NO_MARKS))
 
 
 def is_ours(name: str) -> bool:
@@ -39,7 +42,7 @@ def is_ours(name: str) -> bool:
     return any(mark.search(name) for mark in JOINTS) or speak(name, CHINESE) != name
 
 
-def speak_grid(grid: Grid, language: str) -> Grid:
+def speak_grid(grid: Grid, language: str, python: bool = False) -> Grid:
     """Return a table whose words are in a language."""
     from rich.cells import cell_len
 
@@ -73,7 +76,7 @@ def speak_grid(grid: Grid, language: str) -> Grid:
         corner=say(grid.corner),
         columns=[special(column) or say(column) for column in grid.columns],
         lines=[line(one) for one in grid.lines],
-        notes=[speak_note(note, language, grid.names) for note in grid.notes],
+        notes=[speak_note(note, language, grid.names, python) for note in grid.notes],
         names=[say(name) for name in grid.names],
     )
 
@@ -86,10 +89,19 @@ def speak_title(title: str, language: str) -> str:
     return spoken.translate(_NO_MARKS)
 
 
-def speak_note(note: Text, language: str, names: Sequence[str]) -> Text:
-    """Return a note in a language; runs that it is said of stand before it by their names."""
+def speak_note(note: Note | str, language: str, names: Sequence[str] = (), python: bool = False) -> str:
+    """Return a note in a language, as what it is for whoever draws it; runs stand before it by their names."""
+    if isinstance(note, Note):
+        return _kind_of(note)(say_note(note, language, python).translate(_NO_MARKS))
     ours = note if language == ENGLISH else _speak_note(note, names)
     return type(note)(ours.translate(_NO_MARKS))
+
+
+def _kind_of(note: Note) -> Callable[[str], str]:
+    if note.code in (NoteCode.INVALID, NoteCode.UNRELIABLE):
+        return Loud if note.level is Level.WARNING else Detail
+    kinds: dict[Level, Callable[[str], str]] = {Level.HEADLINE: Verdict, Level.WARNING: Alarm, Level.DETAIL: Detail}
+    return kinds.get(note.level, str)
 
 
 def _speak_note(note: str, names: Sequence[str], comma: str = "、") -> str:

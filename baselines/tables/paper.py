@@ -29,8 +29,6 @@ class PaperTables:
         blocks: what the paper calls runs of a config and a retriever, in its order.
         varies: by a table of the paper the setting that tells its rows apart, where it is not the model.
         mixing: whether the options mix the documents, so that beside such a run printed rows would say nothing.
-        corpus_options: the options that put documents into the corpus which the printed rows lack.
-        service: what a RAG service cannot be asked, or not measured by.
     """
 
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
@@ -39,8 +37,6 @@ class PaperTables:
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     varies: Mapping[str, str] = field(default_factory=dict)
     mixing: bool = False
-    corpus_options: tuple[str, ...] = ()
-    service: str = ""
 
 
 def load_tables(benchmark: str) -> PaperTables:

@@ -63,6 +63,11 @@ class Published(NamedTuple):
         """Whether the number is likely a misprint."""
         return self.note.startswith("suspect")
 
+    @property
+    def doubt(self) -> str:
+        """Why it is."""
+        return self.note.removeprefix("suspect: ")
+
 
 @cache
 def read_published(benchmark: str) -> tuple[Published, ...]:

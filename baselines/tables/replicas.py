@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 from quadrag import catalogue
 from quadrag.hub.record import hub_record
@@ -17,50 +18,29 @@ from ..core.benchmark import load
 from ..core.prompts import are_own
 from ..core.run_record import RunRecord
 from ..core.spec import Replica
+from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
-from .grid import Detail, Grid, Line
-from .names import keep_name
+from .grid import Grid, Line
 from .said import is_same
 
 _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
 _FEW = 3  # recipes each of which is told of in a line under a table
 _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
-_MARKS = {
-    _REPLICATED: f"{_REPLICATED}: the published row that is replicated, settings and data as in the paper; {{}}.",
-    _ROW: f"{_ROW}: the published row of the recipe, which is not replicated.",
-}
-PROMPTS = "The prompts are quadrag's, those of the published rows the authors'."
-_DATA = {  # whose data keep a run from its row
-    Provenance.PARTIAL: "a part of the authors' own data",
-    Provenance.UNVERIFIED: "unverified data",
-    Provenance.OWN: "own data",
-    Provenance.SAMPLE: "the bundled sample, which is made up",
-}
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
-def note_recipes(runs: Sequence[RunRecord]) -> list[str]:
+def note_recipes(runs: Sequence[RunRecord]) -> list[Note]:
     """Say which rows the recipes of runs are of, which model was asked and with whose prompts; of many as a detail."""
+    recipes = {run.spec.replica.recipe for run in runs if run.spec.replica}
+    level = {"level": Level.DETAIL} if len(recipes) > _FEW else {}
     notes = []
     for run in runs:
         if replica := run.spec.replica:
-            model = f" ({replica.model})" if replica.model else ""
-            row = f"published row {_name_row(replica)}{model}; " if replica.row else ""
-            server = run.served_as.get("llm")
-            asked = f"{keep_name(run.llm)}{f', served by {keep_name(server)}' if server else ''}"
-            notes.append(f"Recipe {replica.recipe}: {row}asked: {asked}; prompts: {_name_owner([run])}.")
-    notes = list(dict.fromkeys(notes))
-    told = notes
-    if are_many(runs):
-        told = [Detail(note) for note in notes]
-        told += [PROMPTS] * (_name_owner(runs) == "ours")
-    names = dict.fromkeys(run.spec.replica.recipe for run in runs if run.spec.replica)
-    return [*told, *(Detail(f"Its settings beside the paper's: quadrag list --recipe {name}") for name in names)]
-
-
-def are_many(runs: Sequence[RunRecord]) -> bool:
-    """Whether runs are of so many recipes that those are not told of one by one."""
-    return len({run.spec.replica.recipe for run in runs if run.spec.replica}) > _FEW
+            row = _name_row(replica) + (f" ({replica.model})" if replica.model else "")
+            asked = {"recipe": replica.recipe, "row": row, "model": run.llm, "prompts": _name_owner([run])}
+            note = Note(NoteCode.RECIPE, {**asked, **level})
+            notes += [note] if note not in notes else []
+    return notes
 
 
 def find_row(runs: Iterable[RunRecord], labels: Sequence[str]) -> str:
@@ -93,22 +73,21 @@ def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     lines = [
         replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
     ]
-    notes = [_MARKS[mark].format(_tell_rest(results)) for mark in _MARKS if mark in marks.values()]
+    owner = _name_owner([result.run for result in results])
+    kinds = {_REPLICATED: "replicated", _ROW: "row"}
+    notes = [
+        Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner})
+        for mark, kind in kinds.items()
+        if mark in marks.values()
+    ]
     return replace(grid, lines=lines, notes=[*notes, *grid.notes])
-
-
-def _tell_rest(results: Sequence[Result]) -> str:
-    """Say whose are the prompts, and the judge where one was asked: no part of a recipe."""
-    inputs = [one.run for one in results]
-    rest = "prompts and judge" if any(one.judge for one in inputs) else "prompts"
-    return f"{rest} {_name_owner(inputs)}"
 
 
 def _name_owner(inputs: Iterable[RunRecord]) -> str:
     return "the user's own" if all(are_own(one.benchmark, one.prompts) for one in inputs) else "ours"
 
 
-def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[str]:
+def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) -> list[Note]:
     """Say of the recipes whose rows are not replicated all that keeps them from it.
 
     Args:
@@ -116,19 +95,15 @@ def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) 
         profile: the one that it shows first.
         alone: whether it is about one run, whatever else its recipe has.
     """
-    judged = {name: (ours, "; ".join(why)) for name, (ours, why) in _judge_recipes(results, profile, alone).items()}
-    notes = []
-    for why in dict.fromkeys(why for _, why in judged.values() if why):
-        alike = [name for name in judged if judged[name][1] == why]
-        which = "" if len(alike) == len(judged) else f", {', '.join(alike)}"
-        notes.append(f"Not replicated{which}: {why}.")
-    return notes
+    judged = {name: why for name, (_, why) in _judge_recipes(results, profile, alone).items()}
+    told = ((name, Note(NoteCode.NOT_REPLICATED, {"why": why})) for name, why in judged.items() if why)
+    return group_notes(told, [*judged])
 
 
-def list_reasons(results: Sequence[Result], profile: str) -> list[str]:
-    """List what keeps runs from replicating their recipes' rows; of several recipes behind the name of each."""
+def list_reasons(results: Sequence[Result], profile: str) -> list[tuple[str, Note]]:
+    """List what keeps runs from replicating their recipes' rows, each with the name of the recipe."""
     judged = _judge_recipes(results, profile)
-    return [f"{name}: {one}" if len(judged) > 1 else one for name, (_, why) in judged.items() for one in why]
+    return [(name, reason) for name, (_, why) in judged.items() for reason in why]
 
 
 def head_replaced(run: RunRecord) -> str:
@@ -151,7 +126,7 @@ def _is_row(label: str, replica: Replica) -> bool:
 
 def _judge_recipes(
     results: Sequence[Result], profile: str, alone: bool = False
-) -> dict[str, tuple[list[Result], list[str]]]:
+) -> dict[str, tuple[list[Result], list[Note]]]:
     """Return by recipe its runs, and in what they are not what it fixes; nothing where they replicate its row."""
     found: dict[str, list[Result]] = {}
     for result in results:
@@ -160,48 +135,52 @@ def _judge_recipes(
     return {name: (ours, _list_departures(ours, profile, alone)) for name, ours in found.items()}
 
 
-def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[str]:
+def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[Note]:
     """List in what the runs of one recipe are not what it fixes."""
     found = [reason for result in results for reason in _depart(result.run)]
     runs = replica.runs if (replica := results[0].run.spec.replica) else len(results)
     if len(results) < runs and not alone:
-        found.append(f"{len(results)} of the recipe's {runs} runs")
+        found.append(_reason("runs", done=len(results), total=runs))
     asked, whole, about = count_questions(results, _list_splits)
     if asked < whole * (_ABOUT if about else 1):
-        found.append(f"{asked:,} of {'about ' if about else ''}{whole:,} questions")
+        found.append(_reason("about" if about else "questions", done=f"{asked:,}", total=f"{whole:,}"))
     if profile != PROFILES[0]:
-        found.append(f"{profile} values, the printed ones are {PROFILES[0]}")
-    return list(dict.fromkeys(found))
+        found.append(_reason("profile", profile=profile))
+    return [reason for at, reason in enumerate(found) if reason not in found[:at]]
 
 
-def _depart(run: RunRecord) -> Iterator[str]:
+def _reason(kind: str, **params: Any) -> Note:
+    return Note(NoteCode.NOT_REPLICATED, {"kind": kind, **params})
+
+
+def _depart(run: RunRecord) -> Iterator[Note]:
     """Yield in what one run is not what its recipe fixes, less its questions."""
-    replica, inputs = run.spec.replica, run
+    replica = run.spec.replica
     assert replica is not None
     served = [run.llm, *filter(None, [run.served_as.get("llm")])]
     if replica.model and not all(is_same(replica.model, name) for name in served):
-        yield f"another model ({', served by '.join(served)}, the row is by {replica.model})"
+        yield _reason("model", own=served, row=replica.model)
     if replica.entity_model and run.found.get("entities"):
         finder = run.entity["model"] if run.entity else "none"
         names = [finder, *filter(None, [run.served_as.get("entity")])]
         if not all(is_same(replica.entity_model, name) for name in names):
-            yield f"another model for entities ({', served by '.join(names)}, the row has {replica.entity_model})"
-    yield from (f"{name} {(run.retrieval or {}).get(name)} (recipe {said})" for name, said in replica.replaced.items())
-    if replica.changed:
-        yield "; ".join(
-            f"{name} {own} (recipe {'none' if said is None else said})" for name, (own, said) in replica.changed.items()
-        )
+            yield _reason("entity_model", own=names, row=replica.entity_model)
+    for name, said in replica.replaced.items():
+        yield _reason("setting", name=name, own=(run.retrieval or {}).get(name), row=said)
+    for name, (own, said) in replica.changed.items():
+        yield _reason("setting", name=name, own=own, row="none" if said is None else said)
     if refused := [name for name in replica.sent if name not in run.sent]:
-        yield f"asked without {', '.join(refused)}, which the server does not take"
+        yield _reason("refused", fields=refused)
     if run.given:
-        yield f"files of the user's own ({', '.join(run.given)})"
-    if others := set(inputs.splits).difference(splits := _list_splits(inputs)):
-        yield f"split {', '.join(sorted(others))} (recipe {', '.join(splits)})"
-    yield from (said for whose, said in _DATA.items() if run.whose is whose)
+        yield _reason("files", files=run.given)
+    if others := set(run.splits).difference(splits := _list_splits(run)):
+        yield _reason("setting", name="split", own=sorted(others), row=splits)
+    if run.whose is not Provenance.AUTHORS:
+        yield _reason(f"data_{run.whose.value}")
     if run.stopped:
-        yield "not finished"
+        yield _reason("stopped")
     if run.has_note("invalid"):
-        yield "INVALID scores"
+        yield _reason("invalid")
 
 
 def count_questions(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..results.score import ALL, Score
 from .cells import break_heading, value_cell
 from .grid import Cell, Grid, Line
-from .notes import INTERVALS, name_units, note_keys
+from .notes import INTERVALS, note_units
 
 
 def select_whole(scores: Sequence[Score]) -> list[Score]:
@@ -56,6 +56,6 @@ def slice_grids(scores: Sequence[Score], title: str, profile: str) -> list[Grid]
         names = {row.key.key: row.label for row in parts}
         heads = ["n", *(break_heading(names[key]) for key in keys)]
         shown = [row for row in parts if row.key.key in keys]
-        notes = [f"{name_units(shown)}, {profile} profile.", INTERVALS, *note_keys(shown)]
+        notes = [note_units(shown, profile), INTERVALS]
         grids.append(Grid(f"{title}, {split}: slices", "slice", heads, lines, notes, "points"))
     return grids

@@ -121,12 +121,11 @@ def most_failed(arguments: argparse.Namespace) -> float:
 
 def _tell_worth(arguments: argparse.Namespace, judge: Any) -> None:
     from quadrag.baselines.judges.certificate import tell_few
-    from quadrag.baselines.tables.language import speak
-    from quadrag.baselines.tables.names import keep_name
+    from quadrag.baselines.reporting.messages import say
 
     few = tell_few(judge.figures["groups"])
-    sentence = f"{few[0].upper()}{few[1:]}." if few else f"{keep_name(judge.judge)} {judge.sentence}."
-    write(*wrap(speak(sentence, arguments.labels), max(_NARROW, shutil.get_terminal_size().columns)))
+    said = (few and f"{few[0].upper()}{few[1:]}.") or say(judge.note([judge.labels["graded"]]), arguments.labels)
+    write(*wrap(said, max(_NARROW, shutil.get_terminal_size().columns)))
 
 
 def _check_one(arguments: argparse.Namespace) -> None:

@@ -77,7 +77,6 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.tables.cells import FEW
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.names import keep_name
-    from quadrag.baselines.tables.notes import note_keys
 
     rows = [pick_headlines(result.scores, "official")[0] for _, result in runs]
     keys = [row.label for row in rows]
@@ -88,4 +87,4 @@ def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     ]
     columns = [f"{'metric':<{width}}", "value", "95% interval", "n"]
     few = [f"No interval for fewer than {FEW} questions."] * any((row.n or 0) < FEW for row in rows)
-    return Grid(load(name).sample, "task", columns, lines, [*note_keys(rows), *few])
+    return Grid(load(name).sample, "task", columns, lines, [*few])

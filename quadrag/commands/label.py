@@ -19,6 +19,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from quadrag.baselines.results.note import Level
+from quadrag.baselines.tables.grid import level_of
+from quadrag.baselines.tables.run_notes import note_validity
 from quadrag.commands.certify_judge import most_failed, open_judge
 from quadrag.commands.construct.review import add_page
 from quadrag.commands.shared import options
@@ -94,7 +97,6 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.items.reader import Which
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.tables.grid import Alarm
-    from quadrag.baselines.tables.run_notes import note_partial
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
 
@@ -122,9 +124,9 @@ def _label_errors(arguments: argparse.Namespace) -> int:
             by = f"{judge.model}, our instructions ({classes.prompt_hash})"
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
-    invalid = any(isinstance(note, Alarm) for note in grid.notes)
+    invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
     metric = reader.find_metric(None)[0].partition(".")[2]
-    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_partial([result])]
+    grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
     grid.notes += [Alarm(f"PARTIAL: {labels.stopped}.")] if labels.stopped else []
     print_tables(arguments, [grid])
     if arguments.judge:

@@ -44,7 +44,7 @@ def _name_argument(option: re.Match[str]) -> str:
 
 def speak_python(grid: Grid, labels: str) -> Grid:
     """Return a table in a language, whose notes name arguments; what shows more of it is a call of `show`."""
-    spoken = speak_grid(grid, labels)
+    spoken = speak_grid(grid, labels, python=True)
     notes = [type(note)(in_python(note).replace("verbose=True", "show(verbose=True)")) for note in spoken.notes]
     return replace(spoken, notes=notes)
 

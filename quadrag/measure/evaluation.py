@@ -19,18 +19,19 @@ from quadrag.baselines.report.pooled import pool_rows
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
+from quadrag.baselines.reporting.messages import join_names, say_invalid, say_score
 from quadrag.baselines.results import score as results_score
-from quadrag.baselines.results.adapter import say_invalid, say_reason, shorten_list
+from quadrag.baselines.results.check import check_lacking
+from quadrag.baselines.results.note import Level
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import Status
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, count_all, count_both
 from quadrag.baselines.tables.draw import print_grids, write_plainly
-from quadrag.baselines.tables.grid import Alarm, Grid
+from quadrag.baselines.tables.grid import Alarm, Grid, level_of
 from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import number_of
-from quadrag.baselines.tables.notes import name_units, note_directions, note_not_run
-from quadrag.baselines.tables.run_notes import note_sample
+from quadrag.baselines.tables.notes import note_lower, note_units
 from quadrag.baselines.tables.slices import select_whole
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
@@ -99,7 +100,7 @@ class Evaluation(Mapping[str, Score]):
                 split=row.key.split,
                 signature=row.signature,
                 valid=row.status is not Status.INVALID,
-                reason=in_python(say_reason(row)),
+                reason=say_score(row, python=True),
                 labels=self.labels,
             )
         return found
@@ -130,7 +131,7 @@ class Evaluation(Mapping[str, Score]):
         """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
         run = self.result.run
         stopped = [self.result.stopped] if self.result.stopped and not run.dead_judge else []
-        return [in_python(line) for line in (*stopped, *say_invalid(run))]
+        return [*map(in_python, stopped), *say_invalid(run, python=True)]
 
     @property
     def valid(self) -> bool:
@@ -141,7 +142,7 @@ class Evaluation(Mapping[str, Score]):
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
         grid = self._mark(summarise_run(self.result, self.profile))
-        return [str(note) for note in grid.notes if isinstance(note, Alarm)]
+        return [str(note) for note in grid.notes if level_of(note) is Level.WARNING]
 
     @entrance
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
@@ -257,12 +258,11 @@ class Evaluation(Mapping[str, Score]):
         rows = pick_headlines(self.result.scores, self.profile)
         pooled = pool_lines(self.result, rows, self.profile)
         notes = [
-            f"{name_units(rows)}.",
+            note_units(rows, self.profile),
             *grid.notes,
-            *note_not_run(self._rows),
+            *check_lacking(self._rows),
             *note_judges([self.result], self.profile),
-            *note_directions((row.key.metric, row.key.key) for row in rows),
-            *map(Alarm, note_sample([self.result])),
+            *note_lower((row.key.metric, row.key.key) for row in rows),
         ]
         title = f"{grid.title}, {self.profile} profile"
         grid = self._mark(replace(grid, title=title, lines=[*pooled, *grid.lines], notes=notes))
@@ -305,7 +305,7 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     ((_, found),) = read_runs([str(folder)], profile)
     if len(found) > 1:
         inside = [Path(one.folder).relative_to(folder).as_posix() for one in found if one.folder]
-        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {shorten_list(inside)}")
+        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {join_names(inside)}")
     lay_beside(found)
     return Evaluation(found[0], found[0].folder or Path(folder), found[0].run.profile, shown_in)
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import pick_places
 from quadrag.baselines.report.items.reader import RunReader
-from quadrag.baselines.results.adapter import spell_reason
+from quadrag.baselines.reporting.messages import say_item
 from quadrag.baselines.results.items import FAILED, read_items
 from quadrag.baselines.results.run import Result
 from quadrag.baselines.tables.names import is_whole
@@ -86,7 +86,7 @@ def item_frame(result: Result, profile: str, reader: RunReader | None, names: Ma
                 row[name] = entry.get(profile)
                 if reason := (entry.get("reason") or {}).get(profile):
                     told = failed if reason in FAILED else ""
-                    reasons[f"{reason}: {told}" if told else spell_reason(name, reason, result.run, answered)] = None
+                    reasons[f"{reason}: {told}" if told else say_item(name, reason, result.run, answered)] = None
         rows.append({**row, _REASONS: ", ".join(reasons) or None})
     frame = pandas.DataFrame(clean(rows)).rename(columns=names)
     order = list(names.values())  # that of items varies

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from quadrag.metric_record import show_key
 from quadrag.records import Key
 
+from ...reporting.messages import say_invalid
 from ...results.run import PROFILES, own_profile
-from ...tables.failed import note_invalid
 from ..items.chosen import find_metric, list_others, tell_others
 from ..items.lines import Manner, write_ids, write_item
 from ..items.reader import RunReader, Which
@@ -69,7 +69,7 @@ def write_changes(runs: Sequence[tuple[str, RunReader]], which: Which, manner: M
     look_up_verdicts(before, [one for one, _ in pairs])
     look_up_verdicts(after, [one for _, one in pairs])
     for name, reader in zip(columns, (before, after), strict=True):
-        invalid = note_invalid([reader.result]) if metric in reader.invalid else []
+        invalid = say_invalid(reader.run) if metric in reader.invalid else []
         yield from (f"{manner.spell(name)}{manner.spell(': ')}{manner.spell(note)}" for note in invalid)
     yield from map(manner.spell, note_judges_apart(before.result, after.result))
     for pair in pairs:

@@ -1,23 +1,24 @@
 """Runs compared: of two the difference of each metric and its verdict, of more each run's difference from the first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, show_key
 from quadrag.stats import Pair
 
 from ...judges.notes import note_judges
-from ...results.adapter import find_by_phrase
+from ...results.check import check_lacking
+from ...results.note import Level, Note, NoteCode
 from ...results.run import Result
-from ...results.score import ALL, Score, Status
+from ...results.score import ALL, Score, Status, find_by_phrase
 from ...tables.cells import ALIKE, INVALID, NOTHING, mark_cell, value_cell, write_number
-from ...tables.grid import Alarm, Cell, Detail, Figure, Grid, Line, Loud, Verdict
-from ...tables.names import group_notes, is_whole
-from ...tables.notes import INTERVALS, TESTS, name_units, note_directions, note_keys, note_not_run
+from ...tables.grid import Cell, Figure, Grid, Line, Loud, Verdict, level_of
+from ...tables.names import is_whole
+from ...tables.notes import INTERVALS, note_lower, note_units
 from ...tables.slices import select_whole
 from ..pooled import pool_rows
 from ..run import tabulate_matrices
@@ -140,10 +141,10 @@ def tabulate_several(runs: Runs, profile: str = "official", every: bool = True, 
     if every:
         found = _pick_rows(results, profile, every)
         values = _lay_out(runs, found)
-        values.notes += [note for note in notes if isinstance(note, Alarm)]
+        values.notes += [note for note in notes if level_of(note) is Level.WARNING]
         return [values, _tabulate_differences(ordered, profile, [note for note in notes if note not in values.notes])]
     lead, *rest = _line_up(ordered, profile)
-    alarms = [note for note in notes if isinstance(note, Alarm)]
+    alarms = [note for note in notes if level_of(note) is Level.WARNING]
     lead.notes[:0] = alarms
     (rest or [lead])[-1].notes += [note for note in notes if note not in alarms]
     return [lead, *rest]
@@ -163,7 +164,14 @@ def find_base(results: Sequence[Result], profile: str) -> int:
     return 0
 
 
-def _note_several(runs: Runs, profile: str, every: bool) -> list[str]:
+def _group(told: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    found: dict[str, dict[str, None]] = {}
+    for name, note in told:
+        found.setdefault(note, {})[name] = None
+    return [(note, list(names)) for note, names in found.items()]
+
+
+def _note_several(runs: Runs, profile: str, every: bool) -> list[Any]:
     """List what is to be known of three runs or more, all but the first compared with it."""
     results = [result for _, result in runs]
     first, *others = results
@@ -183,15 +191,16 @@ def _note_several(runs: Runs, profile: str, every: bool) -> list[str]:
         said += [(name, note) for note in (*notes, *(one for one in lacking if not isinstance(one, Loud)))]
     rows = [row for one in results for row in select_whole(one.scores) if row.place in heads]
     return [
-        *(type(note)(f"{name_difference((base, ', '.join(of)))}: {note}") for note, of in group_notes(said)),
+        *(type(note)(f"{name_difference((base, ', '.join(of)))}: {note}") for note, of in _group(said)),
         *note_same_answers([base, *names], results),
         *note_odd(list(zip([base, *names], results, strict=True))),
-        " ".join([f"{name_units(rows)}, {profile} profile.", *tell_rule(every_pair)]),
-        *note_directions(place[2:] for place in heads),
+        note_units(rows, profile),
+        *tell_rule(every_pair),
+        *note_lower(place[2:] for place in heads),
         *tell_runs(runs, every),
         *note_judges(results, profile),
         INTERVALS,
-        Detail(TESTS),
+        Note(NoteCode.TESTS),
     ]
 
 
@@ -256,17 +265,17 @@ def compare_two(runs: Runs, profile: str = "official", every: bool = False, coun
         *note_odd(list(zip(columns, (first, second), strict=True))),
         *note_same_answers(columns, [first, second]),
         *(one for one in missing if one not in ahead),
-        " ".join([f"{name_units(shown)}, {profile} profile.", *tell_rule(told.values())]),
+        note_units(shown, profile),
+        *tell_rule(told.values()),
         *[f"Questions scored in both: {span}."] * bool(shared),
-        *note_directions(place[2:] for place, _ in found.places),
+        *note_lower(place[2:] for place, _ in found.places),
         *([] if counted else tell_changes(changes | {at: one.changes for at, one in pooled.items()}, columns)),
         *_note_phrases([first, second], found),
         *tell_runs(runs, every),
-        *note_keys(shown),
         *_tell_lacking(found),
         *note_judges([first, second], profile),
         INTERVALS,
-        Detail(TESTS),
+        Note(NoteCode.TESTS),
     ]
     heads = [*columns, "difference", "verdict"]
     return Grid(f"Comparison: {name_difference(columns)}", CORNER, heads, lines, notes, "forest", names=columns)
@@ -314,10 +323,10 @@ def _select(scores: Sequence[Score], profile: str) -> dict[tuple[Place, str], Sc
     return {(row.place, row.slice): row for row in rows if row.profile == profile}
 
 
-def _tell_lacking(found: _Rows) -> list[str]:
+def _tell_lacking(found: _Rows) -> list[Note]:
     """Say which metrics ran in no run."""
     whole = [row for row in found.lacking if row.slice == ALL]
-    return note_not_run(whole)
+    return [*check_lacking(whole)]
 
 
 def _lay_out(runs: Runs, found: _Rows) -> Grid:

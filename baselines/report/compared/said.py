@@ -9,12 +9,13 @@ from dataclasses import replace
 from quadrag.metric_record import metric_record
 from quadrag.stats import Pair
 
+from ...results.note import Note
 from ...results.run import PROFILES, Result
 from ...results.score import Status
 from ...tables.cells import ALPHA, CHARACTERS, FEW, NOTHING, format_difference
-from ...tables.grid import Alarm, Cell, Detail, Loud
-from ...tables.names import group_notes, keep_name, number_of
-from ...tables.run_notes import list_settings, note_partial, note_runs, note_sample
+from ...tables.grid import Alarm, Cell, Loud
+from ...tables.names import keep_name, number_of
+from ...tables.run_notes import note_context, note_validity
 from ...tables.slices import select_whole
 from ..run import name_run
 from .names import Place, join_labels, name_columns, name_places
@@ -280,31 +281,16 @@ def note_length(first: Result, second: Result, pairs: Mapping[Place, Compared]) 
     return [Alarm(said)] * bool(raised)
 
 
-def note_odd(runs: Sequence[tuple[str, Result]]) -> list[str]:
-    """Say that data are made up, and of which runs what is odd."""
-    names = [name for name, _ in runs]
-    made_up = map(Alarm, note_sample([result for _, result in runs], names))
-    told = group_notes((name, note) for name, result in runs for note in note_partial([result]))
-    return [*made_up, *(note if len(of) == len(runs) else type(note)(f"{', '.join(of)}: {note}") for note, of in told)]
+def note_odd(runs: Sequence[tuple[str, Result]]) -> list[Note]:
+    """Say of which runs what is odd."""
+    return note_validity([result for _, result in runs], [name for name, _ in runs])
 
 
-def tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[str]:
+def tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[Note | str]:
     """Say what each run is, by name and model, and in what it is not as the others; with `every` its settings too."""
     columns = name_columns([name for name, _ in runs])
     models = [name_run(result.run, number_of(result)) for _, result in runs]
-    settings = [[f"Settings: {each}."] * bool(each) for each in ("; ".join(list_settings(one.run)) for _, one in runs)]
-    said = [
-        [note for note in note_runs(result.parts or [result.run]) if not isinstance(note, Detail)] for _, result in runs
-    ]
-    if not every:
-        parts = [list_settings(result.run) for _, result in runs]
-        own = [[part for part in one if not all(part in other for other in parts)] for one in parts]
-        settings = [[f"Settings of its own: {'; '.join(one)}."] * bool(one) for one in own]
-    noted = [[*one, *two] for one, two in zip(said, settings, strict=True)]
-    of_all = [note for note in noted[0] if all(note in other for other in noted)]
-    told = group_notes(
-        (column, note) for column, one in zip(columns, noted, strict=True) for note in one if note not in of_all
-    )
+    notes = note_context([result for _, result in runs], names=columns)
     named = []
     for column, (name, _), model in zip(columns, runs, models, strict=True):
         known = column, keep_name(name.rstrip("/").rpartition("/")[2])
@@ -313,6 +299,5 @@ def tell_runs(runs: Sequence[tuple[str, Result]], every: bool) -> list[str]:
     is_new = named != columns
     return [
         *[f"Runs: {', '.join(named)}."] * is_new,
-        *(f"{', '.join(of)}: {note}" for note, of in told),
-        *map(Detail, of_all),
+        *notes,
     ]

@@ -10,11 +10,11 @@ from quadrag.errors import one_line
 from quadrag.metric_record import name_together
 from quadrag.records import document_id
 
-from ...results.adapter import shorten_list
+from ...reporting.messages import join_names, say
+from ...results.check import check_failures
 from ...results.items import FAILED
 from ...results.run import PROFILES
 from ...tables.cells import NOTHING
-from ...tables.failed import note_failed, note_invalid
 from .gold import place_gold, tell_gold
 from .reader import RunReader, ShownItem, Which
 from .spelled import shorten_ids, spell_gold
@@ -72,7 +72,7 @@ def write_items(reader: RunReader, which: Which, manner: Manner) -> Iterator[str
     if manner.ids:
         yield from write_ids(item.question.id for item in shown)
         return
-    if told := [*note_invalid([reader.result]), *note_failed([reader.result]), *_count_failed(found)]:
+    if told := [*map(say, check_failures(reader.run)), *_count_failed(found)]:
         yield from (*map(manner.spell, told), "")
     if not found:
         yield manner.spell(reader.say_none(which))
@@ -99,7 +99,7 @@ def _count_failed(found: Sequence[ShownItem]) -> Iterator[str]:
     for why, ids in failed.items() if len(found) > 1 else ():
         own = [*dict.fromkeys(ids)]  # of which each may stand in several splits, or be answered several times
         count = (
-            f"{len(ids)} item{'s' * (len(ids) > 1)} ({shorten_list(own)})"
+            f"{len(ids)} item{'s' * (len(ids) > 1)} ({join_names(own)})"
             if own == ids
             else f"{len(ids)} answers ({len(own)} questions)"
         )
@@ -193,9 +193,9 @@ def _write_values(item: ShownItem, manner: Manner) -> Iterator[str]:
             said = f"{values or NOTHING}{_put_aside(reasons, manner)}"
             alike.setdefault((said, "" if reasons else metric), []).append(labels[metric])
     for (said, _), names in alike.items():
-        yield f"{manner.spell(shorten_list(names))}{manner.spell(': ')}{said}"
+        yield f"{manner.spell(join_names(names))}{manner.spell(': ')}{said}"
     if ruled:
-        yield f"{manner.spell(BY_RULE)}{manner.spell(': ')}{manner.spell(shorten_list(ruled))}"
+        yield f"{manner.spell(BY_RULE)}{manner.spell(': ')}{manner.spell(join_names(ruled))}"
     for name, replies in item.verdicts.items():
         for reply in replies:
             yield f"{manner.line(name)}, {manner.spell('the judge')}{manner.spell(': ')}{manner.line(reply)}"

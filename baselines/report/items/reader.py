@@ -14,7 +14,7 @@ from ...core.benchmark import Benchmark, load
 from ...core.run_record import RunRecord
 from ...core.spec import RAG
 from ...core.task import load_questions
-from ...results.adapter import spell_reason
+from ...reporting.messages import say_item
 from ...results.items import FAILED, short_of
 from ...results.run import PROFILES, Result
 from ...runs import retrieve
@@ -218,7 +218,7 @@ class RunReader(ScoredItems):
         return {
             name: {
                 **entry,
-                "reason": {of: spell_reason(name, why, self.run, answered) for of, why in entry["reason"].items()},
+                "reason": {of: say_item(name, why, self.run, answered) for of, why in entry["reason"].items()},
             }
             if entry.get("reason")
             else entry

@@ -21,7 +21,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[Any]) -> in
 
     That a judge is dead a table says too.
     """
-    from quadrag.baselines.results.adapter import say_invalid
+    from quadrag.baselines.reporting.messages import say_invalid
 
     failures = [failure for result in results for failure in result.run.failures.items()]
     verdicts = sum(result.run.failed_verdicts for result in results)
@@ -36,7 +36,7 @@ def report_failures(arguments: argparse.Namespace, results: Sequence[Any]) -> in
         write(f"{_tell_failed(verdicts, 'verdict')}; run again to ask again")
     invalid = [line for result in results if not result.run.dead_judge for line in say_invalid(result.run)]
     if invalid and arguments.json:
-        tell_bad(f"INVALID, {invalid[0]}" + f" (and {len(invalid) - 1} more)" * (len(invalid) > 1))
+        tell_bad(invalid[0].rstrip(".") + f" (and {len(invalid) - 1} more)" * (len(invalid) > 1))
     return 2 if stopped else 3 if invalid else 0
 
 
