@@ -1,7 +1,7 @@
 """Charts of tables: which figures of a grid stand in which panel, by the grid's form; drawn by `svg.py`."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -13,14 +13,6 @@ _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
 _LEADING = re.compile(r"\s*(\d+(?:\.\d+)?)(?:, |，)(.+)")  # a comma, in either language
 _COLON = re.compile(": |：")
 Panel = tuple[str, Callable[[str], str]]  # its heading, and what draws it with a label
-Words = Mapping[str, str]
-
-
-class Chart(NamedTuple):
-    """A chart: its panels by what heads each, and a line that explains its signs."""
-
-    panels: list[tuple[str, str]]
-    legend: str
 
 
 class _Point(NamedTuple):
@@ -33,33 +25,10 @@ class _Point(NamedTuple):
     figure: Figure
 
 
-def draw_grid(grid: Grid, words: Words) -> Chart | None:
-    """Draw a table with the `words` of a chart by name; None where it has no form, or too few cells have figures."""
-    lower = _list_lower(grid)
-    drawn = []
-    for title, draw in _FORMS[grid.form](grid) if grid.form else ():
-        shown = words["lower"].replace("{0}", title) if title in lower else title
-        drawn.append((shown, draw(" · ".join(filter(None, (grid.title, shown))))))
-    return Chart(drawn, " · ".join(_explain(grid, words))) if drawn else None
-
-
-def _explain(grid: Grid, words: Words) -> Iterator[str]:
-    if grid.form in ("heat", "change", "forest"):
-        yield words[grid.form]
-        return
-    yield f"● {words['ours']}"
-    ours = [one for line in grid.lines if line.kind == "ours" for one in _figures(line)]
-    if grid.form in ("points", "runs") and not all(one.interval for one in ours):
-        yield f"○ {words['few']}"
-    if any(line.kind == "published" and _figures(line) for line in grid.lines):
-        yield f"◇ {words['published']}"
-
-
-def _list_lower(grid: Grid) -> set[str]:
-    figures = [(at, line, cell.figure) for line in grid.lines for at, cell in enumerate(line.cells)]
-    below = [(at, line) for at, line, figure in figures if figure and figure.lower]
-    titles = _titles(grid)
-    return {titles[at] for at, _ in below} | {line.label.strip() for _, line in below if grid.form == "runs"}
+def draw_grid(grid: Grid) -> list[tuple[str, str]]:
+    """Draw a table: its panels by what heads each; none where it has no form, or too few cells have figures."""
+    panels = _FORMS[grid.form](grid) if grid.form else ()
+    return [(title, draw(" · ".join(filter(None, (grid.title, title))))) for title, draw in panels]
 
 
 def _points(grid: Grid) -> Iterator[Panel]:

@@ -6,7 +6,6 @@ machine: every text has its own room, reckoned from the number and width of its 
 
 import math
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 from xml.sax.saxutils import escape, quoteattr
@@ -201,7 +200,6 @@ def draw_matrix(
     """
     left = min(max(cut_text(text, 1000)[1] for text, _ in rows) + 14, _MATRIX // 3)
     step = (_MATRIX - left - 6) / len(columns)
-    columns = [_fit_heading(lines, step) for lines in columns]
     top = 14 * max(map(len, columns)) + 8
     canvas = _Canvas((left, top))
     tops: list[int] = []
@@ -230,13 +228,6 @@ def draw_matrix(
         canvas.text(x + step / 2 - 1, upper + 11, tile.text, ink, "middle", 12, 600)
         canvas.text(x + step / 2 - 1, upper + 24, tile.under, ink, "middle", 10)
     return canvas.render(_MATRIX, top + y + 2, label)
-
-
-def _fit_heading(lines: Sequence[str], room: float) -> Sequence[str]:
-    """Break a heading of Chinese characters into more lines where one is wider than its column."""
-    if max(cut_text(line, 1000)[1] for line in lines) <= room or "".join(lines).isascii():
-        return lines
-    return wrap("".join(lines), max(int(room // 12), 1))
 
 
 def find_ticks(values: Sequence[float], most: int) -> list[float]:

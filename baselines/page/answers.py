@@ -23,6 +23,7 @@ from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
 from ..report.items.reader import RunReader, ShownItem
 from ..report.items.spelled import spell_gold
 from ..report.items.verdicts import look_up_verdicts
+from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..tables.cells import CHARACTERS, NOTHING
 from ..tables.language import ENGLISH, speak
@@ -41,7 +42,7 @@ class Answers:
     index: dict[str, Any] = field(default_factory=dict)
     items: list[dict[str, Any]] = field(default_factory=list)
     passages: dict[tuple[str, str], int] = field(default_factory=dict)  # title and text of each, by its number
-    notes: list[str] = field(default_factory=list)  # what a reader must know of what is not here
+    notes: list[Note] = field(default_factory=list)  # what a reader must know of what is not here
 
     def pack(self) -> list[tuple[str, str]]:
         """Return all as blocks, by name; none where there is no answer."""
@@ -89,7 +90,7 @@ def collect_answers(
                     raise QuadragError("the run has no folder")
                 reader = RunReader(result.folder, result)
             except QuadragError as error:
-                answers.notes.append(f"Single answers are not shown: {error}.")
+                answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "unread", "why": str(error)}))
                 continue
             items = reader.select()[:share]
             look_up_verdicts(reader, items)
@@ -98,14 +99,12 @@ def collect_answers(
                 shown.setdefault(place, [None] * len(runs))[at] = item
             read[at].append(reader)
             if len(result.items) > share:
-                answers.notes.append(
-                    f"The first {share} of {len(result.items)} answers stand here; `quadrag show {result.folder}` has "
-                    "them all."
-                )
+                first = {"shown": share, "total": len(result.items), "folder": str(result.folder)}
+                answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "first", **first}))
     metrics = _order_metrics(read)
     unfit = find_unfit(read)
     answers.index = {
-        "runs": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
+        "runs": name_columns([name for name, _ in runs]),
         "metrics": [
             {**_describe_metric(name, label), "benchmark": benchmark, "unfit": name in unfit}
             for benchmark, names in metrics.items()

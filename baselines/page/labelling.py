@@ -20,7 +20,7 @@ from quadrag.reading import parse_json
 from quadrag.sheet import read_sheet, write_sheet
 
 from ..judges.labels import Graded, read_texts
-from ..tables.language import speak
+from ..reporting.messages import translate
 from .page import HERE, make_environment, read_words
 
 _SCRIPTS = ("parts.js", "label.js")
@@ -124,8 +124,8 @@ def label_sheet(path: Path, graded: Graded, labels: str = "en") -> Labelling:
         write_sheet(path, [sheet.columns, *([row.get(one, "") for one in sheet.columns] for row in rows)], again=True)
         return ""
 
-    choices = {name: speak(name, labels) for name in graded.grades}
-    return Labelling(path.name, [speak(graded.asks, labels)], choices, read, save, labels=labels)
+    choices = {name: translate(name, labels) for name in graded.grades}
+    return Labelling(path.name, [translate(graded.asks, labels)], choices, read, save, labels=labels)
 
 
 def open_server(page: Labelling, port: int = 0) -> ThreadingHTTPServer:
@@ -159,8 +159,7 @@ class _Handler(BaseHTTPRequestHandler):
                 status, told = HTTPStatus.OK, {"fault": self.page.take(self.rfile.read(int(length)))}
             except QuadragError as error:
                 status, told = HTTPStatus.BAD_REQUEST, {"error": str(error)}
-            spoken = {name: speak(text, self.page.labels) for name, text in told.items()}
-            self._send(status, json.dumps(spoken), "application/json")
+            self._send(status, json.dumps(told), "application/json")
 
     def _is_ours(self, path: str) -> bool:
         """Refuse another path, and what comes under another host's name, as a page does that resolves its own to us."""

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from quadrag.hub.record import hub_record
 from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
@@ -24,10 +23,12 @@ from ..report.compared.names import name_columns
 from ..report.facts import list_facts
 from ..report.found import tabulate_found
 from ..report.summary import summarise_run
+from ..reporting.messages import translate
+from ..results.note import Note
 from ..results.run import PROFILES, Result, own_profile
 from ..tables.draw import join_counts
 from ..tables.grid import Alarm, Detail, Grid, Loud, Verdict
-from ..tables.language import speak, speak_grids, speak_note, speak_title
+from ..tables.language import speak_grids, speak_note
 from ..tables.names import name_model
 from .answers import collect_answers
 
@@ -60,7 +61,7 @@ def write_page(
     results = [result for _, parts in runs for result in parts]
     shown = profile or own_profile(results) or PROFILES[0]
     columns = name_columns([name for name, _ in runs])
-    words = read_words(labels, [speak(name, labels) for name in columns])
+    words = read_words(labels, columns)
     answers = collect_answers(runs, words, shown, labels)
     summary = [replace(summarise_run(results[0], shown), title=words["headline"])] if len(results) == 1 else []
     found = [
@@ -70,14 +71,13 @@ def write_page(
         for grid in tabulate_found(result)
     ]
     page = render_page(
-        name_runs(runs),
+        name_runs(runs, words),
         [*summary, *grids, *found],
         facts=list_facts(results),
         lead=answers.notes,
         blocks=answers.pack(),
         labels=labels,
         names=columns,
-        asked=_describe_config(results),
         made_up=all(result.run.whose is Provenance.SAMPLE for result in results),
     )
     write_text(path, page)
@@ -88,16 +88,15 @@ def render_page(
     grids: Sequence[Grid],
     *,
     facts: Sequence[tuple[str, str]] = (),
-    lead: Sequence[str] = (),
+    lead: Sequence[Note | str] = (),
     blocks: Sequence[tuple[str, str]] = (),
     labels: str = "en",
     names: Sequence[str] = (),
-    asked: str = "",
     made_up: bool = False,
 ) -> str:
     """Render a self-contained page: alarms first, then tables with charts, facts, answers.
 
-    Runs that stand side by side have these `names`; `asked` says what is asked in them. Of data that are `made_up` no
+    Runs that stand side by side have these `names`. Of data that are `made_up` no
     chart has published values beside ours.
     """
     spoken = speak_grids(grids, labels)
@@ -107,18 +106,17 @@ def render_page(
         replace(grid, lines=[line for line in grid.lines if line.kind != "published"]) if made_up else grid
         for grid in spoken
     ]
-    words = read_words(labels, [speak(name, labels) for name in names])
+    words = read_words(labels, names)
     style = (HERE / "page.css").read_text(encoding="utf-8")
     script = "\n".join((HERE / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return (
         make_environment()
         .get_template("page.html")
         .render(
-            title=speak_title(title, labels),
-            asked=speak(asked, labels),
+            title=title,
             lead=sorted([*alarms, *(speak_note(note, labels, names) for note in lead)], key=_rank_alarm),
-            tables=[(join_counts(grid), draw_grid(chart, words)) for grid, chart in zip(tables, drawn, strict=True)],
-            facts=[(speak(name, labels), speak(value, labels)) for name, value in facts],
+            tables=[(join_counts(grid), draw_grid(chart)) for grid, chart in zip(tables, drawn, strict=True)],
+            facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
             blocks=blocks,
             words=words,
             language={"zh": "zh-CN"}.get(labels, labels),
@@ -164,12 +162,12 @@ def _read_entries() -> dict[str, dict[str, str]]:
     return entries
 
 
-def name_runs(runs: Runs) -> str:
+def name_runs(runs: Runs, words: Mapping[str, str]) -> str:
     """Name benchmark, config, system and date of what ran; of many, how many there are."""
 
     def few(what: str, values: Iterable[str]) -> str:
         names = list(dict.fromkeys(values))
-        return ", ".join(names) if len(names) <= _MOST else f"{len(names)} {what}"
+        return words["comma"].join(names) if len(names) <= _MOST else words[what].replace("{0}", str(len(names)))
 
     records = [result.run for _, results in runs for result in results]
     benchmarks = few("benchmarks", (run.benchmark for run in records))
@@ -178,10 +176,4 @@ def name_runs(runs: Runs) -> str:
     if len(runs) > 1:
         systems = few("runs", name_columns([name for name, _ in runs]))
     date = max(run.started or "" for run in records)[:10]
-    return "quadrag: " + ", ".join(filter(None, (f"{benchmarks} {configs}", systems, date)))
-
-
-def _describe_config(results: Sequence[Result]) -> str:
-    """Say what the questions of runs ask for, where all are of one config."""
-    places = {(result.run.benchmark, result.run.config) for result in results}
-    return " ".join(hub_record(benchmark).sentences.get(config, "") for benchmark, config in places if len(places) == 1)
+    return words["comma"].join(filter(None, (f"{benchmarks} {configs}", systems, date)))

@@ -34,4 +34,4 @@ def review_items(
 
     kinds = ["discard", "discard", "correct", "keep", "keep"]
     choices = {str(grade): words[kind] for grade, kind in zip(GRADES, kinds, strict=True)}
-    return Labelling(f"{dataset.name}, {who}", review.asks, choices, read, save, str(MEND), labels)
+    return Labelling(f"{dataset.name}, {who}", review.asks[labels], choices, read, save, str(MEND), labels)

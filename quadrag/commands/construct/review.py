@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.review.items import load, sample
 
     dataset = arguments.dataset
-    review, items = load(dataset, arguments.labels)
+    review, items = load(dataset)
     drawn = sample(items, arguments.sample, arguments.seed)
     if arguments.sheet:
         from quadrag.baselines.construct.review.outcome import write_items
 
-        write_items(arguments.sheet, drawn, review)
+        write_items(arguments.sheet, drawn, review.asks[arguments.labels])
         write(arguments.sheet)
         write(f"{len(drawn)} of {len(items)} questions")
     elif arguments.take:

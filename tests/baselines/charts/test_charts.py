@@ -7,11 +7,10 @@ import pytest
 
 from quadrag.baselines.charts.forms import draw_grid
 from quadrag.baselines.charts.svg import cut_text
-from quadrag.baselines.page.page import HERE, read_words, render_page
+from quadrag.baselines.page.page import HERE, render_page
 from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
 
 EVIL = "<b onclick='x'>\"&amp;</b>{{1}}\x01\ud83d\u202e"
-WORDS = read_words("en")
 
 
 def cell(value, half=4.0, n=12, sure=False):
@@ -44,9 +43,8 @@ def make(form, name="", columns=("noise_0", "noise_80")):
 
 
 def draw(form, *names, **options):
-    """What is drawn of a form: the images, by title, and the legend."""
-    chart = draw_grid(make(form, *names, **options), WORDS)
-    return [(title, ElementTree.fromstring(drawn)) for title, drawn in chart.panels], chart.legend
+    """What is drawn of a form: the images, by title."""
+    return [(title, ElementTree.fromstring(drawn)) for title, drawn in draw_grid(make(form, *names, **options))]
 
 
 def texts(image):
@@ -59,7 +57,7 @@ FORMS = ("points", "runs", "curves", "sweep", "heat", "change", "forest")
 @pytest.mark.parametrize("form", FORMS)
 def test_no_text_of_data_is_markup_and_nothing_is_named_or_fetched(form):
     clean = EVIL.translate(dict.fromkeys(map(ord, "\x01\ud83d\u202e"), " "))
-    images, _ = draw(form, EVIL)
+    images = draw(form, EVIL)
     found = [element for _, image in images for element in image.iter()]
     assert {element.tag for element in found} <= {"svg", "rect", "path", "line", "text"}
     names = {name for element in found for name in element.attrib}
@@ -71,16 +69,16 @@ def test_no_text_of_data_is_markup_and_nothing_is_named_or_fetched(form):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_chart_is_an_image_with_a_name_and_its_table(form):
-    for _, image in draw(form)[0]:
+    for _, image in draw(form):
         assert image.attrib["role"] == "img" and image.attrib["aria-label"].startswith("Title ")
     page = render_page("t", [make(form)])
     assert page.index("<figure") < page.index('<details class="table">') < page.index("<table")
 
 
 def test_a_table_of_no_form_or_without_values_has_no_chart():
-    assert draw_grid(make(""), WORDS) is None
+    assert draw_grid(make("")) == []
     empty = Grid("t", "", ["a"], [Line("x", [Cell("–")])], [], "points")
-    assert draw_grid(empty, WORDS) is None
+    assert draw_grid(empty) == []
     assert "<figure" not in render_page("t", [empty])
 
 
@@ -93,7 +91,7 @@ def marks(image, colour):
 
 
 def test_rows_have_their_sign_at_the_value_and_published_ones_another():
-    [(_, image), _] = draw("points")[0]
+    [(_, image), _] = draw("points")
     (first, second), [paper] = marks(image, "var(--s1)"), marks(image, "var(--faint)")
     assert first[0] < second[0] < paper[0] and first[1] < second[1] < paper[1], "50, 61 and 70, from above"
     assert (second[0] - first[0]) / (paper[0] - first[0]) == pytest.approx(11 / 20, abs=0.01)
@@ -104,33 +102,32 @@ def test_rows_have_their_sign_at_the_value_and_published_ones_another():
         if line.attrib.get("stroke") == "var(--s1)"
     ]
     assert spans == pytest.approx([(paper[0] - first[0]) * 8 / 20] * 2, abs=0.2), "an interval of ±4"
-    assert draw("points")[1] == f"● {WORDS['ours']} · ◇ {WORDS['published']}"
-    assert [sorted({*texts(image)} & {"noise_0", "noise_80"}) for _, image in draw("runs")[0]] == [
+    assert [sorted({*texts(image)} & {"noise_0", "noise_80"}) for _, image in draw("runs")] == [
         ["noise_0", "noise_80"]
     ] * 3, "the other way round"
 
 
 def test_curves_stand_over_the_numbers_of_their_columns_and_have_their_names():
-    [(_, image)] = draw("curves")[0]
+    [(_, image)] = draw("curves")
     assert {"0", "80", "noise", "ours", "other", "paper"} <= set(texts(image))
     assert len(marks(image, "var(--s1)")) == len(marks(image, "var(--s2)")) == 2
     assert len(draw("curves", columns=("auto", "human"))[0]) == 2, "splits that are no numbers are panels"
 
 
 def test_a_sweep_is_a_panel_for_each_column_and_its_places_are_in_order():
-    panels, legend = draw("sweep")
-    assert [title for title, _ in panels] == ["noise_0", "noise_80"] and "◇" in legend
+    panels = draw("sweep")
+    assert [title for title, _ in panels] == ["noise_0", "noise_80"]
     assert [text for text in texts(panels[0][1]) if text in ("2", "10")][-2:] == ["2", "10"]
 
 
 def test_a_matrix_has_value_and_count_in_every_cell():
-    [(_, image)] = draw("heat")[0]
+    [(_, image)] = draw("heat")
     assert [text for text in texts(image) if text.startswith("n ")] == ["n 12"] * 4
     assert {"field", "topic", "all", "-9.0", "90.0"} <= {text.strip() for text in texts(image)}
 
 
 def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
-    [(title, image)] = draw("forest")[0]
+    [(title, image)] = draw("forest")
     assert title.startswith("task ")
     fills = [path.attrib["fill"] for path in image.iter("path") if "transform" in path.attrib]
     assert fills == ["var(--s1)", "var(--paper)"]
@@ -141,7 +138,7 @@ def test_differences_of_other_units_have_an_axis_of_their_own():
     grid = make("forest")
     for line, unit in zip(grid.lines, ("percent points", "characters"), strict=True):
         line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
-    panels = draw_grid(grid, WORDS).panels
+    panels = draw_grid(grid)
     assert [title.rpartition(" · ")[2] for title, _ in panels] == ["percent points", "characters"]
     assert ["3.0 [" in drawn for _, drawn in panels] == [True, False]
 
@@ -185,7 +182,7 @@ def test_texts_and_marks_of_a_chart_can_be_read(form, name):
         return known[colour[6:-1]] if colour.startswith("var(") else colour
 
     judged = 0
-    for _, image in draw(form)[0]:
+    for _, image in draw(form):
         tiles = []
         for element in image.iter():
             place = element.attrib
@@ -208,7 +205,7 @@ def test_texts_and_marks_of_a_chart_can_be_read(form, name):
 def test_every_colour_of_a_matrix_can_be_read():
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01), "as WCAG has it"
     lines = [Line(" topic", [cell(float(value)) for value in range(40)])]
-    image = ElementTree.fromstring(draw_grid(Grid("t", "", ["c"] * 40, lines, [], "heat"), WORDS).panels[0][1])
+    image = ElementTree.fromstring(draw_grid(Grid("t", "", ["c"] * 40, lines, [], "heat"))[0][1])
     fills = [place.attrib["fill"] for place in image.iter("rect")]
     inks = [text.attrib["fill"] for text in image.iter("text") if text.attrib.get("font-size") == "10"]
     assert len({*fills}) == 10 and min(map(contrast, fills, inks)) >= 4.5

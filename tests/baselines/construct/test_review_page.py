@@ -60,7 +60,7 @@ def port(request: pytest.FixtureRequest, labels: str) -> Iterator[int]:
         page = label_sheet(request.getfixturevalue("sheet"), GRADED)
     else:
         dataset = request.getfixturevalue("dataset")
-        page = review_items(dataset, *load(dataset, labels), "Anna", labels)
+        page = review_items(dataset, *load(dataset), "Anna", labels)
     server = open_server(page)
     with serving(server):
         yield server.server_port
