@@ -27,7 +27,7 @@ class _Point(NamedTuple):
 
 def draw_grid(grid: Grid) -> list[tuple[str, str]]:
     """Draw a table: its panels by what heads each; none where it has no form, or too few cells have figures."""
-    panels = _FORMS[grid.form](grid) if grid.form else ()
+    panels = _FORMS[grid.form](grid) if grid.form in _FORMS else ()
     return [(title, draw(" · ".join(filter(None, (grid.title, title))))) for title, draw in panels]
 
 
@@ -125,12 +125,11 @@ def _matrix(grid: Grid) -> Iterator[Panel]:
         if kind == "head" or (kind and _figures(line)):
             for at, cell in enumerate(line.cells):
                 if one := cell.figure:
-                    under = cell.sub if grid.form == "change" and cell.sub else f"n {one.n}"
-                    tiles.append(Tile(len(rows), at, one.value, cell.text, under))
+                    tiles.append(Tile(len(rows), at, one.value, cell.text, f"n {one.n}"))
             rows.append((line.label.strip(), kind))
     if tiles:
         columns = [head.split("\n") for head in grid.columns]
-        yield "", partial(draw_matrix, tiles, rows, columns, change=grid.form == "change")
+        yield "", partial(draw_matrix, tiles, rows, columns)
 
 
 def _forest(grid: Grid) -> Iterator[Panel]:
@@ -162,7 +161,6 @@ _FORMS = {
     "curves": _curves,
     "sweep": _sweep,
     "heat": _matrix,
-    "change": _matrix,
     "forest": _forest,
 }
 

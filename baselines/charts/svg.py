@@ -187,16 +187,11 @@ def _name_ends(canvas: _Canvas, curves: Sequence[Curve], colours: Sequence[str],
 
 
 def draw_matrix(
-    tiles: Sequence[Tile],
-    rows: Sequence[tuple[str, str]],
-    columns: Sequence[Sequence[str]],
-    label: str,
-    change: bool = False,
+    tiles: Sequence[Tile], rows: Sequence[tuple[str, str]], columns: Sequence[Sequence[str]], label: str
 ) -> str:
     """Draw value and count in every cell, the last column and row apart from the others.
 
-    A row is its label and kind, ``head``, ``cell`` or ``whole``; a column the lines of its heading. `change` colours by
-    sign, the stronger the larger; else the size does.
+    A row is its label and kind, ``head``, ``cell`` or ``whole``; a column the lines of its heading.
     """
     left = min(max(cut_text(text, 1000)[1] for text, _ in rows) + 14, _MATRIX // 3)
     step = (_MATRIX - left - 6) / len(columns)
@@ -215,16 +210,12 @@ def draw_matrix(
         for up, line in enumerate(reversed(lines)):
             canvas.text(edge + step / 2, -6 - 14 * up, line, FAINT, "middle", 11)
     values = [tile.value for tile in tiles]
-    low, high, most = min(values), max(values), max(map(abs, values)) or 1
+    low, high = min(values), max(values)
     for tile in tiles:
-        if change:  # the page shines through, so that its ink can be read
-            fill, ink = RULE if not tile.value else colour_of(tile.value < 0), INK
-            strength = 0.08 + 0.38 * abs(tile.value) / most
-        else:
-            rank = round((len(HEAT) - 1) * (tile.value - low) / ((high - low) or 1))
-            fill, ink, strength = HEAT[rank], "#ffffff" if rank < len(HEAT) / 2 else "#000000", None
+        rank = round((len(HEAT) - 1) * (tile.value - low) / ((high - low) or 1))
+        ink = "#ffffff" if rank < len(HEAT) / 2 else "#000000"
         x, upper = edges[tile.column], tops[tile.row]
-        canvas.add("rect", x=x, y=upper, width=step - 2, height=32, fill=fill, fill_opacity=strength)
+        canvas.add("rect", x=x, y=upper, width=step - 2, height=32, fill=HEAT[rank])
         canvas.text(x + step / 2 - 1, upper + 11, tile.text, ink, "middle", 12, 600)
         canvas.text(x + step / 2 - 1, upper + 24, tile.under, ink, "middle", 10)
     return canvas.render(_MATRIX, top + y + 2, label)

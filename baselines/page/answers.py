@@ -13,26 +13,32 @@ from typing import Any
 from urllib.parse import quote
 
 from quadrag.errors import QuadragError
-from quadrag.metric_record import metric_record, name_together
-from quadrag.records import Passage, Question, dumps
+from quadrag.metric_record import name_together
+from quadrag.records import dumps
 
 from ..report.compared.names import name_columns, tell_apart
-from ..report.items.chosen import find_unfit, order_metrics
-from ..report.items.gold import find_phrase, place_gold, tell_gold
-from ..report.items.lines import BY_RULE, is_ruled, say_by_profile
-from ..report.items.reader import RunReader, ShownItem
-from ..report.items.spelled import spell_gold
-from ..report.items.verdicts import look_up_verdicts
+from ..report.questions import (
+    QuestionInfo,
+    RunReader,
+    find_phrase,
+    find_unfit,
+    note_gold,
+    order_metrics,
+    place_gold,
+    show_value,
+    spell_gold,
+)
+from ..reporting.messages import ENGLISH, say
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
-from ..tables.cells import CHARACTERS, NOTHING
-from ..tables.language import ENGLISH, speak
+from ..results.score import record_of
 
 MOST = 10_000  # answers of a run on a page
 BEGINNING = 160  # characters of a text in the list
 ITEMS, PASSAGES = 50, 256  # in a block
 
-Side = Sequence[ShownItem | None]  # one question as every run has it
+Place = tuple[str, ...]  # benchmark, config, split, id, sample, and the folder where it ran again
+Side = Sequence[QuestionInfo | None]  # one question as every run has it
 
 
 @dataclass(slots=True)
@@ -80,7 +86,7 @@ def collect_answers(
         most: how many are taken of a run, of each of its parts alike.
     """
     answers = Answers()
-    shown: dict[tuple[str, ...], list[ShownItem | None]] = {}
+    shown: dict[Place, list[QuestionInfo | None]] = {}
     read: list[list[RunReader]] = [[] for _ in runs]
     for at, (_, results) in enumerate(runs):
         share = most if sum(len(result.items) for result in results) <= most else most // len(results)
@@ -92,9 +98,7 @@ def collect_answers(
             except QuadragError as error:
                 answers.notes.append(Note(NoteCode.ANSWERS_HIDDEN, {"kind": "unread", "why": str(error)}))
                 continue
-            items = reader.select()[:share]
-            look_up_verdicts(reader, items)
-            for item in items:
+            for item in reader.select()[:share]:
                 place = (reader.run.benchmark, *item.question.key, str(item.sample), folder)
                 shown.setdefault(place, [None] * len(runs))[at] = item
             read[at].append(reader)
@@ -106,18 +110,14 @@ def collect_answers(
     answers.index = {
         "runs": name_columns([name for name, _ in runs]),
         "metrics": [
-            {**_describe_metric(name, label), "benchmark": benchmark, "unfit": name in unfit}
+            {**_describe_metric(name), "label": label, "benchmark": benchmark, "unfit": name in unfit}
             for benchmark, names in metrics.items()
-            for name, label in name_together(names).items()
-        ],
-        "items": [
-            _list_item(place, items, metrics[place[0]], profile, labels, words) for place, items in shown.items()
+            for name, label in names.items()
         ],
     }
-    answers.items = [
-        _whole_item(place, items, name_together(metrics[place[0]]), answers.passages, profile, labels, words)
-        for place, items in shown.items()
-    ]
+    writer = _Writer(profile, labels, words, metrics, answers.passages)
+    answers.index["items"] = [writer.list_item(place, items) for place, items in shown.items()]
+    answers.items = [writer.write_item(place, items) for place, items in shown.items()]
     return answers
 
 
@@ -128,140 +128,106 @@ def _name_folders(results: Sequence[Result]) -> list[str]:
     return tell_apart([str(result.folder) for result in results]) if again else [""] * len(results)
 
 
-def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, list[str]]:
-    """Order the metrics of each benchmark; the first is the one that is chosen."""
+def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, dict[str, str]]:
+    """Return the metrics of each benchmark with their labels; the first is the one that is chosen."""
     benchmarks = dict.fromkeys(reader.run.benchmark for run in read for reader in run)
     own = {name: [[one for one in run if one.run.benchmark == name] for run in read] for name in benchmarks}
-    return {name: order_metrics([run for run in runs if run]) for name, runs in own.items()}
+    return {name: name_together(order_metrics([run for run in runs if run])) for name, runs in own.items()}
 
 
-def _describe_metric(name: str, label: str) -> dict[str, Any]:
-    """Name a metric, and say which end of it is better (0: neither), and what the best and the worst value is."""
-    module, _, key = name.partition(".")
-    record = metric_record(module).key(key)
+def _describe_metric(name: str) -> dict[str, Any]:
+    """Say which end of a metric is better (0: neither), and what its best and its worst value is."""
+    record = record_of(name)
     sign = {"higher": 1, "lower": -1}.get(record.direction, 0)
     worst, best = record.range[::sign] if sign else (None, None)
-    return {"label": label, "sign": sign, "best": best, "worst": worst}
+    return {"sign": sign, "best": best, "worst": worst}
 
 
-def _list_item(
-    place: tuple[str, ...],
-    items: Side,
-    metrics: Sequence[str],
-    profile: str,
-    labels: str,
-    words: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
-    benchmark, config, split, _, _, folder = place
-    question = next(item for item in items if item).question
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """What all items of a page are written with."""
 
-    def answer(item: ShownItem | None) -> str:
-        if item is None:
-            return words["absent"]
-        failure = speak(_tell_failure(item), labels)
-        text = _answer_of(item)[:BEGINNING]
-        return words["colon"].join(filter(None, (failure, text))) or words["empty"]
+    profile: str
+    labels: str
+    words: Mapping[str, str]
+    metrics: Mapping[str, Mapping[str, str]]  # labels by name, by benchmark
+    passages: dict[tuple[str, str], int]
 
-    groups = {"benchmark": benchmark, "config": config, "split": split, "run": folder, **question.slices}
-    return {
-        "place": "/".join(quote(part, safe="") for part in place),
-        "question": question.query[:BEGINNING],
-        "answers": [answer(item) for item in items],
-        "there": [item is not None for item in items],
-        "failed": any(item and _tell_failure(item) for item in items),
-        "values": [[_value_of(item, name, profile) for name in metrics] for item in items],
-        "texts": [[_write_value(item, name, profile) for name in metrics] for item in items],
-        "groups": {name: value for name, value in groups.items() if value},
-    }
-
-
-def _whole_item(
-    place: tuple[str, ...],
-    items: Side,
-    metrics: Mapping[str, str],
-    passages: dict[tuple[str, str], int],
-    profile: str,
-    labels: str,
-    words: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return all that belongs to an item; passages enter by their numbers, once where all runs have the same."""
-    question = next(item for item in items if item).question
-    wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
-    phrase = words["phrase" if wanted.gold else "refusal"].replace("{0}", wanted.phrase) if wanted else ""
-
-    def side(item: ShownItem) -> dict[str, Any]:
-        values = []
-        for name, label in metrics.items():
-            entry = item.values.get(name) or {}
-            reason = BY_RULE if is_ruled(entry) else say_by_profile(entry.get("reason") or {})
-            if reason or _value_of(item, name, profile) is not None:
-                values.append([label, _write_value(item, name, profile), speak(reason, labels)])
+    def list_item(self, place: Place, items: Side) -> dict[str, Any]:
+        """Return an item as the list shows it: the beginnings of its texts, its values by run and metric."""
+        benchmark, config, split, _, _, folder = place
+        question = next(item for item in items if item).question
+        groups = {"benchmark": benchmark, "config": config, "split": split, "run": folder, **question.slices}
+        values = [[self._value_of(item, name) for name in self.metrics[benchmark]] for item in items]
         return {
-            "answer": _answer_of(item),
-            "marks": place_gold(question, _answer_of(item)),
-            "failed": speak(_tell_failure(item), labels),
+            "place": "/".join(quote(part, safe="") for part in place),
+            "question": question.query[:BEGINNING],
+            "answers": [self._begin_answer(item) for item in items],
+            "there": [item is not None for item in items],
+            "failed": any(item and item.failure for item in items),
+            "values": values,
+            "texts": [list(map(show_value, self.metrics[benchmark], run)) for run in values],
+            "groups": {name: value for name, value in groups.items() if value},
+        }
+
+    def _begin_answer(self, item: QuestionInfo | None) -> str:
+        if item is None:
+            return self.words["absent"]
+        parts = (item.failure, (item.answer or "")[:BEGINNING])
+        return self.words["colon"].join(filter(None, parts)) or self.words["empty"]
+
+    def write_item(self, place: Place, items: Side) -> dict[str, Any]:
+        """Return all that belongs to an item; passages enter by their numbers, once where all runs have the same."""
+        question = next(item for item in items if item).question
+        wanted = find_phrase({name for item in items if item for name in item.values}, question.language)
+        phrase = self.words["phrase" if wanted.gold else "refusal"].replace("{0}", wanted.phrase) if wanted else ""
+        sample = f"{self.words['sample']} {place[4]}" * (place[4] != "0")
+        runs = [item and self._write_side(item, place[0]) for item in items]
+        there = [run for run in runs if run]
+        same = len(runs) > 1 and all(run["passages"] == there[0]["passages"] for run in there)
+        return {
+            "place": " · ".join(filter(None, (*place[:4], sample, place[5]))),
+            "question": question.query,
+            "history": [f"{asked} / {told or ''}" for asked, told in question.history],
+            "wanted": phrase,
+            "gold": spell_gold(question.references),
+            "runs": [run and {**run, "passages": []} if same else run for run in runs],
+            "passages": there[0]["passages"] if same else [],
+        }
+
+    def _write_side(self, item: QuestionInfo, benchmark: str) -> dict[str, Any]:
+        """Return what one run has of an item."""
+        reasons = item.explain(self.labels)
+        values = [
+            [label, show_value(name, self._value_of(item, name)), reasons.get(name, "")]
+            for name, label in self.metrics[benchmark].items()
+            if name in reasons or self._value_of(item, name) is not None
+        ]
+        found = note_gold(item.question, item.passages, item.documents)
+        return {
+            "answer": item.answer or "",
+            "marks": place_gold(item.question, item.answer or ""),
+            "failed": item.failure,
             "scored": item.scored,
             "values": values,
             "verdicts": [[name, reply] for name, replies in item.verdicts.items() for reply in dict.fromkeys(replies)],
-            "found": speak(tell_gold(question, item.passages, item.documents), labels),
-            "passages": _list_passages(item, question, passages, words),
+            "found": say(found, self.labels) if found else "",
+            "passages": self._list_passages(item),
         }
 
-    runs = [item and side(item) for item in items]
-    there = [run for run in runs if run]
-    same = len(runs) > 1 and all(run["passages"] == there[0]["passages"] for run in there)
-    return {
-        "place": " · ".join(filter(None, (*place[:4], f"{words['sample']} {place[4]}" * (place[4] != "0"), place[5]))),
-        "question": question.query,
-        "history": [f"{asked} / {told or ''}" for asked, told in question.history],
-        "wanted": phrase,
-        "gold": spell_gold(question.references),
-        "runs": [run and {**run, "passages": []} if same else run for run in runs],
-        "passages": there[0]["passages"] if same else [],
-    }
+    def _list_passages(self, item: QuestionInfo) -> list[list[Any]]:
+        """Return of each passage its number on the page, its heading, and where gold stands in title and text."""
+        found = []
+        documents = item.documents or [None] * len(item.passages)
+        for rank, (passage, document) in enumerate(zip(item.passages, documents, strict=True), 1):
+            score = "" if passage.score is None else f"{self.words['score']} {passage.score:.4g}"
+            gold = self.words["relevant"] if document in item.question.relevant else ""
+            head = " · ".join(filter(None, (str(rank), passage.id, score, gold)))
+            number = self.passages.setdefault((passage.title, passage.text), len(self.passages))
+            text = " ".join(filter(None, (passage.title, passage.text)))
+            found.append([number, head, place_gold(item.question, text)])
+        return found
 
-
-def _list_passages(
-    item: ShownItem, question: Question, passages: dict[tuple[str, str], int], words: Mapping[str, str]
-) -> list[list[Any]]:
-    """Return of each passage its number on the page, its heading, and where gold stands in title and text."""
-    documents = item.documents or [None] * len(item.passages)
-    found = []
-    for rank, (passage, document) in enumerate(zip(item.passages, documents, strict=True), 1):
-        score = "" if passage.score is None else f"{words['score']} {passage.score:.4g}"
-        gold = words["relevant"] if document in question.relevant else ""
-        head = " · ".join(filter(None, (str(rank), passage.id, score, gold)))
-        number = passages.setdefault((passage.title, passage.text), len(passages))
-        found.append([number, head, place_gold(question, _text_of(passage))])
-    return found
-
-
-def _text_of(passage: Passage) -> str:
-    return f"{passage.title} " * bool(passage.title) + passage.text
-
-
-def _answer_of(item: ShownItem) -> str:
-    return (item.answer and item.answer.answer) or ""
-
-
-def _tell_failure(item: ShownItem) -> str:
-    """Say why a run has no answer or a part of one, "" where it has a whole one or nothing is known."""
-    if item.answer and item.answer.answer is not None:
-        return item.failure
-    return ": ".join(filter(None, (item.answer.state if item.answer else "", item.failure)))
-
-
-def _value_of(item: ShownItem | None, name: str, profile: str) -> float | None:
-    """Return what an item counts as in a profile's score."""
-    return (item.values.get(name) or {}).get(profile) if item else None
-
-
-def _write_value(item: ShownItem | None, name: str, profile: str) -> str:
-    """Write a value in the unit of the tables."""
-    value = _value_of(item, name, profile)
-    if value is None:
-        return NOTHING
-    module, _, key = name.partition(".")
-    scale = 1 if metric_record(module).key(key).unit == CHARACTERS else 100
-    return f"{value * scale:.1f}".removesuffix(".0")
+    def _value_of(self, item: QuestionInfo | None, name: str) -> float | None:
+        """Return what an item counts as in the profile's score."""
+        return (item.values.get(name) or {}).get(self.profile) if item else None

@@ -21,7 +21,6 @@ from quadrag.records import write_text
 from ..charts.forms import draw_grid
 from ..report.compared.names import name_columns
 from ..report.facts import list_facts
-from ..report.found import tabulate_found
 from ..report.summary import summarise_run
 from ..reporting.messages import translate
 from ..results.note import Note
@@ -64,15 +63,9 @@ def write_page(
     words = read_words(labels, columns)
     answers = collect_answers(runs, words, shown, labels)
     summary = [replace(summarise_run(results[0], shown), title=words["headline"])] if len(results) == 1 else []
-    found = [
-        replace(grid, title=f"{column}: {grid.title}") if len(runs) > 1 else grid
-        for column, (_, parts) in zip(columns, runs, strict=True)
-        for result in parts
-        for grid in tabulate_found(result)
-    ]
     page = render_page(
         name_runs(runs, words),
-        [*summary, *grids, *found],
+        [*summary, *grids],
         facts=list_facts(results),
         lead=answers.notes,
         blocks=answers.pack(),
@@ -96,8 +89,7 @@ def render_page(
 ) -> str:
     """Render a self-contained page: alarms first, then tables with charts, facts, answers.
 
-    Runs that stand side by side have these `names`. Of data that are `made_up` no
-    chart has published values beside ours.
+    Runs that stand side by side have these `names`. Of data that are `made_up` no chart has published values.
     """
     spoken = speak_grids(grids, labels)
     alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if isinstance(note, Alarm))

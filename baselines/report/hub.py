@@ -28,7 +28,6 @@ from ..results.run import read_scores
 from ..results.score import ALL, Score
 from ..runs.finished import run_folders
 
-FOLDER = ".eval_results"
 # A path from the root, the home or the working folder, up to its last name; addresses of the web are none.
 _PLACE = re.compile(r"(?<![\w/.~-])(?!//)(?:~|\.{1,2})?/(?:[^\s/|+();,]+/)*|\b[A-Za-z]:\\(?:[^\\|]+\\)*")
 
@@ -53,7 +52,6 @@ def plan_results(
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model, re.ASCII):
         raise QuadragError(f"{model!r} is no model on the Hub; expected OWNER/NAME")
     plan = ResultsPlan(model, {}, [])
-    whose: dict[str, Path] = {}
     for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
         _check(folder, run)
@@ -64,13 +62,12 @@ def plan_results(
                 " those, or give --accept-data, and the notes say so"
             )
         files = _make_files(run, read_scores(folder, run), unlike, org, source)
-        if twice := next((path for path in files if path in whose), None):
-            raise QuadragError(f"{whose[twice]} and {folder} are both runs of {twice}; name one of them")
+        if twice := plan.files.keys() & files.keys():
+            raise QuadragError(f"{folder} is the second run of {min(twice)}; name one of them")
         plan.files.update(files)
         if not files:
             how = f"{run.config}, retriever {run.retriever}, judge {run.judge or 'none'}"
             plan.left_out.append(f"{folder} has no value of a task of {org}/{run.benchmark} ({how})")
-        whose |= dict.fromkeys(files, folder)
     if not plan.files:
         raise QuadragError("; ".join(plan.left_out))
     return plan
@@ -102,7 +99,6 @@ def hide_places(text: str) -> str:
 
 
 def _check(folder: Path, run: RunRecord) -> None:
-    """Raise where a run is not that of a model on real data, finished and valid."""
     faults = {
         f"not finished ({run.stopped or run.state})": run.state != "finished",
         "INVALID: too many of its items failed": run.has_note("invalid"),
@@ -116,12 +112,14 @@ def _check(folder: Path, run: RunRecord) -> None:
 
 def _find_differences(run: RunRecord) -> list[str]:
     """Say in what the questions of a run are not the benchmark's own, all of them."""
-    found = [f"answers to {run.coverage} questions"] if run.coverage else []
-    own = options_of(catalogue.config(run.benchmark, run.config))
+    known = options_of(catalogue.config(run.benchmark, run.config))
     # An option that names a file says where the questions are, and `source` whether they are upstream's.
-    options = {name: value for name, value in run.options.items() if name in own}
-    found += [f"option {name}={value}" for name, value in options.items() if not name.endswith(("_file", "_dir"))]
-    return found + ([] if run.whose is Provenance.AUTHORS else [f"{run.whose.value} data"])
+    own = {name: value for name, value in run.options.items() if name in known and not name.endswith(("_file", "_dir"))}
+    return [
+        *[f"answers to {run.coverage} questions"] * bool(run.coverage),
+        *(f"option {name}={value}" for name, value in own.items()),
+        *[f"{run.whose.value} data"] * (run.whose is not Provenance.AUTHORS),
+    ]
 
 
 def _make_files(
@@ -133,43 +131,44 @@ def _make_files(
 
     usual = hub_record(run.benchmark)
     setting = "" if run.retriever == usual.retriever else "-" + re.sub(r"[^\w-]", "_", run.retriever)
-    tasks = {task.split: task for task in list_hub_tasks(run.benchmark) if task.config == run.config}
-    if setting and not usual.other_retrievers:
-        tasks = {}  # which are about the documents of their questions
     files = {}
-    for split, task in tasks.items():
-        place = split, task.headline.metric, task.headline.key
-        rows = {score.profile: score for score in scores if score.slice == ALL and score.place[1:] == place}
-        if "official" not in rows or rows["official"].value is None:
+    # Without `other_retrievers` its tasks are about the documents of their questions.
+    for task in list_hub_tasks(run.benchmark) if usual.other_retrievers or not setting else ():
+        place = task.config, task.split, task.headline.metric, task.headline.key
+        own = {one.profile: one for one in scores if one.slice == ALL and one.place == place and one.value is not None}
+        if "official" not in own:
             continue
         entry = EvalResultEntry(
             dataset_id=f"{org}/{run.benchmark}",
             task_id=task.id,
-            value=_in_unit(rows["official"].value, task),
+            value=_in_unit(float(own["official"]), task),
             date=run.started,
             source_url=source,
-            notes=_write_notes(run, task, unlike, rows),
+            notes=_write_notes(run, task, unlike, own),
         )
         text = yaml.safe_dump(eval_result_entries_to_yaml([entry]), sort_keys=False, allow_unicode=True, width=110)
-        files[f"{FOLDER}/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
+        files[f".eval_results/quadrag-{run.benchmark}-{task.id}{setting}.yaml"] = text
     return files
 
 
-def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], rows: Mapping[str, Score]) -> str:
+def _write_notes(run: RunRecord, task: HubTask, unlike: Sequence[str], scores: Mapping[str, Score]) -> str:
     """Write the notes of one result in one line: what the value is, how sure, of what data, and how it was made."""
-    metric, key, percent = task.headline[2:]
-    official, corrected = rows["official"], rows.get("corrected")
+    official = scores["official"]
     counts = {name: getattr(official.counts, name) for name in ("n_total", "n_scored", "n_not_applicable")}
-    parts = [f"NOT COMPARABLE: {', '.join(unlike)}"] if unlike else []
-    parts.append(f"{metric}.{key}, profile official{', percent' if percent else ''}, {_interval(official, task)}")
-    parts.append(f"{_list(counts)}, unscored {json.dumps(official.counts.unscored)}")
-    if corrected and corrected.value is not None:
-        parts.append(f"profile corrected {_in_unit(corrected.value, task)}, {_interval(corrected, task)}")
     settings = {"retriever": run.retriever, **(run.retrieval or {}), "judge": run.judge or "none", "asked": run.llm}
-    parts.append(_list({**settings, **run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}))
+    settings |= {**run.sent, "samples": run.samples, **run.options, "prompts": run.prompts}
+    settings.pop("corpus", None)  # whose digest says nothing here
     sources = filter(None, map(strip_place, run.source.split("; corpus: ")))
-    parts.append(f"data: {'; corpus: '.join(sources) or 'not named'}")
-    parts += [f"quadrag {run.digests.get('quadrag')}", f"signature {official.signature}"]
+    parts = [
+        *[f"NOT COMPARABLE: {', '.join(unlike)}"] * bool(unlike),
+        official.key.name + ", percent" * task.headline.percent,
+        *(_write_value(score, task) for score in scores.values()),
+        f"{_list(counts)}, unscored {json.dumps(official.counts.unscored)}",
+        _list(settings),
+        f"data: {'; corpus: '.join(sources) or 'not named'}",
+        f"quadrag {run.digests.get('quadrag')}",
+        f"signature {official.signature}",
+    ]
     return hide_places("; ".join(parts))
 
 
@@ -178,17 +177,16 @@ def _in_unit(value: float, task: HubTask) -> float:
     return (round(value / 0.01, 2) if task.headline.percent else round(value, 4)) + 0.0  # no -0.0
 
 
-def _interval(score: Score, task: HubTask) -> str:
-    bounds = score.interval
-    return f"95% interval {' to '.join(str(_in_unit(bound, task)) for bound in bounds) if bounds else 'none'}"
+def _write_value(score: Score, task: HubTask) -> str:
+    interval = " to ".join(str(_in_unit(bound, task)) for bound in score.interval or ())
+    return f"profile {score.profile} {_in_unit(float(score), task)}, 95% interval {interval or 'none'}"
 
 
 def _list(settings: Mapping[str, Any]) -> str:
-    """List what is known; the digest of a corpus says nothing here."""
-    known = {name: value for name, value in settings.items() if value is not None and name != "corpus"}
-    return ", ".join(f"{name} {_last(value) if isinstance(value, str) else value}" for name, value in known.items())
+    return ", ".join(f"{name} {_last(value)}" for name, value in settings.items() if value is not None)
 
 
-def _last(value: str) -> str:
+def _last(value: Any) -> Any:
     """Return the last name of a value that is a place as a whole, blanks and brackets included; others as they are."""
-    return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value) else value
+    is_place = isinstance(value, str) and re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value)
+    return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if is_place else value

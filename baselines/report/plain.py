@@ -10,18 +10,13 @@ from ..core.run_record import RunRecord
 from ..reporting.messages import say, say_invalid
 from ..results.note import NoteCode
 from ..results.run import Result
-from ..results.score import Score, Status
+from ..results.score import Status
 from ..tables.cells import count_all, count_both
 from ..tables.replicas import list_reasons
 from ..tables.run_notes import note_validity
 from ..tables.slices import select_whole
 from .pooled import pool_profiles
 from .samples import spread_samples
-
-
-def name_recipe(run: RunRecord) -> str | None:
-    """Return the recipe of a run; None where it is of none."""
-    return run.spec.replica.recipe if run.spec.replica else None
 
 
 def describe_results(results: Sequence[Result], profiles: Sequence[str], folder: Path | None) -> dict[str, Any]:
@@ -33,12 +28,11 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         folder: where the runs lie; None of answers that were scored without one.
 
     Returns:
-        ``benchmark``, ``config`` and ``name`` (what answered), null where runs differ; ``folder``; ``valid``, and why
-        not (``invalid``); ``notes``, what stands above a table, each after the runs that it is of, unless it is of all;
-        what is partial (``stopped``, ``coverage``); whose the data are (``provenance``); the ``recipe``, null
-        where runs differ, and what keeps them from its row (``not_replicated``); and ``rows``, one for every metric
-        over all questions of a split, before them those over all splits (``all 5 splits``). A row that could not be
-        computed says why (``not_run``), one of several samples says how far they lie apart (``samples``).
+        ``benchmark``, ``config``, ``name`` (what answered) and ``recipe``, null where runs differ; ``folder``;
+        ``valid``, and why not (``invalid``); ``notes``, what stands above a table; what is partial (``stopped``,
+        ``coverage``); whose the data are (``provenance``); what keeps the runs from their recipe's row
+        (``not_replicated``); and ``rows``, a metric over all questions of a split each, before them those over all
+        splits. One that could not be computed says why (``not_run``), one of several samples has their spread.
     """
     runs = [result.run for result in results]
 
@@ -54,11 +48,11 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
         "folder": None if folder is None else str(folder),
         "valid": not any(run.has_note(NoteCode.INVALID) for run in runs),
         "invalid": [f"{run.llm}: {line}" if several else line for run in runs for line in say_invalid(run)],
-        "notes": _note_each(results),
+        "notes": [say(note) for note in note_validity(results)],
         "stopped": next((result.stopped for result in results if result.stopped), None),
         "coverage": next((run.coverage for run in runs if run.coverage), None),
         "provenance": join(run.whose for run in runs).value,
-        "recipe": shared([name_recipe(run) for run in runs]),
+        "recipe": shared([_name_recipe(run) for run in runs]),
         "not_replicated": [
             f"{name}: {say(reason)}" if len({name for name, _ in reasons}) > 1 else say(reason)
             for name, reason in reasons
@@ -67,37 +61,24 @@ def describe_results(results: Sequence[Result], profiles: Sequence[str], folder:
     }
 
 
-def _note_each(results: Sequence[Result]) -> list[str]:
-    """List what stands above the tables of some runs, after the names of those that it is of, unless it is of all."""
-    inputs = [result.run for result in results]
-    said = [[one.llm for one in inputs], [one.config for one in inputs], [" ".join(one.splits) for one in inputs]]
-    differ = [names for names in said if len({*names}) > 1]
-    runs = [" ".join(names) for names in zip(*differ, strict=True)] or [""] * len(results)
-    if len({*runs}) < len(results) > 1:
-        runs = [str(result.folder or f"#{number}") for number, result in enumerate(results, 1)]
-    return [say(note) for note in note_validity(results, runs)]
+def _name_recipe(run: RunRecord) -> str | None:
+    return run.spec.replica.recipe if run.spec.replica else None
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
-    inputs = result.run
-    for row in _select(result, profiles):
-        spread = spread_samples(result, row)
+    scores = [score for score in select_whole(result.scores) if score.profile in profiles]
+    for score in (*pool_profiles(result, scores), *scores):
+        spread = spread_samples(result, score)
         yield {
-            "name": inputs.llm,
-            "recipe": name_recipe(result.run),
-            "retriever": inputs.retriever,
-            **{name: getattr(row.key, name) for name in ("config", "split", "metric", "key")},
-            **{name: getattr(row, name) for name in ("profile", "value", "interval")},
-            "n": count_both(row)[0],
-            "n_total": count_all(row),
-            "signature": row.signature,
+            "name": result.run.llm,
+            "recipe": _name_recipe(result.run),
+            "retriever": result.run.retriever,
+            **{name: getattr(score.key, name) for name in ("config", "split", "metric", "key")},
+            **{name: getattr(score, name) for name in ("profile", "value", "interval")},
+            "n": count_both(score)[0],
+            "n_total": count_all(score),
+            "signature": score.signature,
             **({"samples": spread._asdict()} if spread else {}),
-            "valid": row.status is not Status.INVALID,
-            **({"not_run": row.reason} if not row.ran else {}),
+            "valid": score.status is not Status.INVALID,
+            **({} if score.ran else {"not_run": score.reason}),
         }
-
-
-def _select(result: Result, profiles: Sequence[str]) -> list[Score]:
-    """Select the rows over all questions, first those over all splits of a config."""
-    rows = [row for row in select_whole(result.scores) if row.profile in profiles]
-    return [*pool_profiles(result, rows), *rows]

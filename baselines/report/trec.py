@@ -1,9 +1,8 @@
 """What a run retrieved, and what is relevant, as TREC run and qrels files: input of trec_eval, ir_measures, ranx.
 
-A run line is ``QID Q0 DOCID RANK SCORE TAG``, a qrels line ``QID 0 DOCID 1``. Those programs order by score, which they
-hold in single precision, and not by rank: so where a question's scores do not fall from rank to rank in that precision
-(ties, or a retriever without scores), one over the rank stands in their place. In an id, which may be a service's, what
-does not print, blanks and ``%`` are written as in an address, and a key is hidden; an empty id is ``%``.
+Those programs order by score, in single precision, and not by rank: where a question's scores do not fall from rank to
+rank in it, one over the rank stands in their place. In an id what does not print, blanks and ``%`` are written as in an
+address, and a key is hidden; an empty id is ``%``.
 """
 
 import re
@@ -19,14 +18,11 @@ from quadrag.records import Passage, Question, document_id, write_text
 
 from ..core.run_record import check_stage
 from ..runs.finished import read_result
-from .items.reader import RunReader
+from .questions import RunReader
 
 
 def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, int]:
     """Write ``CONFIG-SPLIT.run`` for every split of a run and, where its search was measured, ``CONFIG-SPLIT.qrels``.
-
-    The first passage of a document stands under the document's id; the further ones keep their ranks, as they do in the
-    run's own scores.
 
     Args:
         folder: of the run.
@@ -40,21 +36,21 @@ def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, in
     run = result.run
     check_stage(folder, run, "retrieved.jsonl")
     reader = RunReader(folder, result, data_dir)
-    documents = reader.find_documents(reader.passages)
-    hide, tag = known_keys().hide, re.sub(r"\W+", "-", f"quadrag-{run.retriever}")
+    documents = reader.documents
+    tag = re.sub(r"\W+", "-", f"quadrag-{run.retriever}")
     by_text = (run.service or {}).get("by") == "text" and documents
     written: dict[Path, int] = {}
     for split in run.splits if any(reader.passages.values()) else ():
-        asked = [question for key, question in reader.questions.items() if key[1] == split and key in reader.passages]
+        asked = [question for question in reader.questions.values() if question.split == split]
         lines: list[str] = []
         for question in asked:
             shown = reader.passages[question.key]
             names = documents[question.key] if by_text else [None] * len(shown)
-            named = [passage._replace(id=hide(name or passage.id)) for passage, name in zip(shown, names, strict=True)]
+            named = [passage._replace(id=name or passage.id) for passage, name in zip(shown, names, strict=True)]
             lines += run_lines(question.id, named, tag)
-        relevant = [line for question in asked for line in qrels_lines(question)] if documents else []
         qrels = out / f"{run.config}-{split}.qrels"
         qrels.unlink(missing_ok=True)  # of an earlier call
+        relevant = [line for question in asked for line in qrels_lines(question)] if documents else []
         for path, text in ((qrels.with_suffix(".run"), lines), (qrels, relevant)):
             if text:
                 write_text(path, "".join(text))
@@ -63,19 +59,18 @@ def write(folder: Path, out: Path, data_dir: str | None = None) -> dict[Path, in
 
 
 def run_lines(ident: str, shown: Sequence[Passage], tag: str) -> Iterator[str]:
-    """Yield the lines of one question, best first, each id once; further passages of a document keep their ranks."""
+    """Yield the lines of one question, best first: the first passage of a document under the document's id."""
     names: list[str] = []
     for rank, passage in enumerate(shown, 1):
         # A service may give an id twice, and one that looks as if it had been made here.
-        made = (f"{passage.id}#{number}" for number in count(rank))
-        ids = chain((document_id(passage) or passage.id, passage.id), made)
-        names.append(next(name for name in ids if name not in names))
+        ids = chain((document_id(passage) or passage.id, passage.id), (f"{passage.id}#{at}" for at in count(rank)))
+        names.append(next(name for name in map(_fit, ids) if name not in names))
     scores = [np.nan if passage.score is None else float(passage.score) for passage in shown]
     singles = np.asarray(scores, dtype=np.float32)
     if not (np.isfinite(singles).all() and (np.diff(singles) < 0).all()):
         scores = [1 / rank for rank in range(1, len(names) + 1)]
     for rank, (name, score) in enumerate(zip(names, scores, strict=True), 1):
-        yield f"{_fit(ident)} Q0 {_fit(name)} {rank} {score!r} {tag}\n"
+        yield f"{_fit(ident)} Q0 {name} {rank} {score!r} {tag}\n"
 
 
 def qrels_lines(question: Question) -> Iterator[str]:
@@ -86,8 +81,8 @@ def qrels_lines(question: Question) -> Iterator[str]:
 
 def _fit(name: str) -> str:
     """Return an id as one column that a terminal shows as it stands."""
-
-    def fit_sign(sign: str) -> str:
-        return sign if sign.isprintable() and sign not in " %" else quote(sign, "", errors="surrogatepass")
-
-    return "".join(map(fit_sign, name)) or "%"
+    signs = known_keys().hide(name)
+    fitted = (
+        sign if sign.isprintable() and sign not in " %" else quote(sign, "", errors="surrogatepass") for sign in signs
+    )
+    return "".join(fitted) or "%"

@@ -1,16 +1,18 @@
 """Lines of ``items.jsonl``: what a score takes of them, and what people are shown of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from quadrag.metric_record import metric_record
 from quadrag.records import Answer, Key
-from quadrag.stats import Item
+from quadrag.stats import NOT_APPLICABLE, Item, summarise
 from quadrag.stats.items import choose_fill, counted
 
 from ..core.run_record import RunRecord
 from .run import PROFILES, Result
-from .score import UNJUDGED, Cause, Status
+from .score import ALL, UNJUDGED, Cause, Counts, Status
 
 Lines = Sequence[Mapping[str, Any]]
 SHORT = EMPTY, CUT = Cause.EMPTY.value, Cause.CUT.value  # of a model, which have failed
@@ -34,6 +36,36 @@ def items_of(lines: Lines, metric: str, profile: str, units: Mapping[Key, str] |
             value, why = line[metric].get(profile), reason_of(line[metric], profile)
             found.append(Item(key, value, why, (units or {}).get(key)))
     return found
+
+
+def tally(items: Sequence[Item]) -> Counts:
+    """Count items by what became of them; one that has both value and reason was filled in by its metric."""
+    reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
+    filled = sum(item.value is not None and item.reason is not None for item in items)
+    without = reasons.pop(NOT_APPLICABLE, 0)
+    scored = len(items) - without - reasons.total()
+    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
+
+
+def exclude(result: Result, questions: Collection[Key]) -> Result:
+    """Return a run without some of its questions, with its scores over all the others.
+
+    A score that did not run or is invalid stays as it was; one whose metric has no value for each item is left out.
+    """
+    lines = [line for line in result.items if (line["config"], line["split"], line["id"]) not in questions]
+    units = {question: asked.unit for question, asked in result.asked.items() if asked.unit}
+    scores = []
+    for score in result.scores:
+        here = [line for line in lines if (line["config"], line["split"]) == score.place[:2]]
+        items = items_of(here, score.key.name, score.profile, units)
+        if score.slice != ALL:
+            continue
+        if not score.ran or score.status is Status.INVALID:
+            scores.append(score)
+        elif items:
+            mean = summarise(items, profile=score.profile, worst=score.record.worst, ends=score.record.range)
+            scores.append(replace(score, **mean._asdict(), counts=tally(items)))
+    return replace(result, scores=scores, items=lines)
 
 
 def find_short(answers: Iterable[Answer]) -> dict[str, str]:

@@ -4,7 +4,7 @@ A slice is a group of questions, as ``domain=finance``. The value over all items
 slice, and every interval, comes from `quadrag.stats`, by questions that belong together. Nothing is judged here.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from quadrag.records import Key, Question
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, macro, summarise_all
 
 from ..core.benchmark import Benchmark, MetricUse, Stratum
-from ..results.items import Lines, is_ruled, items_of
+from ..results.items import Lines, is_ruled, items_of, tally
 from ..results.score import ALL, Counts, Score, ScoreKey, Status
 
 
@@ -112,15 +112,6 @@ def _weigh(given: Measured, key: str, lines: Lines, units: Mapping[Key, str], st
     groups, weights = stratify(items, strata, given.profile)
     means = macro([[group] for group in groups], weights=weights, **given.scale(key))
     return means[0] if means else Mean(None, None, None)
-
-
-def tally(items: Sequence[Item]) -> Counts:
-    """Count items by what became of them; one that has both value and reason was filled in by its metric."""
-    reasons = Counter(item.reason or "api_error" for item in items if item.value is None or item.reason)
-    filled = sum(item.value is not None and item.reason is not None for item in items)
-    without = reasons.pop(NOT_APPLICABLE, 0)
-    scored = len(items) - without - reasons.total()
-    return Counts(len(items), None, scored, without, dict(sorted(reasons.items())), filled)
 
 
 def slices_of(questions: Sequence[Question]) -> dict[str, list[int]]:

@@ -11,6 +11,7 @@ into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
+import json
 import re
 import shlex
 from collections import Counter
@@ -94,7 +95,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
-    from quadrag.baselines.report.items.reader import Which
+    from quadrag.baselines.report.questions import ItemFilter, find_metric
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.tables.grid import Alarm
     from quadrag.progress import Progress
@@ -107,9 +108,9 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
         classes = replace(classes, published="")
-    if not reader.answers:
+    if not result.texts:
         raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
-    items = list(_show(result, reader.select(Which(wrong=True)), by_passages=True))
+    items = list(_show(result, reader.select(ItemFilter(wrong=True)), by_passages=True))
     if not (arguments.people or arguments.judge):
         _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
         return 0
@@ -125,7 +126,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
     invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
-    metric = reader.find_metric(None)[0].partition(".")[2]
+    metric = find_metric([[reader]], None)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
     grid.notes += [Alarm(f"PARTIAL: {labels.stopped}.")] if labels.stopped else []
     print_tables(arguments, [grid])
@@ -171,7 +172,7 @@ def _offer(
 
 
 def _read_run(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    from quadrag.baselines.report.items.reader import RunReader
+    from quadrag.baselines.report.questions import RunReader
     from quadrag.baselines.runs.finished import read_result
 
     folder = Path(arguments.folder)
@@ -182,7 +183,6 @@ def _read_run(arguments: argparse.Namespace) -> tuple[Any, Any]:
 def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
     """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
     from quadrag.baselines.judges.corrected import Judged
-    from quadrag.baselines.report.items.spelled import write_gold
     from quadrag.chat.keys import known_keys
 
     hide = known_keys().hide
@@ -192,15 +192,27 @@ def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
 
     several = len({row["id"] for row in result.items}) < len(result.items)
     for one in shown:
-        if one.answer is None or one.answer.answer is None:
+        if one.answer is None:
             continue
-        place = one.question.split, one.question.id, str(one.answer.sample)
+        place = one.question.split, one.question.id, str(one.sample)
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
-        texts = (before + one.question.query, write_gold(one.question.references), one.answer.answer)
+        texts = (before + one.question.query, write_gold(one.question.references), one.answer)
         question, gold, answer = map(shown_text, texts)
         passages = [shown_text(passage.text) for passage in one.passages] if by_passages else []
         name = "/".join(place) if several else one.question.id
         yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
+
+
+def write_gold(references: Any) -> str:
+    """Write accepted answers in a cell: several ways to say one answer as a JSON list, which is read as such."""
+    from quadrag.baselines.report.questions import spell_gold
+
+    ways = references
+    if isinstance(ways, list | tuple) and len(ways) == 1 and isinstance(ways[0], list | tuple):
+        ways = ways[0]
+    if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(way, str) for way in ways):
+        return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
+    return "; ".join(spell_gold(references))
 
 
 def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, overload
 
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.compared.changes import write_changes
 from quadrag.baselines.report.compared.comparison import (
     compare_two,
     find_sides,
@@ -27,13 +26,12 @@ from quadrag.baselines.report.compared.pairs import (
     pool_splits,
 )
 from quadrag.baselines.report.compared.said import find_verdict, say_missing
-from quadrag.baselines.report.items.lines import Manner
-from quadrag.baselines.report.items.reader import RunReader, Which
+from quadrag.baselines.report.question_text import DisplayOptions, write_changed
+from quadrag.baselines.report.questions import ItemFilter, RunReader
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.tables.cells import FEW, NOTHING, join_bounds, write_number
 from quadrag.baselines.tables.draw import print_grids, spread_subs, write_plainly
 from quadrag.baselines.tables.grid import Alarm, Cell, Grid
-from quadrag.baselines.tables.language import speak
 from quadrag.baselines.tables.names import is_whole
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import LANGUAGES, choose_labels
@@ -207,15 +205,11 @@ class Comparison(Sides, Mapping[str, Difference]):
         """
         if worse or better:
             check_count("limit", limit)
-            which = Which(worse=worse, better=better, metric=metric, profile=self.profile)
+            wanted = ItemFilter(metric=metric, profile=self.profile)
             readers = [RunReader(one.folder, one.result) for one in self.runs]
             runs = list(zip(self._names, readers, strict=True))
-
-            def say(text: str) -> str:
-                return in_python(speak(text, self.labels))
-
-            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=say)
-            write(*write_changes(runs, which, manner))
+            options = DisplayOptions(limit, None if verbose else GLANCE, verbose, self.labels, python=True)
+            write(*write_changed(runs, wanted, options, better))
             return
         grid = lift_place(compare_two(self._runs, self.profile, verbose, counted=not verbose))
         print_grids([self._mark(grid)], verbose=verbose)

@@ -13,9 +13,9 @@ from quadrag.baselines.judges.notes import note_judges
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.facts import tell_kept, tell_reused, tell_verdicts
-from quadrag.baselines.report.items.lines import Manner, write_items
-from quadrag.baselines.report.items.reader import RunReader, Which
 from quadrag.baselines.report.pooled import pool_rows
+from quadrag.baselines.report.question_text import DisplayOptions, write_items
+from quadrag.baselines.report.questions import ItemFilter, RunReader
 from quadrag.baselines.report.run import tabulate_run, title_of
 from quadrag.baselines.report.samples import tabulate_samples
 from quadrag.baselines.report.summary import headline_grid, pick_headlines, pool_lines, summarise_run
@@ -198,9 +198,9 @@ class Evaluation(Mapping[str, Score]):
         """
         if wrong or unscored:
             check_count("limit", limit)
-            which = Which(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
-            manner = Manner(limit, None if verbose else GLANCE, verbose, spell=self._say)
-            write(*write_items(self._reader, which, manner))
+            wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
+            options = DisplayOptions(limit, None if verbose else GLANCE, verbose, self.labels, python=True)
+            write(*write_items(self._reader, wanted, options))
             return
         spread = tabulate_samples(self.result, self.profile, title_of(self.result))
         summary = [summarise_run(self.result, self.profile), *spread]

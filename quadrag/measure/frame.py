@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from quadrag.baselines.report.compared.names import Place
 from quadrag.baselines.report.compared.pairs import pick_places
-from quadrag.baselines.report.items.reader import RunReader
+from quadrag.baselines.report.questions import RunReader
 from quadrag.baselines.reporting.messages import say_item
 from quadrag.baselines.results.items import FAILED, read_items
 from quadrag.baselines.results.run import Result
@@ -77,8 +77,8 @@ def item_frame(result: Result, profile: str, reader: RunReader | None, names: Ma
         row = {name: item[name] for name in ("config", "split", "id", "sample")}
         place = ((item["config"], item["split"], item["id"]), item["sample"])
         if reader is not None:
-            question, answer = reader.questions[place[0]], reader.answers.get(place)
-            row |= {"query": question.query, "answer": answer and answer.answer, "gold": question.references}
+            question = reader.questions[place[0]]
+            row |= {"query": question.query, "answer": result.texts.get(place), "gold": question.references}
         failed = result.run.failures.get("/".join((*place[0], str(place[1]))), "")
         answered, reasons = result.texts.get(place) is not None, dict[str, None]()
         for name, entry in item.items():

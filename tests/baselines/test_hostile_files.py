@@ -37,7 +37,7 @@ def commands(server: ChatServer, out: str) -> dict[str, list[str]]:
     return {
         "report": ["report", "r"],
         "run": ["run", *RGB, *llm, "--out", "r"],
-        "trec": ["trec", "s", "--out", "trec"],
+        "trec": ["trec", "s"],
         "ask": ["run", *RGB, *llm, "--out", out],
         "replay": ["run", *RGB, *llm, "--replay", "--out", out],
         "search": ["run", "crud_rag", "summary", "--data-dir", "sample", "--out", out],

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from quadrag.baselines.results.items import exclude
+from quadrag.baselines.runs.finished import read_runs
 from quadrag.data.files import sample_dir
 
 RUN = ("run", "rgb", "noise_robustness_en", "--split", "noise_40", "--data-dir", "sample", "--out", "r")
@@ -142,6 +144,18 @@ def test_scores_with_and_without_flagged_questions(flag: Any, tmp_path: Path) ->
     # A person's true counts as no word does; a fault found in another config first may be this one's too.
     done = flag({"id": wrong, "confirmed": True}, {"id": other, "split": "x", "also": ["noise_robustness_en/noise_40"]})
     assert value(done, "accuracy") == [percent(), percent(wrong, other)]
+
+
+def test_a_run_without_none_of_its_questions_is_that_run(cli: Any) -> None:
+    assert cli("run", "omnieval", "all", "--data-dir", "sample", "--limit", "40", "--out", "u").code == 0
+    [(_, [result])] = read_runs(["u"])
+    whole = {(score.key, score.profile): score for score in result.scores if score.slice == "all"}
+    again = exclude(result, ()).scores
+    assert len(again) == len(whole) and any(asked.unit for asked in result.asked.values())
+    for score in again:
+        own = whole[score.key, score.profile]
+        assert (score.interval, score.counts) == (own.interval, own.counts), score.key
+        assert score.value == pytest.approx(own.value)
 
 
 def test_nothing_flagged_and_everything(flag: Any) -> None:

@@ -21,7 +21,7 @@ from specs import name_llm
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.page import name_runs, read_words, render_page, write_page
-from quadrag.baselines.report.items.spelled import spell_gold
+from quadrag.baselines.report.questions import spell_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Line, Loud
 
@@ -248,7 +248,7 @@ def test_the_judges_words_stand_at_every_answer(cli):
     said = [item["runs"][0]["verdicts"] for item in answers.items]
     asked = [item["question"] for item in answers.index["items"]]
     assert len(said) == 12 and all(
-        name == "rejection_rate_judged" and question[:40] in words
+        name == "rejection_rate" and question[:40] in words
         for question, [[name, words]] in zip(asked, said, strict=True)
     )
     assert answers.notes == []

@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from chat_server import Rule
 from specs import spec_of
 
-import quadrag
 from quadrag.baselines.core.task import load_questions
 from quadrag.baselines.rgb.benchmark import BENCHMARK
 
@@ -49,15 +47,3 @@ def test_one_sample_has_no_spread(cli):
     write(9)
     assert "spread" not in cli(*SCORE, "-v").out
     assert not any("samples" in row for row in json.loads(cli(*SCORE, "--json").out)["rows"])
-
-
-def test_a_run_of_several_configs_has_it_too(cli, server, capsys):
-    server.rules.append(Rule("reply", message={"content": "Kelda Brannoch"}))
-    asked = ("run", "rgb", "--all", "--data-dir", "sample", "--limit", 5, "--llm", f"{server.url}#m", "--ledger", "L")
-    ran = cli(*asked, "--samples", 2, "--out", "r")
-    assert ran.code == 0, ran.err
-    titles = [line for line in ran.out.splitlines() if "spread between samples" in line]
-    assert len(titles) == 10 and "rgb noise_robustness_en, m: spread between samples" in titles
-    assert "noise_40/accuracy" in ran.out
-    quadrag.result("r/negative_rejection_en").show()
-    assert "rgb negative_rejection_en, m: spread between samples\n" in capsys.readouterr().out

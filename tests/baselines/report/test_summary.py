@@ -18,7 +18,6 @@ from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.judges.certificate import discredit
 from quadrag.baselines.report.all import tabulate_all
 from quadrag.baselines.report.facts import list_facts
-from quadrag.baselines.report.found import tabulate_found
 from quadrag.baselines.report.paper import tabulate_paper
 from quadrag.baselines.report.plain import describe_results
 from quadrag.baselines.report.run import tabulate_scores
@@ -251,20 +250,6 @@ def test_runs_of_different_benchmarks_are_not_compared(cli: Any) -> None:
     shutil.copytree("both", "again")
     told = cli("report", "both", "again")
     assert told.code == 0 and [line for line in told.out.splitlines() if line[:3] == "== "] == ["== crag", "== rgb"]
-
-
-def test_answers_are_told_apart_by_what_was_found(cli: Any) -> None:
-    assert cli("run", "omnieval", "all", *SAMPLE, "--limit", "60", "--top-k", "1", "--out", "r").code == 0
-    [(_, [result])] = read_runs(["r"])
-    [grid] = tabulate_found(result)
-    recall = [line["retrieval_ranking.recall@1"]["official"] for line in result.items]
-    found = {"nothing found": recall.count(0), "a part found": sum(0 < one < 1 for one in recall)}
-    counts = {line.label: int(line.cells[2].text) for line in grid.lines}
-    assert counts == {name: count for name, count in found.items() if count} | {"all found": recall.count(1)}
-    rouge = [line["omnieval_overlap.rouge_l"]["official"] for line in result.items]
-    mean = sum(one for one, share in zip(rouge, recall, strict=True) if share == 1) / recall.count(1)
-    across, up, _ = grid.lines[-1].cells
-    assert across.figure and across.figure.value == 100 and up.figure and up.figure.value == pytest.approx(100 * mean)
 
 
 def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: Path) -> None:

@@ -25,7 +25,7 @@ def test_a_file_is_scored_shown_and_read_again(cli, refused, answers):
     code, again, _ = cli("report", "out")
     assert code == 0 and out.strip().startswith(again.strip())
     code, shown, _ = cli("show", "out", "--id", "0")
-    assert code == 0 and "  answer    insufficient information\n" in shown
+    assert code == 0 and "  answer: insufficient information\n" in shown
     Path("out/scores.json").write_text("[]")
     assert "out" in refused("report", "out")
 

@@ -198,7 +198,6 @@ def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, 
         ("sheet.csv", "label", "out", "--n", 4, "--out", "sheet.csv"),
         ("sheet.html", "label", "out", "--n", 4, "--out", "sheet.html"),
         ("certificate.json", "certify-judge", "l.csv", "--judge", "v.csv", "--out", "certificate.json"),
-        ("trec/other", "trec", "out", "other", "--out", "trec"),
     ):
         assert unread(*command) == 0 and Path(written).exists(), command
 

@@ -66,7 +66,7 @@ def test_an_entry_bears_the_official_value_in_percent_and_how_it_came_about(runs
     low, high = (round(100 * bound, 2) for bound in row["interval"])
     for part in (
         "NOT COMPARABLE: own data",
-        f"rgb_accuracy.accuracy, profile official, percent, 95% interval {low} to {high}",
+        f"rgb_accuracy.accuracy, percent; profile official {entry['value']}, 95% interval {low} to {high}",
         f"n_total {row['n_total']}, n_scored {row['n_scored']}",
         f"profile corrected {round(100 * corrected['value'], 2)}, ",
         "retriever own",
@@ -109,7 +109,7 @@ def test_folders_of_runs_retrievers_and_what_is_no_task(runs):
 def test_upstreams_own_files_need_no_leave(copied):
     folder = copied(change=change(source="/data/RGB (the authors' own files)", provenance="authors"))
     (entry,) = entries(plan(folder, accept_data=False)).values()
-    assert entry["notes"].startswith("rgb_accuracy.accuracy, profile official, percent, ")
+    assert entry["notes"].startswith("rgb_accuracy.accuracy, percent; profile official ")
     assert "; data: the authors' own files; " in entry["notes"]
 
 
