@@ -24,7 +24,7 @@ CL100K := llama-index-core==0.14.25
 # Into environment $(1): the wheel as users get it, in place of the editable install that brought the dependencies.
 as_wheel = $(call install,$(1)) --no-deps --force-reinstall dist/*.whl
 
-.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards tasks docs dev bench clean
+.PHONY: demo test tests slow soak test-datasets3 test-serve test-harness wheel lint cards docs dev bench clean
 
 demo: .venv/.demo
 	.venv/bin/quadrag demo
@@ -88,10 +88,6 @@ lint: .venv-test/.ready
 # The cards of hub_cards/, from the builders and the facts beside them.
 cards: .venv/.demo
 	cd hub_cards && ../.venv/bin/python -m quadrag.hub.cards .
-
-# The lists of tasks that lm-eval reads from disk, from the catalogue.
-tasks: .venv/.demo
-	.venv/bin/python -m quadrag.harnesses.task_files
 
 # The pages of docs/ as a site, in site/.
 docs: .venv-docs/.ready

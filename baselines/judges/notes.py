@@ -44,9 +44,9 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[N
 def _find_judged(result: Result, profile: str) -> Iterator[Score]:
     """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
     for score in select_whole(result.scores):
-        if score.profile == profile and _is_judged(score) and score.status is not Status.INVALID:
-            if not score.counts.n_scored == score.counts.n_ruled > 0:
-                yield score
+        by_rule = score.counts.n_scored == score.counts.n_ruled > 0
+        if score.profile == profile and _is_judged(score) and score.status is not Status.INVALID and not by_rule:
+            yield score
 
 
 def _note_unused(results: Sequence[Result]) -> Iterator[Note]:

@@ -188,13 +188,15 @@ def _check_data(run: RunRecord) -> Iterator[Note]:
     yield Note(NoteCode.DATA, {"kind": kind, "source": run.source, **sample})
     if run.given:
         yield Note(NoteCode.OWN_FILES, {"files": sorted(run.given)})
+    if "prompt" in (run.judging or {}):
+        yield Note(NoteCode.OWN_FILES, {"kind": "judge"})
     if entities := run.found.get("entities", {}):
-        counts = {"count": entities["model"], "total": Counter(entities).total()}
+        counts = {"count": entities.get("model", 0), "total": Counter(entities).total()}
         yield Note(NoteCode.ENTITIES, {"model": run.entity["model"] if run.entity else run.llm, **counts})
     if index := run.found.get("index"):
         yield Note(NoteCode.INDEX_RECALL, dict(index))
     if settings := list_settings(run):
-        yield Note(NoteCode.SETTINGS, {"settings": settings})
+        yield Note(NoteCode.SETTINGS, {"settings": "; ".join(settings)})
 
 
 def list_settings(run: RunRecord) -> list[str]:
@@ -213,7 +215,6 @@ def list_settings(run: RunRecord) -> list[str]:
     parts += [f"samples {run.samples}"] * (run.samples > 1)
     parts += ["own prompts"] * bool(are_own(run.benchmark, run.prompts) and not served)
     parts += [f"judge {run.judge}"] if run.judge else []
-    parts += ["own judge prompt"] * ("prompt" in (run.judging or {}))
     return parts + [f"{role} served by {name}" for role, name in run.served_as.items() if role != "llm"]
 
 

@@ -106,7 +106,7 @@ def read(path: Path, questions: Sequence[Question]) -> dict[Key, tuple[Passage, 
     if found.keys() != known:
         raise QuadragError(
             f"{path} holds {len(found)} questions of which {len(found.keys() & known)} are among the {len(known)} "
-            "asked; remove it to retrieve again"
+            "asked; expected the retrieved.jsonl of a run of just these"
         )
     return found
 

@@ -1,26 +1,44 @@
-"""Print the folder of quadrag's tasks for a harness.
+"""Write quadrag's tasks for lm-eval, or list those of Inspect.
 
 Questions, messages and rule metrics are those of `quadrag run`. lm-eval and
 Inspect come with the extra `harness`.
 """
 
 import argparse
+from pathlib import Path
 
 from quadrag.printing import write
 
 EXAMPLES = (
     "lm_eval --include_path $(quadrag harness lm-eval) --tasks quadrag_rgb ...",
-    "inspect eval quadrag/rgb_noise_robustness_en -T noise=0.4 --model ...",
+    "inspect eval quadrag/rgb_noise_robustness_en -T noise_ratio=0.4 --model ...",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("name", metavar="NAME", help="lm-eval or inspect")
+    parser.add_argument("name", metavar="NAME", choices=("lm-eval", "inspect"), help="lm-eval or inspect")
+    parser.add_argument(
+        "dir",
+        metavar="DIR",
+        nargs="?",
+        type=Path,
+        default=Path("quadrag_tasks"),
+        help="the folder that is written for lm-eval, and printed (default: quadrag_tasks)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
-    from quadrag import harnesses
+    if arguments.name == "inspect":
+        from quadrag.harnesses.examination import list_tasks
 
-    write(harnesses.path(arguments.name))
+        write(*(f"quadrag/{benchmark}_{config}" for benchmark, config in list_tasks()))
+        return
+    from quadrag.harnesses.task_files import task_files
+
+    files = dict(task_files())
+    arguments.dir.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (arguments.dir / name).write_text(text, encoding="utf-8")
+    write(arguments.dir)

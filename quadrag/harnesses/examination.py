@@ -1,222 +1,192 @@
-"""One split of a benchmark as a harness examines a model on it: questions, messages, rule scores.
+"""One split of a benchmark as a harness examines a model on it: questions, messages and scores of `quadrag run`.
 
-Questions, messages and scores are those of `quadrag run`; what asks the model, and how a harness names its tasks,
-stands in that harness's own folder. What varies is given by settings:
-
-- ``data_dir``: folder of upstream files, or ``sample``; without it what `quadrag prepare` built, else a download;
-- ``split``, ``profile`` (``official``, ``corrected``), ``prompts`` (a file), ``retriever`` (what comes with the
-  questions, as RGB's own and CRAG's snippets, or none) and every option of the benchmark, as RGB's ``noise_ratio``,
-  for which ``noise`` is short;
-- ``retrieved``: a ``retrieved.jsonl`` whose passages are shown, of any benchmark. Nothing is searched for here.
-
-Judged metrics are not computed: `quadrag score` does that on what a harness logged.
+The settings are those in `SETTINGS` and every option of the benchmark, as RGB's ``noise_ratio``. ``retriever`` is the
+one whose passages come with the questions, or ``none``; nothing is searched for here, but ``retrieved`` names the
+``retrieved.jsonl`` of a run whose passages are shown.
 """
 
-import difflib
-import json
-import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
-from quadrag.baselines.core.benchmark import NO_JUDGE, load
+from quadrag.baselines.core.benchmark import NO_JUDGE, Benchmark, MetricUse, known, load
+from quadrag.baselines.core.parts import Conditions, validate
 from quadrag.baselines.core.prompts import load_prompts
 from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.core.spec import RunSpec
-from quadrag.baselines.core.task import load_questions
+from quadrag.baselines.core.task import known_options, load_questions
 from quadrag.baselines.results.run import PROFILES
 from quadrag.baselines.runs import retrieve
-from quadrag.baselines.scoring.drive import score
+from quadrag.baselines.scoring.drive import ScoringInputs, score
 from quadrag.baselines.systems.system import make_answer
-from quadrag.data.builders import options_of
 from quadrag.errors import QuadragError, unknown_name
-from quadrag.harnesses.task_list import default_split
-from quadrag.metric_record import metric_record, show_key
-from quadrag.printing import write
+from quadrag.metric_record import KeyRecord, metric_record
 from quadrag.records import Key, Passage, Question, dumps
 from quadrag.stats import NOT_APPLICABLE
 
 SETTINGS = ("data_dir", "split", "profile", "prompts", "retriever", "retrieved")
-_SHORT = {"noise": "noise_ratio"}
+
+
+def list_configs(benchmark: str) -> list[str]:
+    """List the configs that hold questions, in the order of the dataset script."""
+    record = load(benchmark)
+    return [name for name in catalogue.configs(benchmark) if record.corpus is None or name in record.configs]
+
+
+def list_tasks() -> list[tuple[str, str]]:
+    """List the configs that hold questions, each with its benchmark before it."""
+    return [(benchmark, config) for benchmark in known() for config in list_configs(benchmark)]
+
+
+def list_splits(benchmark: str, config: str) -> list[str]:
+    """List the splits that are tasks: that of the paper's tables, else all; the first is the default."""
+    usual = load(benchmark).default_split
+    return [usual] if usual else list(catalogue.config(benchmark, config).splits)
+
+
+def list_settings(benchmark: str, config: str) -> list[str]:
+    """List the names of all settings of a config."""
+    return [*SETTINGS, *known_options(load(benchmark), config)]
 
 
 class Examination:
     """The questions of one split, what is sent to the model for each, and what its replies are worth.
 
     Attributes:
+        profile: ``official`` or ``corrected``.
         passages: those shown with each question, by its key.
-        metrics: names of the rule metrics, ``MODULE.KEY``, as ``items.jsonl`` has them.
-        judged: what those are called that a judge decides, which are not computed here.
+        metrics: names of the metrics that rules decide, ``MODULE.KEY``, as ``items.jsonl`` has them.
+        judged: names of those that need a judge.
     """
 
-    def __init__(
-        self,
-        benchmark: str,
-        config: str,
-        split: str | None,
-        given: Mapping[str, Any],
-        where: str = "the settings",
-        typed: Collection[str] | None = None,
-    ) -> None:
-        """Load the questions and find their passages.
-
-        Args:
-            benchmark: its name.
-            config: one of its configs.
-            split: the split that is meant where the settings name none; None for the config's default.
-            given: settings, see above; a None is as if left out.
-            where: what the user calls the settings, for errors.
-            typed: the settings that are known to be the user's; of the others an unknown one is refused only where it
-                is nearly a known one. None: all are.
-        """
-        given = {name: value for name, value in given.items() if value is not None}
-        self.benchmark = load(benchmark)
-        known = [*options_of(catalogue.config(benchmark, config)), *self.benchmark.options]
-        for short, long in _SHORT.items():
-            if long in known and short in given:
-                if long in given:
-                    raise QuadragError(f"{where} has both {short} and {long}, which are one setting; leave one out")
-                given[long] = given.pop(short)
-        _check(given, [*SETTINGS, *known], where, typed)
-        self.profile = str(given.get("profile", "official"))
+    def __init__(self, benchmark: str, config: str, split: str | None, settings: Mapping[str, Any]) -> None:
+        """Load the questions and their passages; without `split` and a setting of it, those of the default split."""
+        for name in settings:
+            if name not in (names := list_settings(benchmark, config)):
+                raise unknown_name("setting", name, names)
+        self.profile = str(settings.get("profile", PROFILES[0]))
         if self.profile not in PROFILES:
             raise unknown_name("profile", self.profile, PROFILES)
-        self.task = RunSpec(
-            benchmark=self.benchmark.name,
-            config=config,
-            # A noise ratio replaces the splits by the one that it names.
-            split=given.get("split")
-            or (None if "noise_ratio" in given else split or default_split(self.benchmark, config)),
-            data_dir=given.get("data_dir"),
-            retriever=self._retriever(config, given),
-            options={name: given[name] for name in known if name in given},
-            prompts=given.get("prompts"),
-        )
-        self._prompts = load_prompts(self.benchmark.name, self.task.prompts)
-        self.questions: list[Question] = list(load_questions(self.task, self.benchmark)[0])
-        self.passages = self._passages(given.get("retrieved"))
-        asked = self.benchmark.metrics(config, self.task.conditions)
-        keys = [(m, key, m.find_lacking(key, False, False)) for m in asked if not m.ranks for key in m.keys]
-        self.metrics = [f"{m.module}.{key}" for m, key, lacking in keys if lacking is None]
-        self.judged = [show_key(m.module, key) for m, key, lacking in keys if lacking == NO_JUDGE]
 
-    @property
-    def conditions(self) -> str:
-        """What scores depend on beside the answers, as JSON for a log: `quadrag score` wants the same said again."""
-        return dumps({"retriever": self.task.retriever, "options": dict(self.task.options)})
+        self.benchmark = replace(load(benchmark), keywords=self._keywords)
+        options = {name: value for name, value in settings.items() if name not in SETTINGS}
+        # A noise ratio replaces the splits by the one that it names.
+        meant = None if "noise_ratio" in options else split or list_splits(benchmark, config)[0]
+        spec = {
+            "benchmark": self.benchmark.name,
+            "config": config,
+            "split": settings.get("split", meant),
+            "data_dir": settings.get("data_dir"),
+            "retriever": _find_retriever(self.benchmark, config, settings),
+            "options": options,
+            "prompts": settings.get("prompts"),
+        }
+        self.spec = validate(RunSpec, spec, "the settings")
+        self._prompts = load_prompts(self.benchmark.name, self.spec.prompts)
+        self.questions: list[Question] = list(load_questions(self.spec, self.benchmark)[0])
+        self._places = {question.id: place for place, question in enumerate(self.questions)}
+        self._read_once: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = {}
+        self.passages = self._find_passages(settings.get("retrieved"))
+
+        most = max(map(len, self.passages.values())) if self.spec.searches else 0
+        self.conditions = replace(self.spec.conditions, top_k=most)
+        uses = [use for use in self.benchmark.metrics(config, self.conditions) if not use.ranks]
+        lacking = {f"{use.module}.{key}": use.find_lacking(key, False, False) for use in uses for key in use.keys}
+        self.metrics = [name for name, lacks in lacking.items() if lacks is None]
+        self.judged = [name for name, lacks in lacking.items() if lacks == NO_JUDGE]
 
     def messages(self, question: Question) -> list[dict[str, str]]:
         """Return the chat messages of a question, as `quadrag run` sends them."""
         shown = self.passages[question.key]
-        found: list[dict[str, str]] = self.benchmark.messages(question, shown, self._prompts, self.task.retriever)
-        return found
+        messages: list[dict[str, str]] = self.benchmark.messages(question, shown, self._prompts, self.spec.retriever)
+        return messages
 
-    def document(self, question: Question) -> dict[str, Any]:
-        """Return what a harness logs of a question; references as JSON, for Arrow knows one shape of a column."""
+    def document(self, question: Question) -> dict[str, str]:
+        """Return what a harness logs of a question, from which `quadrag score` knows it and how it was asked."""
         place = {"benchmark": question.benchmark, "config": question.config, "split": question.split, "id": question.id}
-        references = json.dumps(question.references, ensure_ascii=False)
-        shown = {"conditions": self.conditions, "messages": self.messages(question)}
-        return {**place, "query": question.query, "references": references, **shown}
+        conditions = {"retriever": self.spec.retriever, "options": dict(self.spec.options)}
+        return {**place, "query": question.query, "conditions": dumps(conditions)}
 
-    def items(self, replies: Mapping[str, str | None]) -> dict[str, dict[str, Any]]:
-        """Score replies by id, None a call that failed, as `quadrag score` does; return the ``items.jsonl`` by id."""
-        asked = {question.id: question for question in self.questions}
-        states = {ident: "api_error" if text is None else "ok" for ident, text in replies.items()}
-        answers = [make_answer(asked[ident], 0, text, state=states[ident]) for ident, text in replies.items()]
-        by_key = {question.key: question for question in self.questions}
-        items, _ = score(self.benchmark, by_key, answers, self.task.conditions)
-        return {item["id"]: item for item in items}
+    def items(
+        self, replies: Mapping[str, str | None], state: str = "api_error", inputs: ScoringInputs | None = None
+    ) -> dict[str, dict[str, Any]]:
+        """Score replies by id, None one that there is not, for which `state` says why, as `quadrag score` does.
+
+        Returns:
+            The lines of ``items.jsonl`` by id.
+        """
+        asked = [self.questions[self._places[ident]] for ident in replies]
+        answers = [
+            make_answer(question, 0, text, state=state if text is None else "ok")
+            for question, text in zip(asked, replies.values(), strict=True)
+        ]
+        by_key = {question.key: question for question in asked}
+        lines, _ = score(self.benchmark, by_key, answers, self.conditions, inputs)
+        return {line["id"]: line for line in lines}
 
     def values(self, item: Mapping[str, Any]) -> dict[str, float | None]:
-        """Return an item's values under the profile; None is one that does not count.
+        """Return an item's values under the profile by metric; None is one that does not count.
 
-        Under ``corrected`` an unscored item counts 0, unless the metric does not apply to it.
+        Under ``corrected`` an unscored item counts as the worst, unless the metric does not apply to it.
         """
-        found = {}
-        for name in (name for name in self.metrics if name in item):
-            value: float | None = item[name][self.profile]
-            reason = item[name].get("reason", {}).get(self.profile)
-            counts = value is None and reason != NOT_APPLICABLE and self.profile == "corrected"
-            found[name] = 0.0 if counts else value
-        return found
+        values = {name: entry[self.profile] for name, entry in item.items() if isinstance(entry, dict)}
+        if self.profile == "corrected":
+            for name, reason in self.reasons(item).items():
+                if values[name] is None and reason != NOT_APPLICABLE:
+                    values[name] = record_of(name).worst
+        return values
 
-    def _retriever(self, config: str, given: Mapping[str, Any]) -> str:
-        """Return what the passages come from: as said, as the run says that found them, else the benchmark's own."""
-        retrieved, named, benchmark = given.get("retrieved"), given.get("retriever"), self.benchmark
-        if named is not None and named not in benchmark.retrievers:
-            raise unknown_name(f"retriever of {benchmark.name}", str(named), benchmark.retrievers)
-        if retrieved is None:
-            if named not in (None, "none", benchmark.supplied):
-                raise QuadragError(
-                    f"retriever {named} is not run within a harness; give its retrieved.jsonl as `retrieved`"
-                )
-            return str(named or benchmark.find_supplied(config) or "none")
-        if named is None and (run := Path(retrieved).expanduser().parent / "run.json").is_file():
-            named = read_run(run.parent).retriever
-        if named == "none":
-            raise QuadragError(f"retriever none shows no passages, and {retrieved} holds some; leave one of them out")
-        return str(named or benchmark.default_retriever)
+    def reasons(self, item: Mapping[str, Any]) -> dict[str, str]:
+        """Return by metric why an item has no value of its own under the profile, where it has none."""
+        entries = {name: entry.get("reason", {}) for name, entry in item.items() if isinstance(entry, dict)}
+        return {name: reasons[self.profile] for name, reasons in entries.items() if self.profile in reasons}
 
-    def _passages(self, retrieved: str | None) -> dict[Key, tuple[Passage, ...]]:
-        """Return the passages of every question: a file's, a finder's, or those that came with it."""
+    def _find_passages(self, retrieved: Any) -> dict[Key, tuple[Passage, ...]]:
         if retrieved is not None:
-            path = Path(retrieved).expanduser()
-            try:
-                found: dict[Key, tuple[Passage, ...]] = retrieve.read(path, self.questions)
-            except QuadragError as error:
-                # A run would retrieve again; here the file is the user's, of another run.
-                said = str(error).removesuffix("; remove it to retrieve again")
-                if said == str(error):
-                    raise
-                place = f"{self.questions[0].config} {self.questions[0].split}"
-                raise QuadragError(f"{said}; expected passages for every question of {place}") from None
-            return found
-        finder = self.benchmark.finder(self.task)
+            path = Path(str(retrieved)).expanduser()
+            passages: dict[Key, tuple[Passage, ...]] = retrieve.read(path, self.questions)
+            return passages
+        finder = self.benchmark.finder(self.spec)
         if finder is None:
-            shown = self.task.retriever != "none"
+            shown = self.spec.retriever != "none"
             return {question.key: question.passages if shown else () for question in self.questions}
         try:
-            return {q.key: passages for q, passages in finder.find(self.questions, None, self._prompts)}
+            return {question.key: passages for question, passages in finder.find(self.questions, None, self._prompts)}
         finally:
             finder.close()
 
+    def _keywords(self, use: MetricUse, asked: Sequence[Question], conditions: Conditions) -> dict[str, Any]:
+        """Return a metric's keywords for some of the questions; files that they come from are read once for all."""
+        if (use.module, use.keys) not in self._read_once:
+            whole = load(self.spec.benchmark).keywords(use, self.questions, conditions)
+            self._read_once[use.module, use.keys] = whole
+        keywords = dict(self._read_once[use.module, use.keys])
+        for name, value in keywords.items():
+            if isinstance(value, list) and len(value) == len(self.questions) and not use.ranks:
+                keywords[name] = [value[self._places[question.id]] for question in asked]
+        return keywords
 
-def average(values: Sequence[float | None]) -> float | None:
-    """Return the mean of the values there are, summed as the evaluate modules do; None where there is none."""
-    there = [value for value in values if value is not None]
-    return sum(there) / len(there) if there else None
 
-
-def higher_is_better(metric: str) -> bool | None:
-    """Say of a metric's name, ``MODULE.KEY``, whether more is better; None where neither is."""
+def record_of(metric: str) -> KeyRecord:
+    """Return the record of a metric by its name, ``MODULE.KEY``."""
     module, _, key = metric.partition(".")
-    direction = metric_record(module).key(key).direction
-    return None if direction == "none" else direction == "higher"
+    return metric_record(module).key(key)
 
 
-@contextmanager
-def one_line(data_dir: str = "--data-dir") -> Iterator[None]:
-    """Turn an error that the user can mend into one line and exit code 2: a harness would print a traceback."""
-    try:
-        yield
-    except QuadragError as error:
-        said = str(error).replace("--data-dir", data_dir)
-    except OSError as error:  # a cache folder that may not be written, a full disk
-        said = f"{error.filename or 'the system'}: {error.strerror or error}"
-    else:
-        return
-    write(f"quadrag: {said}", file=sys.stderr)
-    raise SystemExit(2)
-
-
-def _check(given: Mapping[str, Any], known: Collection[str], where: str, typed: Collection[str] | None) -> None:
-    for name, value in given.items():
-        if name not in known and (
-            typed is None or name in typed or difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-        ):
-            raise unknown_name(f"setting in {where}", name, known)
-        if name in SETTINGS and (not isinstance(value, str) or not value.strip()):
-            # YAML and JSON read a folder called 2024 as a number.
-            raise QuadragError(f"{name} in {where} is {value!r}; expected words or a path, of digits as ./2024")
+def _find_retriever(benchmark: Benchmark, config: str, settings: Mapping[str, Any]) -> str:
+    """Return what the passages come from: as said, as the run says that found them, else the benchmark's own."""
+    retriever, retrieved = settings.get("retriever"), settings.get("retrieved")
+    if retrieved is None:
+        if retriever not in (None, "none", benchmark.supplied):
+            expected = " or ".join(filter(None, ("none", benchmark.supplied)))
+            raise QuadragError(
+                f"retriever {retriever} is not run within a harness; expected {expected}, or as `retrieved` the "
+                "retrieved.jsonl of a run with it"
+            )
+        return str(retriever or benchmark.find_supplied(config) or "none")
+    run = Path(str(retrieved)).expanduser().parent
+    if retriever is None and (run / "run.json").is_file():
+        retriever = read_run(run).retriever
+    return str(retriever or benchmark.default_retriever)

@@ -129,5 +129,5 @@ def inspect_answer(output: Any) -> ReadAnswer:
 def _read_logged(where: str, said: Mapping[str, Any]) -> dict[str, str]:
     """Return what quadrag's tasks log beside a reply: its place, its conditions and what was asked."""
     if not all(isinstance(said.get(name), str) for name in _PLACE):
-        raise QuadragError(f"{where} is of no quadrag task; `quadrag harness` prints where those are")
+        raise QuadragError(f"{where} is of no quadrag task; `quadrag harness` has those")
     return {name: said[name] for name in ("benchmark", *_PLACE, "conditions", "query") if name in said}

@@ -14,7 +14,7 @@ LABELS = "id,question,answer,gold,label\n" + "".join(
     f"{n},What is number {n}?,It is {n + 1},{n},{'right' if n % 4 else 'wrong'}\n" for n in range(40)
 )
 RUN = ("crag", "qa", "--retriever", "none", "--data-dir", "sample", "--ledger", "ledger")
-CHANCE = "Judge j agrees with people no better than chance, 73% (95% 57–84) on labels, kappa -0.05; do not use it"
+CHANCE = "Judge j agrees with people no better than chance, 73% (95% 57–84) on labels, kappa -0.05: do not use it"
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from chat_server import ChatServer, Rule
 from small_servers import Quiet, serving
 
+from quadrag.baselines.judges.certificate import Certificate
 from quadrag.baselines.judges.labels import find_graded
 
 HEAD = "id,question,answer,gold,label\n"
@@ -61,24 +62,21 @@ WORTH_LABELS = HEAD + "".join(f"{n},What is {n}?,x,,{'wrong' if 20 <= n < 44 els
 
 
 @pytest.mark.parametrize(
-    ("right", "kappa", "said"),
+    ("right", "kappa", "code", "agreement"),
     [
-        ({*range(60)} - {*range(20, 44)}, 1.0, "agrees with people 100% (95% 94–100) on labels, kappa 1.00."),
-        ({*range(20), 44, 45}, 0.56, "kappa 0.56."),
-        (
-            {*range(18), *range(20, 38), *range(44, 58)},
-            0.15,
-            "kappa 0.15; its kappa may be chance alone, so label more",
-        ),
-        ({*range(20, 44)}, -0.92, "no better than chance, 0% (95% 0–6) on labels, kappa -0.92; do not use"),
-        ({*range(60)}, 0.0, "no better than chance, 60% (95% 47–71) on labels, kappa 0.00; do not use it."),
+        ({*range(60)} - {*range(20, 44)}, 1.0, "judge_agreement", "100% (95% 94–100)"),
+        ({*range(20), 44, 45}, 0.56, "judge_agreement", "77% (95% 65–86)"),
+        ({*range(18), *range(20, 38), *range(44, 58)}, 0.15, "judge_agreement.doubt", None),
+        ({*range(20, 44)}, -0.92, "judge_by_chance", "0% (95% 0–6)"),
+        ({*range(60)}, 0.0, "judge_by_chance", "60% (95% 47–71)"),
     ],
 )
-def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, said):
+def test_the_first_line_says_what_a_judge_is_worth(sheets, right, kappa, code, agreement):
     verdicts = "id,verdict\n" + "".join(f"{n},{'right' if n in right else 'wrong'}\n" for n in range(60))
     done = sheets("--judge", "verdicts.csv", "--out", "c.json", labels=WORTH_LABELS, verdicts=verdicts)
-    first = flat(done.out.partition("labels: 60")[0])
-    assert said in first
+    note = Certificate.from_row(json.loads(Path("c.json").read_text(encoding="utf-8")), "c.json").note(["accuracy"])
+    assert note.code == code.partition(".")[0] and note.params.get("kind", "") == code.partition(".")[2]
+    assert agreement in (None, note.params["agreement"]) and note.params["kappa"] in done.out
     assert figures()["kappa"] == pytest.approx(kappa, abs=0.005)
 
 

@@ -329,7 +329,7 @@ def test_of_several_runs_p_is_adjusted_for_all_and_other_metrics_are_marked() ->
         ["100.0", "-100.0"],
     ]
     same = [(name, run([0.5] * 10, text=text)) for name, text in zip("abc", "xyy", strict=True)]
-    told = [note for note in tabulate_several(same, every=False)[0].notes if "same texts" in note]
+    told = [note for note in tabulate_several(same, every=False)[0].notes if "same texts" in str(note)]
     assert [note.split(":")[0] for note in told] == ["b, c"]
 
 

@@ -85,34 +85,38 @@ def test_the_row_is_marked_where_all_that_the_recipe_fixes_holds(run):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda one: change_system(one, model="m"), "another model (m, the row is by gpt-3.5-turbo)"),
+        (lambda one: change_system(one, model="m"), {"kind": "model", "own": ["m"], "row": "gpt-3.5-turbo"}),
+        (lambda one: change_system(one, parameters={}), {"kind": "refused", "fields": ["temperature"]}),
         (
-            lambda one: change_system(one, parameters={}),
-            "asked without temperature, which the server does not take",
+            lambda one: change_replica(one, changed={"seed": (1, None)}),
+            {"kind": "setting", "name": "seed", "own": 1, "row": "none"},
         ),
-        (lambda one: change_replica(one, changed={"seed": (1, None)}), "seed 1 (recipe none)"),
-        (lambda one: one.run.given.append("answers.jsonl"), "files of the user's own (answers.jsonl)"),
-        (lambda one: one.run.digests["splits"].append("mine"), "split mine (recipe test)"),
-        (lambda one: setattr(one.run, "provenance", "own"), "own data"),
-        (lambda one: setattr(one.run, "provenance", "unverified"), "unverified data"),
-        (lambda one: setattr(one.run, "provenance", "partial"), "a part of the authors' own data"),
-        (lambda one: one.items.pop(), "99 of 100 questions"),
-        (lambda one: setattr(one.run, "stopped", "dead"), "not finished"),
-        (lambda one: one.run.notes.append(note_lost(one.run.config, "test", REJECTED)), "INVALID scores"),
-        (lambda one: change_replica(one, runs=3), "2 of the recipe's 3 runs"),
+        (lambda one: one.run.given.append("answers.jsonl"), {"kind": "files", "files": ["answers.jsonl"]}),
+        (
+            lambda one: one.run.digests["splits"].append("mine"),
+            {"kind": "setting", "name": "split", "own": ["mine"], "row": ["test"]},
+        ),
+        (lambda one: setattr(one.run, "provenance", "own"), {"kind": "data_own"}),
+        (lambda one: setattr(one.run, "provenance", "unverified"), {"kind": "data_unverified"}),
+        (lambda one: setattr(one.run, "provenance", "partial"), {"kind": "data_partial"}),
+        (lambda one: one.items.pop(), {"kind": "questions", "done": "99", "total": "100"}),
+        (lambda one: setattr(one.run, "stopped", "dead"), {"kind": "stopped"}),
+        (lambda one: one.run.notes.append(note_lost(one.run.config, "test", REJECTED)), {"kind": "invalid"}),
+        (lambda one: change_replica(one, runs=3), {"kind": "runs", "done": 2, "total": 3}),
     ],
 )
 def test_each_departure_makes_the_mark_another_one_and_is_named(run, change, reason):
     results = read_as_whole(run.folder / "r")
     change(results[0])
-    assert marked(results) == ["chatgpt-zh~"] and list_reasons(results, "official") == [reason]
+    assert marked(results) == ["chatgpt-zh~"]
+    assert [note.params for _, note in list_reasons(results, "official")] == [reason]
 
 
 @pytest.mark.parametrize(
     ("given", "changed"),
     [
         (("--temperature", "0.9"), ["temperature 0.9 (recipe 0.2)"]),
-        (("--top-p", "0.5", "--samples", "2"), ["samples 2 (recipe 1); top_p 0.5 (recipe none)"]),
+        (("--top-p", "0.5", "--samples", "2"), ["samples 2 (recipe 1)", "top_p 0.5 (recipe none)"]),
         (("--temperature", "0.2"), []),
     ],
 )

@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 
+from quadrag.baselines.results.check import check_lacking
+from quadrag.baselines.results.note import Note, NoteCode
 from quadrag.baselines.results.score import Score
 from quadrag.baselines.rgb.tables import TABLES as RGB
 from quadrag.baselines.tables.cells import difference_cell, value_cell
 from quadrag.baselines.tables.draw import align_cells, print_grids
 from quadrag.baselines.tables.grid import Cell, Grid, Line
 from quadrag.baselines.tables.lines import our_lines, printed_lines
-from quadrag.baselines.tables.notes import name_units, note_directions, note_scores, note_unscored, tell_differing
+from quadrag.baselines.tables.notes import explain_profiles, note_lower, note_units
 from quadrag.baselines.tables.paper import PaperTables, load_tables
 from quadrag.baselines.tables.published import read_published, read_table
 from quadrag.stats import Interval, Pair
@@ -66,23 +68,23 @@ def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     between = score("length", 88.25, interval=[80.5, 190.25])
     assert our_lines("ours", [between], ["length"], ["official"])[0].cells[0].sub == "80–190", "it lies between them"
     assert shown([count]) == [("  n", ["8", "8"])]
-    assert name_units([score("bleu", 0.5)]) == "Percent"
-    assert name_units([score("bleu", 0.5), score("length", 1.0)]) == "Percent, length in characters"
+    assert "keys" not in note_units([score("bleu", 0.5)], "official").params
+    assert note_units([score("bleu", 0.5), score("length", 1.0)], "official").params["keys"] == ["length"]
 
 
 def test_a_quirk_is_named_where_it_moved_a_value_that_both_profiles_have():
     place = {"benchmark": "rgb", "metric": "rgb_accuracy", "signature": "rgb_accuracy|language:zh"}
 
-    def told(of_scored: float) -> list[str]:
+    def told(of_scored: float) -> list[Note]:
         both = (("official", 31 / 32, 31 / 32), ("corrected", of_scored * 32 / 40, of_scored))
         rows = [
             score("accuracy", value, profile, n_total=40, n_scored=32, over_scored=scored, **place)
             for profile, value, scored in both
         ]
-        return tell_differing(*rows)
+        return explain_profiles([rows])
 
     assert told(31 / 32) == [], "eight calls failed, which another line says"
-    assert told(30 / 32)[0].startswith("Official ")
+    assert [note.code for note in told(30 / 32)] == [NoteCode.PROFILE_DIFFERS]
 
 
 def test_beside_a_minus_the_bounds_of_an_interval_have_a_word_between_them():
@@ -198,16 +200,20 @@ def test_points_stand_under_points_and_the_marks_of_intervals_too():
 def test_what_is_unscored_or_did_not_run_is_one_line_each():
     lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
     both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]
-    assert note_unscored(both) == ["Unscored, bleu, rouge_l: c test: no_questions 1."], "what failed is told elsewhere"
+    (note,) = check_lacking(both[::2])
+    assert note.params["keys"] == ["bleu", "rouge_l"] and note.params["reasons"] == {"no_questions": 1}
     rows = [score("bertscore", None, not_run="no embedding")]
     rows += [score(key, None, metric="ragquesteval", not_run="no judge") for key in ("precision", "recall")]
-    (told,) = note_scores(rows, ["official"])
-    assert "bertscore (--bertscore)" in told and "recall (--judge)" in told
+    assert [(len(note.params["keys"]), note.params["why"]) for note in check_lacking(rows)] == [
+        (1, "--bertscore"),
+        (2, "--judge"),
+    ]
 
 
 def test_of_which_keys_lower_is_better_is_said_by_the_metrics():
-    assert note_directions([("omnieval", "acc"), ("retrieval_ranking", "recall@5")]) == []
-    assert note_directions([("omnieval", "hal"), ("truthfulness", "missing")]) == ["Of hal, missing lower is better."]
+    assert note_lower([("omnieval", "acc"), ("retrieval_ranking", "recall@5")]) == []
+    (note,) = note_lower([("omnieval", "hal"), ("truthfulness", "missing")])
+    assert note.params["keys"] == ["hal", "missing"]
 
 
 def test_a_room_without_tables_or_printed_numbers_has_none():

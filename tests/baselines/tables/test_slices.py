@@ -47,10 +47,10 @@ def test_what_was_not_run_has_no_column_and_nothing_run_no_table():
 
 def test_lengths_are_named_beside_percent():
     (grid,) = slice_grids([score("domain=open")], "run", "official")
-    assert grid.notes[0].startswith("Percent, official profile")
+    assert "keys" not in grid.notes[0].params
     length = score("domain=open", key="length", value=40.0, metric="crud_overlap")
     (grid,) = slice_grids([score("domain=open"), length], "run", "official")
-    assert grid.notes[0].startswith("Percent, length in characters, official profile")
+    assert grid.notes[0].params["keys"] == ["length"]
 
 
 def test_each_split_has_a_table_of_its_own():

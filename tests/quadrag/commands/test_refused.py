@@ -108,7 +108,7 @@ TYPED = [
     ("prepare rbg", "nearest: rgb"),
     ("prepare rgb --config noise_zh --data-dir sample", "noise_robustness_zh"),
     ("export hub --benchmark rbg", "nearest: rgb"),
-    ("harness lmeval", "nearest: lm-eval"),
+    ("harness lmeval", "choose from 'lm-eval', 'inspect'"),
     ("push ORG --run r", "--run"),
     ("recall rgb noise_robustness_en", "crag"),
     ("trec nowhere", "nowhere"),

@@ -16,7 +16,7 @@ from quadrag.baselines.core.parts import Conditions
 from quadrag.baselines.report.hub import hide_places, plan_results
 from quadrag.cli import main
 from quadrag.errors import QuadragError
-from quadrag.harnesses.task_list import list_tasks
+from quadrag.harnesses.examination import list_configs
 from quadrag.hub.record import hub_record
 from quadrag.hub.tasks import list_hub_tasks, write_eval_yaml
 from quadrag.paths import room
@@ -231,7 +231,7 @@ def test_tasks_are_of_the_hubs_form_the_catalogue_and_the_papers(benchmark):
         assert any(fnmatchcase(name, one.configs) for name in configs)
     # Every config that a table of the paper needs has a task, and every task one of Inspect's.
     tabled = {name for original in (False, True) for name, _ in module.campaign(original)}
-    assert tabled <= {task.config for task in tasks} <= {task.config for task in list_tasks(benchmark)}
+    assert tabled <= {task.config for task in tasks} <= {*list_configs(benchmark)}
 
 
 def test_a_repository_with_a_part_of_the_data_names_that_part():

@@ -1,28 +1,30 @@
-"""Our benchmarks as tasks of lm-eval 0.4.13: questions, messages and rule metrics are those of `quadrag run`.
+"""The benchmarks as tasks of lm-eval 0.4.13: questions, messages and rule metrics are those of `quadrag run`.
 
-`lm_eval` loads this file by its path, from the YAML files beside it; `dataset_path` is a benchmark, `dataset_name` a
-config, `test_split` the split that is meant where none is given. What varies comes with ``--metadata``, a JSON object
-of the settings of `quadrag.harnesses.examination`.
+`task_files` names this class; ``dataset_path`` is a benchmark, ``dataset_name`` a config, ``test_split`` the split
+meant where ``--metadata``, a JSON object of the settings of `quadrag.harnesses.examination`, names none.
 
 Judged metrics are not computed here: `quadrag score` does that on what ``--log_samples`` wrote. lm-eval ends the whole
-run at a call that fails in spite of its retries, so there is no answer to leave unscored but that of a reply without
-content (`quadrag.baselines.runs.files.logs.lm_eval_answer`).
+run at a call that fails in spite of its retries, so the only answer left unscored is that of a reply without content.
 """
 
 import argparse
+import json
 import logging
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import datasets
-from lm_eval._cli.utils import MergeDictAction  # type: ignore[import-not-found]
-from lm_eval.api.metrics import mean  # type: ignore[import-not-found]  # the types are checked without it
+from lm_eval._cli.utils import MergeDictAction  # type: ignore[import-not-found]  # the types are checked without it
+from lm_eval.api.metrics import mean  # type: ignore[import-not-found]
 from lm_eval.api.task import ConfigurableTask  # type: ignore[import-not-found]
 
 from quadrag.baselines.runs.files.logs import lm_eval_answer
 from quadrag.errors import QuadragError
-from quadrag.harnesses.examination import Examination, average, higher_is_better, one_line
+from quadrag.harnesses.examination import Examination, list_settings, record_of
+from quadrag.printing import write
 
 _LOGGER = logging.getLogger("lm_eval.quadrag")  # below lm-eval's own, so that it is shown
 
@@ -39,23 +41,25 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
 
     def download(self, dataset_kwargs: dict[str, Any] | None = None, **kwargs: Any) -> None:
         """Load the questions with their messages, through `quadrag.data.builders`; no Hub is asked for a dataset."""
-        with one_line("""--metadata '{"data_dir": "FOLDER"}'"""):
-            self._load()
-
-    def _load(self) -> None:
-        # lm-eval lays the model's arguments among the metadata; which are the user's is known of a command alone.
-        given = self.config.metadata or {}
-        place = (self.config.dataset_path, self.config.dataset_name, self.config.test_split)
-        self._examination = Examination(*place, given, where="--metadata", typed=_typed())
-        questions = self._examination.questions
-        name, meant, asked = self.config.task, self.config.test_split, questions[0].split
-        if asked != meant and name.endswith(f"_{meant}"):
-            free = name.removesuffix(f"_{meant}")
-            raise QuadragError(f"{name} asks {meant}, and --metadata names {asked}; for that take the task {free}")
-        if asked != meant:
-            self.config.task_alias = f"{name}_{asked}"
-        documents = [self._examination.document(question) for question in questions]
-        self.config.test_split = asked
+        benchmark, config, split = self.config.dataset_path, self.config.dataset_name, self.config.test_split
+        metadata = self.config.metadata or {}
+        with _one_line():
+            # lm-eval lays the model's arguments among the metadata.
+            meant = {*list_settings(benchmark, config), *_typed()}
+            settings = {name: value for name, value in metadata.items() if name in meant and value is not None}
+            self._examination = examination = Examination(benchmark, config, split, settings)
+        asked = examination.questions[0].split
+        if asked != split:
+            self.config.task_alias = f"{self.config.task}_{asked}"
+            self.config.test_split = asked
+        documents = [
+            {
+                **examination.document(question),
+                "references": json.dumps(question.references, ensure_ascii=False),  # Arrow knows one shape of a column
+                "messages": examination.messages(question),
+            }
+            for question in examination.questions
+        ]
         self.dataset = {asked: datasets.Dataset.from_list(documents)}
 
     def fewshot_docs(self) -> None:
@@ -80,17 +84,15 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         gen_prefix: str | None = None,
     ) -> Any:
         """Return the messages through the chat template, or as one text where there is none."""
-        if num_fewshot:
-            with one_line():
-                raise QuadragError(f"num_fewshot is {num_fewshot}, and the protocol shows no examples; leave it out")
-        messages = [dict(message) for message in doc["messages"]]
-        if system_instruction:
-            first = messages.pop(0)["content"] if messages[0]["role"] == "system" else ""
-            both = "\n\n".join(filter(None, (system_instruction, first)))
-            messages.insert(0, {"role": "system", "content": both})
+        if num_fewshot or system_instruction:
+            with _one_line():
+                raise QuadragError(
+                    "num_fewshot or system_instruction was given, and the protocol has messages of its own; leave them "
+                    "out, or name a file of prompts in --metadata"
+                )
         if apply_chat_template and chat_template is not None:
-            return chat_template(messages)
-        return self.doc_to_text({"messages": messages})
+            return chat_template([dict(message) for message in doc["messages"]])
+        return self.doc_to_text(doc)
 
     def build_all_requests(self, **kwargs: Any) -> None:
         """Build the requests anew, whatever ``--cache_requests`` says.
@@ -104,7 +106,7 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         """Score all answers once they are there: `process_results` is given them one by one."""
         super().apply_filters()
         replies = {i.doc["id"]: lm_eval_answer(next(iter(i.filtered_resps.values()))) for i in self._instances}
-        with one_line():
+        with _one_line():
             self._items = self._examination.items(replies)
         if judged := self._examination.judged:
             way = "`quadrag score FOLDER --judge URL` computes them of what --log_samples writes there"
@@ -117,8 +119,8 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
         count is NaN there.
         """
         values = self._examination.values(self._items[doc["id"]])
-        there = {name: value for name, value in values.items() if value is not None}
-        return there if self._alone else {**dict.fromkeys(values, math.nan), **there}
+        counting = {name: value for name, value in values.items() if value is not None}
+        return counting if self._alone else {**dict.fromkeys(values, math.nan), **counting}
 
     def aggregation(self) -> dict[str, Callable[[Sequence[float]], float]]:
         """Return lm-eval's own mean for every metric: it knows the standard error of no function but its own.
@@ -129,19 +131,30 @@ class QuadragTask(ConfigurableTask):  # type: ignore[misc]  # so it is Any
 
     def higher_is_better(self) -> dict[str, bool]:
         """Say it of every metric for which it can be said."""
-        better = {name: higher_is_better(name) for name in self._examination.metrics}
-        return {name: more for name, more in better.items() if more is not None}
+        directions = {name: record_of(name).direction for name in self._examination.metrics}
+        return {name: direction == "higher" for name, direction in directions.items() if direction != "none"}
 
 
-def _typed() -> Collection[str]:
+def _typed() -> Mapping[str, Any]:
+    """Return the metadata of the command, of which every name is refused that is no setting."""
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--metadata", default={}, nargs="+", action=MergeDictAction)
     try:
         return dict(parser.parse_known_args()[0].metadata)
     except argparse.ArgumentError:  # of another program
-        return ()
+        return {}
 
 
 def _mean(values: Sequence[float]) -> float:
-    found = average([None if math.isnan(value) else value for value in values])
-    return math.nan if found is None else found
+    counting = [value for value in values if not math.isnan(value)]
+    return sum(counting) / len(counting) if counting else math.nan
+
+
+@contextmanager
+def _one_line() -> Iterator[None]:
+    """Turn an error that the user can mend into one line and exit code 2: lm-eval would print a traceback."""
+    try:
+        yield
+    except (QuadragError, OSError) as error:  # of a cache folder that may not be written, a full disk
+        write(f"quadrag: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
