@@ -12,7 +12,7 @@ function unpack(name) {
 }
 
 async function inflate(text) {
-  const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+  const bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
   const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(plain).text());
 }
