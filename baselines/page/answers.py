@@ -16,7 +16,7 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import dumps
 
-from ..report.compared.names import name_columns, tell_apart
+from ..report.comparison import name_runs
 from ..report.questions import (
     QuestionInfo,
     RunReader,
@@ -108,7 +108,7 @@ def collect_answers(
     metrics = _order_metrics(read)
     unfit = find_unfit(read)
     answers.index = {
-        "runs": name_columns([name for name, _ in runs]),
+        "runs": name_runs([name for name, _ in runs]),
         "metrics": [
             {**_describe_metric(name), "label": label, "benchmark": benchmark, "unfit": name in unfit}
             for benchmark, names in metrics.items()
@@ -125,7 +125,7 @@ def _name_folders(results: Sequence[Result]) -> list[str]:
     """Return what tells the results of a folder apart where a config's split was run several times, "" elsewhere."""
     times = Counter((result.run.config, split) for result in results for split in result.run.splits)
     again = max(times.values(), default=0) > 1
-    return tell_apart([str(result.folder) for result in results]) if again else [""] * len(results)
+    return name_runs([str(result.folder) for result in results]) if again else [""] * len(results)
 
 
 def _order_metrics(read: Sequence[Sequence[RunReader]]) -> dict[str, dict[str, str]]:

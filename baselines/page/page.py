@@ -19,9 +19,9 @@ from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
 from ..charts.forms import draw_grid
-from ..report.compared.names import name_columns
+from ..report.comparison import name_runs
 from ..report.facts import list_facts
-from ..report.summary import summarise_run
+from ..report.summary import summary
 from ..reporting.messages import translate
 from ..results.note import Note
 from ..results.run import PROFILES, Result, own_profile
@@ -59,13 +59,13 @@ def write_page(
     """
     results = [result for _, parts in runs for result in parts]
     shown = profile or own_profile(results) or PROFILES[0]
-    columns = name_columns([name for name, _ in runs])
+    columns = name_runs([name for name, _ in runs])
     words = read_words(labels, columns)
     answers = collect_answers(runs, words, shown, labels)
-    summary = [replace(summarise_run(results[0], shown), title=words["headline"])] if len(results) == 1 else []
+    head = [replace(summary(results, shown), title=words["headline"])] if len(runs) == 1 else []
     page = render_page(
-        name_runs(runs, words),
-        [*summary, *grids],
+        name_page(runs, words),
+        [*head, *grids],
         facts=list_facts(results),
         lead=answers.notes,
         blocks=answers.pack(),
@@ -154,7 +154,7 @@ def _read_entries() -> dict[str, dict[str, str]]:
     return entries
 
 
-def name_runs(runs: Runs, words: Mapping[str, str]) -> str:
+def name_page(runs: Runs, words: Mapping[str, str]) -> str:
     """Name benchmark, config, system and date of what ran; of many, how many there are."""
 
     def few(what: str, values: Iterable[str]) -> str:
@@ -166,6 +166,6 @@ def name_runs(runs: Runs, words: Mapping[str, str]) -> str:
     configs = few("configs", (run.config for run in records))
     systems = few("systems", map(name_model, records))
     if len(runs) > 1:
-        systems = few("runs", name_columns([name for name, _ in runs]))
+        systems = few("runs", name_runs([name for name, _ in runs]))
     date = max(run.started or "" for run in records)[:10]
     return words["comma"].join(filter(None, (f"{benchmarks} {configs}", systems, date)))

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from quadrag.stats.items import choose_fill, counted
 
 from ..results.items import items_of
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Score
 from ..tables.cells import format_value
 from ..tables.grid import Cell, Grid, Line
-from ..tables.slices import select_whole
 
 
 class Spread(NamedTuple):
@@ -44,8 +44,7 @@ def spread_samples(result: Result, score: Score) -> Spread | None:
 
 def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
-    scores = [score for score in select_whole(result.scores) if score.profile == profile]
-    spreads = [(score, spread) for score in scores if (spread := spread_samples(result, score))]
+    spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
         return []
     many = len({score.key.split for score, _ in spreads}) > 1
@@ -54,8 +53,8 @@ def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
         for score, spread in spreads
     ]
     count = max(spread.samples for _, spread in spreads)
-    note = f"Of {count} means, each over one answer a question; sd is their standard deviation. {profile} profile."
-    return [Grid(f"{title}: spread between samples", "metric", ["sd", "min", "max"], lines, [note])]
+    note = Note(NoteCode.SPREAD, {"count": count})
+    return [Grid(title, "spread between samples", ["sd", "min", "max"], lines, [note])]
 
 
 def _cell(score: Score, value: float) -> Cell:

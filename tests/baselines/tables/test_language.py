@@ -7,7 +7,7 @@ import pytest
 
 from quadrag import catalogue
 from quadrag.baselines.report.all import tabulate_all
-from quadrag.baselines.report.summary import summarise_run
+from quadrag.baselines.report.summary import summary
 from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.runs.plan import recipes
@@ -44,13 +44,13 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
         assert cli("run", *run, "--data-dir", "sample", "--out", name).code == 0
     runs = read_runs(["r"])
     [(_, results)] = runs
-    grids = [*tabulate_all(runs), summarise_run(results[0], "official")]
+    grids = [*tabulate_all(runs), summary(results, "official")]
     grids += tabulate_all(read_runs(["r", "s"]))
     notes = dict.fromkeys(note for grid in grids for note in grid.notes)
     assert len(notes) > 8 and left_over(notes) == []
     assert cli("report", "r", "--labels", "zh", "--html", "zh.html").code == 0
     page = Path("zh.html").read_text(encoding="utf-8")
-    assert "虚构样例" in page and "<dt>命令</dt>" in page and "Percent" not in page
+    assert "这些数字没有评测意义" in page and "<dt>命令</dt>" in page and "Percent" not in page
 
 
 def test_what_one_types_and_what_the_user_named_stay_as_they_are():
