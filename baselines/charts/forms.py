@@ -11,7 +11,6 @@ from .svg import Curve, Row, Tile, draw_curves, draw_matrix, draw_rows
 
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
 _LEADING = re.compile(r"\s*(\d+(?:\.\d+)?)(?:, |，)(.+)")  # a comma, in either language
-_COLON = re.compile(": |：")
 Panel = tuple[str, Callable[[str], str]]  # its heading, and what draws it with a label
 
 
@@ -51,14 +50,6 @@ def _rows(grid: Grid, at: int) -> Iterator[Row]:
                 heading = None
             text, sure = line.cells[at].text, bool(figure.interval)
             yield Row(_name(line), line.kind, figure.value, figure.interval, text, sure)
-
-
-def _runs(grid: Grid) -> Iterator[Panel]:
-    """Yield a panel for each line, a row of it for each column."""
-    names = grid.names or _titles(grid)
-    lines = [line for line in grid.lines if _figures(line)]
-    turned = [Line(name, [line.cells[at] for line in lines]) for at, name in enumerate(names)]
-    yield from _points(Grid("", "", [line.label.strip() for line in lines], turned))
 
 
 def _curves(grid: Grid) -> Iterator[Panel]:
@@ -133,21 +124,21 @@ def _matrix(grid: Grid) -> Iterator[Panel]:
 
 
 def _forest(grid: Grid) -> Iterator[Panel]:
-    """Yield a panel for each unit, with every difference in it; what all labels begin with heads it."""
+    """Yield a panel for each unit, with every difference in it."""
     panels: dict[str, list[Row]] = {}
-    label = ""
-    heads = {_COLON.split(label)[0] for line in grid.lines if (label := line.label.strip())}
-    shared = heads.pop() if len(heads) == 1 else ""
+    heading: Row | None = None
     for line in grid.lines:
-        label = line.label.strip() or label
         cell = next((cell for cell in line.cells if cell.figure), None)
-        if cell and (figure := cell.figure):  # where the first column has no head, it says whose difference a line is
-            name = label if grid.columns[0] else f"{label}: {line.cells[0].text}"
-            name = _COLON.sub("", name.removeprefix(shared), count=1) if shared else name
-            row = Row(name, "ours", figure.value, figure.interval, _write_difference(cell, figure), figure.sure)
-            panels.setdefault(figure.unit, []).append(row)
+        if _is_heading(line):
+            heading = Row(line.label.strip(), "head")
+        elif cell and (figure := cell.figure):
+            rows = panels.setdefault(figure.unit, [])
+            if heading and heading not in rows:
+                rows.append(heading)
+            text = _write_difference(cell, figure)
+            rows.append(Row(_name(line), "ours", figure.value, figure.interval, text, figure.sure))
     for unit, rows in panels.items():
-        yield " · ".join(filter(None, (shared, unit))), partial(draw_rows, rows, difference=True)
+        yield unit, partial(draw_rows, rows, difference=True)
 
 
 def _write_difference(cell: Cell, figure: Figure) -> str:
@@ -157,7 +148,6 @@ def _write_difference(cell: Cell, figure: Figure) -> str:
 
 _FORMS = {
     "points": _points,
-    "runs": _runs,
     "curves": _curves,
     "sweep": _sweep,
     "heat": _matrix,
