@@ -39,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", choices=("official", "corrected"), help="whose values say so (default: the run's)")
     parser.add_argument("--limit", metavar="N", type=options.whole(1), help="of a run (default: 10; of ids all)")
     parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts")
-    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics; texts stand whole")
+    parser.add_argument(
+        "--verbose", "-v", action="store_true", help="all metrics, what the judge was asked; whole texts"
+    )
     options.labels(parser)
     parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
 
