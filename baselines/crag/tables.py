@@ -1,27 +1,38 @@
-"""CRAG's tables 5 and 11: a model alone and on tasks 1 to 3, the printed rows with ours under them.
+"""CRAG's tables 5 and 11, a model alone and on tasks 1 to 3, and 6, whole systems: the printed rows with ours under.
 
-Table 5 has the two models that the paper discusses, Table 11 all eight: it is shown where a recipe of it was run.
+Table 5 has the two models that the paper discusses, Table 11 all eight: it is shown where a recipe of it was run. Table
+6 has whole systems, by the ratings of people and by latency: its second half is weighted by the traffic of question
+types, which the paper does not print, so ours has one where the user gives weights.
 """
 
-from collections.abc import Iterable, Sequence
+import csv
+from collections.abc import Sequence
+from statistics import mean
 from typing import Any
 
+from quadrag.paths import room
+from quadrag.provenance import Provenance
+from quadrag.stats import spread
+
+from ..core.benchmark import load
 from ..results.run import Result
-from ..tables.cells import break_heading
+from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
+from ..tables.notes import INTERVALS
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_paper
-from ..tables.published import Published, read_table_beside
+from ..tables.published import read_table_beside
 from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_ours
-from .systems import tabulate_systems
+from ..tables.run_notes import note_ours, note_validity
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
+_RATED = ("perfect", "acceptable", "hallucination", "missing", "truthfulness")
 _FINDS_ENTITIES = "llama-3-8b-instruct"  # for every model of the paper
 _PROXY = "accuracy_bounded"  # shown where no judge was asked
+_LATENCY, _WEIGHTED = "latency_ms", "_weighted"
 _TASKS = {
     ("task_1_2", "none"): "LLM only",
     ("task_1_2", "snippets"): "Task 1",
@@ -37,50 +48,108 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     rows = read_table_beside(NAME, number, [result.run for result in results])
     blocks: dict[str, list[Result]] = {}
     for result in results:
-        place = (result.run.config, result.run.retriever)
-        blocks.setdefault(_TASKS.get(place, " ".join(place)), []).append(result)
+        blocks.setdefault(_name_block(result.run.config, result.run.retriever), []).append(result)
+    keys = KEYS if any(result.run.judge for result in results) else (*KEYS, _PROXY)
     lines: list[Line] = []
-    shown: list[Published] = []
-    judged = any(result.run.judge for result in results)
-    keys = KEYS if judged else (*KEYS, _PROXY)
-    for name in _order(blocks):
-        lines.append(Line(name, [Cell("")] * len(keys), rule=True))
-        printed = [row for row in rows if _TASKS.get((row.config, row.retriever)) == name]
-        theirs = printed_lines(printed, keys, lambda row: f" {row.model}")
+    for name in sorted(blocks, key=[*_TASKS.values(), *blocks].index):
+        printed = printed_lines([row for row in rows if _name_block(row.config, row.retriever) == name], keys, _indent)
         own: list[tuple[str, list[Line]]] = []
-        shown += printed
         for result in blocks[name]:
+            under = find_row([result.run], [line.label for line in printed])
             for split in dict.fromkeys(row.key.split for row in result.scores):
                 label = f" {name_model(result.run)} (ours)" + ("" if split == "public" else f", {split}")
-                under = find_row([result.run], [line.label for line in theirs])
-                scores = [row for row in result.scores if row.key.split == split]
-                own.append((under, our_lines(label, scores, keys, profiles)))
-        lines += place_lines(theirs, own)
-    own_scores = [[score for score in result.scores if score.key.key in keys] for result in results]
-    notes: list[Any] = [*note_ours(results, own_scores, profiles[0]), *note_paper(NAME, shown)]
+                here = [row for row in result.scores if row.key.split == split]
+                own.append((under, our_lines(label, here, keys, profiles)))
+        lines += [Line(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
+    shown = [row for row in rows if _name_block(row.config, row.retriever) in blocks]
+    scores = [[row for row in result.scores if row.key.key in keys] for result in results]
+    notes: list[Any] = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
     if any(row.retriever.endswith("-kg") for row in shown):
         notes += _note_entities(results)
-    heads = [break_heading(key) for key in keys]
-    return [Grid(f"Table {number}. Truthfulness of answers", "", heads, lines, notes, "points")]
+    return [Grid(f"Table {number}. Truthfulness of answers", "", list(keys), lines, notes, "points")]
 
 
-def _order(blocks: Iterable[str]) -> list[str]:
-    return sorted(blocks, key=[*_TASKS.values(), *blocks].index)
+def _indent(row: Any) -> str:
+    return f" {row.model}"
 
 
-def _name_block(name: str, result: Result, beside: Sequence[Result]) -> str:
-    """Name a run in a line under the table: by its block, and by its model where another is in it too."""
-    return name if len(beside) == 1 else f"{name} {name_model(result.run)}"
+def _name_block(config: str, retriever: str) -> str:
+    return _TASKS.get((config, retriever), f"{config} {retriever}")
 
 
 def _note_entities(results: Sequence[Result]) -> list[str]:
     """Say of runs with facts of the graph that their entities were found by another model than the paper's."""
     asked = [result.run for result in results if result.run.found.get("entities")]
-    found = ((run.entity or {"model": run.llm})["model"] for run in asked)
-    others = not all(_FINDS_ENTITIES in name.lower() for name in found)
-    return (
-        ["Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."] if others else []
-    )
+    names = [(run.entity or {"model": run.llm})["model"] for run in asked]
+    told = "Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."
+    return [] if all(_FINDS_ENTITIES in name.lower() for name in names) else [told]
+
+
+def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
+    """Make the table of a run; [] where its answers were neither rated nor timed."""
+    scores = [row for row in result.whole() if row.key.metric == "truthfulness" and row.ran]
+    there = {row.key.key for row in scores}
+    rated, weighted = "perfect" in there, f"perfect{_WEIGHTED}" in there
+    if not rated and not result.run.latency_seconds:
+        return []
+    keys = [*(_RATED if rated else ()), _LATENCY]
+    printed = _read_systems(result)
+    lines: list[Line] = []
+    for weighting, end in (("equal", ""), ("traffic", _WEIGHTED))[: 1 + weighted]:
+        if weighted:
+            lines.append(Line(f"{weighting} weighting", [Cell("")] * len(keys), rule=bool(lines)))
+        values = {(row["system"], row["metric"]): row["value"] for row in printed if row["weighting"] == weighting}
+        for name in dict.fromkeys(name for name, _ in values):
+            lines.append(Line(f" {name}", [Cell(values.get((name, key), NOTHING)) for key in keys], "published"))
+        for split in dict.fromkeys(row.key.split for row in result.scores):
+            own = {f"{key}{end}": key for key in keys}
+            here = [row for row in scores if row.key.split == split and row.key.key in own]
+            ours = our_lines(f" {name_model(result.run)} (ours)", here, list(own), profiles)
+            if not end:
+                for line, cell in zip(ours, _latency_cells(result, split), strict=False):
+                    line.cells[-1] = cell
+            lines += ours
+    title = f"Table 6. {'Systems rated by people' if rated else 'Latency of systems'}"
+    notes = [*note_validity([result]), *_note_systems(result, printed, rated, weighted)]
+    return [Grid(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
+
+
+def _read_systems(result: Result) -> list[dict[str, Any]]:
+    """Read the numbers of the table, each with what it was made under; none beside data of one's own."""
+    if result.run.whose is Provenance.OWN:
+        return []
+    with (room("baselines") / NAME / "published.csv").open(encoding="utf-8", newline="") as lines:
+        rows = [row for row in csv.DictReader(lines) if row["table"] == "6"]
+    return [{**row, **dict(pair.split("=") for pair in row["setting"].split(";"))} for row in rows]
+
+
+def _latency_cells(result: Result, split: str) -> list[Cell]:
+    place = f"{result.run.config}/{split}/"
+    seconds = [taken for name, taken in result.run.latency_seconds.items() if name.startswith(place)]
+    return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
+
+
+def _note_systems(result: Result, printed: Sequence[dict[str, Any]], rated: bool, weighted: bool) -> list[Any]:
+    notes: list[Any] = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(printed)
+    notes += [
+        f"Latency of {row['system']}: {row['note'].removeprefix('info: ')}."
+        for row in printed
+        if row["metric"] == _LATENCY and row["note"]
+    ]
+    if rated:
+        notes.append(
+            "Percent. Truthfulness is perfect plus half of acceptable minus hallucination; an answer that nobody rated "
+            "is left out under official."
+        )
+        notes.append(INTERVALS)
+    if rated and not weighted:
+        notes.append("The table's second half is weighted by traffic: --option weights=FILE.")
+    if times := spread(list(result.run.latency_seconds.values())):
+        notes.append(
+            f"Our latency: mean of {len(result.run.latency_seconds)} answers, each as it was first made, from the call "
+            f"to the whole reply; median {times['median']} s, 95th percentile {times['p95']} s."
+        )
+    return notes
 
 
 TABLES = PaperTables(

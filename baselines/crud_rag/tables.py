@@ -12,7 +12,7 @@ from ..core.run_record import RunRecord
 from ..results.note import Note
 from ..results.run import Result
 from ..results.score import Score
-from ..tables.cells import NOTHING, break_heading
+from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Detail, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
@@ -36,8 +36,8 @@ _COLUMNS = {
     "bleu": "BLEU",
     "rouge_l": "ROUGE-L",
     "bertscore": "BERTScore",
-    "precision": break_heading(show_key("ragquesteval", "precision")),
-    "recall": break_heading(show_key("ragquesteval", "recall")),
+    "precision": show_key("ragquesteval", "precision"),
+    "recall": show_key("ragquesteval", "recall"),
     "length": "length",
 }
 _KEYS = list(_COLUMNS)
@@ -135,7 +135,7 @@ def _rank_rows(one: Result) -> list[Score]:
 
 
 def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[str], rule: bool = False) -> list[Line]:
-    return our_lines(label, one.scores, keys, profiles, rule=rule, counts="fewer")
+    return our_lines(label, one.scores, keys, profiles, rule=rule)
 
 
 def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[Note]:

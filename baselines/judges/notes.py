@@ -13,7 +13,6 @@ from ..results.score import Score, Status
 from ..tables.cells import ALIKE, NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import keep_name
-from ..tables.slices import select_whole
 from .ask import read_signature
 from .certificate import Certificate, find_certificate, round_two, unique
 from .labels import LabelSet
@@ -43,9 +42,9 @@ def note_judges(results: Sequence[Result], profile: str = PROFILES[0]) -> list[N
 
 def _find_judged(result: Result, profile: str) -> Iterator[Score]:
     """Find the scores that rest on a judge: there is a value, and rules do not decide all answers."""
-    for score in select_whole(result.scores):
+    for score in result.whole(profile):
         by_rule = score.counts.n_scored == score.counts.n_ruled > 0
-        if score.profile == profile and _is_judged(score) and score.status is not Status.INVALID and not by_rule:
+        if _is_judged(score) and score.status is not Status.INVALID and not by_rule:
             yield score
 
 

@@ -118,7 +118,7 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
         label = f"{' ' * bool(under)}{name_model(result.run)} {_name_finder(result)} (ours)"
         ours = [row for row in result.scores if row.key.split == split]
         first = all(above for above, _ in own)  # of those behind all printed rows
-        own.append((under, our_lines(label, ours, KEYS, profiles, rule=first, bounds=True)))
+        own.append((under, our_lines(label, ours, KEYS, profiles, rule=first)))
         scores.append(ours)
     notes: list[Any] = [*note_ours(here, scores, profiles[0]), *note_paper(NAME, rows)]
     return Grid(

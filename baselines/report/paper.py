@@ -1,20 +1,18 @@
 """The tables of a paper, in its layout, with our rows beside its: of a campaign's runs, and of a sweep's."""
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from ..judges.notes import note_judges
-from ..results.note import Level
+from ..results.note import Note
 from ..results.run import PROFILES, Result
 from ..results.score import Score, find_by_phrase
 from ..tables.cells import ALIKE, NOTHING
-from ..tables.grid import Cell, Grid, level_of
+from ..tables.grid import Cell, Grid
+from ..tables.lines import UNDER
 from ..tables.notes import explain_lines
 from ..tables.paper import load_tables
 from ..tables.replicas import head_replaced, mark_replicas, note_replicas
-from ..tables.slices import select_whole
-from .compared.names import tell_under
 from .run import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
 
@@ -29,21 +27,22 @@ def show_paper(
         results: of the runs.
         profiles: the first is shown; of two, the second where it differs.
         labels: of a matrix, ``en`` or ``zh``.
-        verbose: all metrics and slices too. What was said under the paper's tables is not said again.
+        verbose: all metrics and slices too.
     """
-    grids = _note_once(tabulate_paper(benchmark, results, profiles))
-    said = [note for grid in grids for note in grid.notes]
-    own = [grid for result in results if verbose for grid in tabulate_scores(result, profiles, labels)]
-    return grids + [replace(grid, notes=[note for note in grid.notes if note not in said]) for grid in own]
+    grids = tabulate_paper(benchmark, results, profiles)
+    for result in results if verbose else ():
+        scores, parts = tabulate_scores(result, profiles, labels)
+        grids += [scores, *parts]
+    return note_once(grids)
 
 
-def _note_once(grids: Sequence[Grid]) -> list[Grid]:
-    """Say under the last of several tables, and there alone, what stands under each."""
-    apart = (Level.WARNING, Level.HEADLINE)  # which stand above a table
-    shared = [note for note in grids[-1].notes if all(note in grid.notes for grid in grids) and len(grids) > 1]
-    shared = [note for note in shared if level_of(note) not in apart]
-    own = [replace(grid, notes=[note for note in grid.notes if note not in shared]) for grid in grids]
-    own[-1].notes += shared
+def note_once(grids: Sequence[Grid]) -> list[Grid]:
+    """Return tables each of whose notes stands under the first table alone that has it."""
+    noted: list[Note | str] = []
+    own = []
+    for grid in grids:
+        own.append(replace(grid, notes=[note for note in grid.notes if note not in noted]))
+        noted += own[-1].notes
     return own
 
 
@@ -55,21 +54,18 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     Raises:
         QuadragError: the runs cannot stand in one table.
     """
-    results = [replace(result, scores=select_whole(result.scores)) for result in results]
     tabulate = load_tables(benchmark).tabulate
     if tabulate is None:
         return [grid for result in results for grid in tabulate_run(result, profiles)]
     grids = []
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
-        group = [result for result in results if head_replaced(result.run) == head]
+        group = [replace(one, scores=one.whole()) for one in results if head_replaced(one.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
         made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in _list_shown(result)]
         for grid in made:
             grid.notes += explain_lines(grid.lines, rows)
-        under = ((grid, told) for grid in made if (told := tell_under(grid)))
-        for grid, told in itertools.islice(under, 1):
-            grid.notes += told
+        made[0].notes.append(UNDER)
         made[0].notes[:0] = note_replicas(group, profiles[0])  # above what is said of its row's mark
         made[-1].notes += note_judges(group, profiles[0])
         grids += made
@@ -87,12 +83,10 @@ def _clear_printed(grid: Grid) -> Grid:
         else line
         for line in grid.lines
     ]
-    printed = any(line.kind == "published" for line in lines)
-    told = [f"No published value stands beside what is marked {ALIKE}."] * printed
-    return replace(grid, lines=lines, notes=[*grid.notes, *told]) if any(marked) else grid
+    return replace(grid, lines=lines) if any(marked) else grid
 
 
 def _list_shown(result: Result) -> list[Score]:
-    """List the rows of a run that may stand beside printed ones: none of what a phrase finds in place of a judge."""
+    """List the scores of a run that may stand beside printed ones: none of what a phrase finds in place of a judge."""
     by_phrase = find_by_phrase(result.scores)
     return [row for row in result.scores if row.place not in by_phrase]

@@ -11,11 +11,10 @@ from ..reporting.messages import say, say_invalid
 from ..results.note import NoteCode
 from ..results.run import Result
 from ..results.score import Status
+from ..results.selection import pool_rows
 from ..tables.cells import count_all, count_both
 from ..tables.replicas import list_reasons
 from ..tables.run_notes import note_validity
-from ..tables.slices import select_whole
-from .pooled import pool_profiles
 from .samples import spread_samples
 
 
@@ -66,8 +65,8 @@ def _name_recipe(run: RunRecord) -> str | None:
 
 
 def _rows(result: Result, profiles: Sequence[str]) -> Iterator[dict[str, Any]]:
-    scores = [score for score in select_whole(result.scores) if score.profile in profiles]
-    for score in (*pool_profiles(result, scores), *scores):
+    scores = [score for score in result.whole() if score.profile in profiles]
+    for score in (*(one for profile in profiles for one in pool_rows(result, scores, profile)), *scores):
         spread = spread_samples(result, score)
         yield {
             "name": result.run.llm,

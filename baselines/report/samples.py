@@ -15,7 +15,6 @@ from ..results.run import Result
 from ..results.score import Score
 from ..tables.cells import format_value
 from ..tables.grid import Cell, Grid, Line
-from ..tables.slices import select_whole
 
 
 class Spread(NamedTuple):
@@ -45,8 +44,7 @@ def spread_samples(result: Result, score: Score) -> Spread | None:
 
 def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
     """Make the table of a run's spread between samples, every metric in a line; [] of a run with one sample."""
-    scores = [score for score in select_whole(result.scores) if score.profile == profile]
-    spreads = [(score, spread) for score in scores if (spread := spread_samples(result, score))]
+    spreads = [(score, spread) for score in result.whole(profile) if (spread := spread_samples(result, score))]
     if not spreads:
         return []
     many = len({score.key.split for score, _ in spreads}) > 1

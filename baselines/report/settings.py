@@ -1,29 +1,30 @@
 """The settings of a recipe beside those of the printed row that it makes again, and why they differ.
 
-Ours are what the specs of its runs say; of what these leave to a server, to the user or to the code nothing stands.
+What the papers did is in ``settings.csv`` of a benchmark's room, a line for a setting: the tables and rows that it is
+true of (numbers and patterns, parted by blanks; of several lines the first that fits counts), what is said there, and
+the reason why ours may differ. What is said ends in its source: [P] the paper, [C] the authors' code, [M] measured on
+their files, [3P] third parties; a dash is silence. ``{top_k}`` is what the printed row itself says, as `published.csv`
+has it. Ours are what the specs of a recipe's runs say; of what these leave to a server nothing stands.
 """
 
-import io
-import sys
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from operator import attrgetter
+import csv
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any, NamedTuple
 
 from quadrag import catalogue
 from quadrag.data.builders import SAMPLE, options_of
 from quadrag.errors import QuadragError
-from quadrag.printing import is_terminal, wrap, write
+from quadrag.paths import room
 
 from ..core.benchmark import load
 from ..core.spec import Chat, RunSpec
 from ..runs.plan import plan_recipe, read_recipe
-from ..tables.draw import strip_ends
-from ..tables.said import find_said
+from ..tables.cells import NOTHING
+from ..tables.draw import print_grids
+from ..tables.grid import Cell, Grid, Line
 
-_NAMES = 20  # columns of the settings' names
-_OURS = 31  # columns of what a run uses, at least: the longest name of a config fits, with a comma behind it
-_INDENT = 4  # columns before a reason
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 
 
@@ -34,9 +35,6 @@ class Setting(NamedTuple):
     paper: str
     ours: str
     why: str
-
-
-_HEADS = Setting("setting", "the paper's", "ours", "why they differ")
 
 
 def compare_settings(recipe: str) -> list[Setting]:
@@ -50,11 +48,41 @@ def compare_settings(recipe: str) -> list[Setting]:
     """
     name, content = read_recipe(recipe)
     try:
-        said = find_said(content["benchmark"], name, content["published"])
+        settings = find_settings(content["benchmark"], name, content["published"])
     except (KeyError, TypeError, AttributeError):
         raise QuadragError(f"the recipe {name} names no printed row; expected its table under published") from None
     ours = _list_ours(recipe)
-    return [Setting(name, setting.paper, ours.get(name, ""), setting.why) for name, setting in said.items()]
+    return [setting._replace(ours=ours.get(setting.name, "")) for setting in settings]
+
+
+def find_settings(benchmark: str, recipe: str, published: Mapping[str, Any]) -> list[Setting]:
+    """Find what is said of a printed row, in the order of the file; `published` is what tells it from others."""
+    named = {name: str(value) for name, value in published.items()}
+    table = named.pop("table")
+    printed: dict[str, dict[str, None]] = {}
+    for line in _read(benchmark, "published.csv"):
+        setting = dict(pair.split("=", 1) for pair in line["setting"].split(";"))
+        if line["table"] == table and named.items() <= setting.items():
+            for name, value in setting.items():
+                printed.setdefault(name, {})[value] = None
+    values = {name: ", ".join(several) for name, several in printed.items()}
+    row = recipe.removeprefix(f"{benchmark}-table{table}-")
+    settings: dict[str, Setting] = {}
+    for line in _read(benchmark, "settings.csv"):
+        name = line["setting"]
+        if _fits(table, line["table"]) and _fits(row, line["row"]) and name not in settings:
+            settings[name] = Setting(name, line["paper"].format_map(values), "", line["why"])
+    return list(settings.values())
+
+
+def _fits(name: str, patterns: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns.split())
+
+
+@cache
+def _read(benchmark: str, file: str) -> list[dict[str, str]]:
+    with (room("baselines") / benchmark / file).open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 def _list_ours(recipe: str) -> dict[str, str]:
@@ -65,7 +93,7 @@ def _list_ours(recipe: str) -> dict[str, str]:
         for setting, value in _flatten(spec).items():
             if value not in (None, ""):
                 values.setdefault(setting, {})[str(value)] = None
-    return {setting: ", ".join(said) for setting, said in values.items()}
+    return {setting: ", ".join(several) for setting, several in values.items()}
 
 
 def _flatten(spec: RunSpec) -> dict[str, Any]:
@@ -95,68 +123,23 @@ def _flatten(spec: RunSpec) -> dict[str, Any]:
 
 def describe_settings(recipes: Sequence[str]) -> dict[str, Any]:
     """Return the settings of recipes as one object: by recipe, what it is of and its settings."""
-    found = {}
+    described = {}
     for recipe in recipes:
         name, content = read_recipe(recipe)
         settings = [setting._asdict() for setting in compare_settings(recipe)]
         head = {"benchmark": content["benchmark"], "paper": load(content["benchmark"]).paper}
-        found[name] = {**head, "published": content["published"], "settings": settings}
-    return found
+        described[name] = {**head, "published": content["published"], "settings": settings}
+    return described
 
 
 def print_settings(recipes: Sequence[str]) -> None:
-    """Print the settings of recipes, as wide as the terminal, but not narrower than 80 columns.
-
-    What several recipes share stands once before them: what all do, then what those of a table do. A reason stands on
-    lines of its own, under its setting, or under the last of those in a row that have the same.
-    """
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.table import Table
-    from rich.text import Text
-
-    canvas = io.StringIO()
-    console = Console(file=canvas, force_terminal=is_terminal(sys.stdout) or None, highlight=False)
-    console.width = max(console.width, 80)
-    ours = max(_OURS, (console.width - _NAMES) // 2 - 1)
-    for number, (head, settings) in enumerate(_share(recipes)):
-        console.print(Text(f"\n{head}", style="bold"))
-        heads = [] if number else [_HEADS]
-        for why, alike in groupby([*heads, *settings], key=attrgetter("why")):
-            group = list(alike)
-            for setting in group:
-                table = Table.grid(padding=(0, 1, 0, 0))
-                for at in (_NAMES, console.width - _NAMES - ours - 3, ours):
-                    table.add_column(width=at, overflow="fold")
-                table.add_row(*map(Text, setting[:3]))
-                console.print(table)
-            names = ", ".join(setting.name for setting in group) + ": " if len(group) > 1 else ""
-            for line in wrap(names + why, console.width - _INDENT) if why else []:
-                console.print(Padding(Text(line, style="dim"), (0, 0, 0, _INDENT)))
-    console.print(Text(f"\n{_SOURCES}", style="dim"))
-    write(strip_ends(canvas.getvalue()), end="")
-
-
-def _share(recipes: Sequence[str]) -> Iterator[tuple[str, list[Setting]]]:
-    """Yield what all recipes share, then what those of each table do, and what is left of each; heads before them."""
-    contents = {recipe: read_recipe(recipe)[1] for recipe in recipes}
-    left = {recipe: compare_settings(recipe) for recipe in recipes}
-    paper = load(contents[recipes[0]]["benchmark"]).paper
-    by_table: dict[str, list[str]] = {}
+    """Print the settings of recipes: all of the first, and of each other in what it differs from that."""
+    first: list[Setting] = []
     for recipe in recipes:
-        by_table.setdefault(str(contents[recipe]["published"]["table"]), []).append(recipe)
-
-    def take(group: Sequence[str]) -> list[Setting]:
-        shared = [setting for setting in left[group[0]] if all(setting in left[one] for one in group)]
-        for one in group:
-            left[one] = [setting for setting in left[one] if setting not in shared]
-        return shared
-
-    if len(by_table) > 1:
-        yield f"{paper}: the same in all {len(recipes)} recipes", take(recipes)
-    for table, group in by_table.items():
-        if len(group) > 1:
-            yield f"{paper}, table {table}: the same in its {len(group)} recipes", take(group)
-        for recipe in group:
-            row = ", ".join(f"{key} {value}" for key, value in contents[recipe]["published"].items() if key != "table")
-            yield f"{read_recipe(recipe)[0]}: {paper}, table {table}, {row}", left[recipe]
+        name, content = read_recipe(recipe)
+        settings = [setting for setting in compare_settings(recipe) if setting not in first]
+        row = ", ".join(f"{key} {value}" for key, value in content["published"].items())
+        title = f"{name}: {load(content['benchmark']).paper}, {row}" + ", as the first but for" * bool(first)
+        lines = [Line(one.name, [Cell(f"{one.paper} | {one.ours or NOTHING}", one.why)]) for one in settings]
+        print_grids([Grid(title, "setting", ["the paper's | ours, and why they differ"], lines, [_SOURCES])])
+        first = first or settings

@@ -1,22 +1,19 @@
-"""A run's values over all questions, and without those in whose data an audit found a fault."""
+"""A run's headlines over all questions, and without those in whose data an audit found a fault."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from quadrag.records import Key
-
 from ..audit.finding import Finding
 from ..results.items import exclude
-from ..results.run import PROFILES, Result
+from ..results.run import Result
+from ..results.selection import pool_rows
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.run_notes import note_ours
-from ..tables.slices import select_run, select_whole
-from .compared.names import CORNER, label_place
-from .run import name_run
+from .run import title_of
+from .summary import list_headlines, name_headlines, summary
 
 
-def tabulate_without(result: Result, findings: Sequence[Finding], profile: str = PROFILES[0]) -> Grid:
+def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) -> Grid:
     """Make the table of a run with and without flagged questions.
 
     Args:
@@ -24,28 +21,22 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str =
         findings: of its benchmark or others; those that a person confirmed as false do not count.
         profile: ``official`` or ``corrected``.
     """
-    run = result.run
-    asked = {(line["config"], line["split"], line["id"]) for line in result.items}
-    checks: dict[str, set[Key]] = {}
-    for finding in findings:
-        if finding.benchmark == run.benchmark and finding.confirmed is not False:
-            checks.setdefault(finding.check, set()).update(asked.intersection(finding.keys()))
-    flagged = set[Key]().union(*checks.values())
-    left = {(score.place, score.profile): score for score in exclude(result, flagged).scores}
-    whole = [score for score in select_whole(result.scores) if score.profile == profile]
-    scores = select_run(whole)
+    questions = {(line["config"], line["split"], line["id"]) for line in result.items}
+    checks: dict[str, set[Any]] = {}
+    for one in findings:
+        if one.benchmark == result.run.benchmark and one.confirmed is not False:
+            checks.setdefault(one.check, set()).update(questions.intersection(one.keys()))
+    flagged = set[Any]().union(*checks.values())
+    rest = exclude(result, flagged)
+    left = {row.place: row for row in (*pool_rows(rest, rest.scores, profile), *rest.whole(profile))}
+    rows = list_headlines(result, profile)
     lines = [
-        Line(label_place(score.place), [value_cell(score), value_cell(left.get((score.place, profile)))])
-        for score in scores
+        Line(label, [value_cell(row), value_cell(left.get(row.place))])
+        for label, row in zip(name_headlines(rows), rows, strict=True)
     ]
-    for config, split in dict.fromkeys(score.place[:2] for score in scores):
-        here = {key for key in asked if key[:2] == (config, split)}
-        lines.append(Line(f"{config}: {split}/n", [Cell(str(len(here))), Cell(str(len(here - flagged)))]))
+    lines.append(Line("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
     counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
-    flagged_of = f"{len(flagged)} of {len(asked)} questions"
-    notes: list[Any] = [
-        *note_ours([result], [scores], profile),
-        f"Flagged by a rule: {flagged_of} ({counts})." if flagged else "No question is flagged.",
-    ]
-    title = f"{run.benchmark} {run.config}, {name_run(run)}: with and without flagged questions"
-    return Grid(title, CORNER, ["all", "without"], lines, notes)
+    told = f"Flagged by a rule: {len(flagged)} of {len(questions)} questions ({counts})."
+    notes = [*summary([result], profile).notes, told if flagged else "No question is flagged."]
+    title = f"{title_of(result)}: with and without flagged questions"
+    return Grid(title, "metric", ["all", "without"], lines, notes)

@@ -63,6 +63,7 @@ class NoteCode(StrEnum):
     MATCHED_BY_IDS = "matched_by_ids", Level.WARNING
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
+    UNDER_VALUES = "under_values"
     RECIPE = "recipe"
     DATA = "data"
     OWN_FILES = "own_files"
@@ -95,6 +96,8 @@ class NoteCode(StrEnum):
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL
     # Of a comparison.
+    VERDICT = "verdict", Level.HEADLINE
+    """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     DIFFERENT_JUDGES = "different_judges", Level.WARNING
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING

@@ -12,7 +12,7 @@ from quadrag.records import Key
 
 from ..core.benchmark import Stratum
 from ..core.run_record import RunRecord, check_stage
-from .score import Score
+from .score import ALL, Score
 
 SCORES = "scores.json"
 PROFILES = ("official", "corrected")
@@ -56,6 +56,10 @@ class Result:
     certificates: Sequence[Any] = ()
     texts: Mapping[tuple[Key, int], str | None] = field(default_factory=dict)
     parts: Sequence[RunRecord] = ()
+
+    def whole(self, profile: str = "") -> list[Score]:
+        """Return the scores over all items, under one profile or under all."""
+        return [row for row in self.scores if row.slice == ALL and profile in ("", row.profile)]
 
 
 def own_profile(results: Iterable[Result]) -> str | None:

@@ -14,15 +14,13 @@ from ..results.score import Score, Status, find_by_phrase
 from ..tables.grid import Form, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
-from ..tables.notes import INTERVALS, note_units
 from ..tables.paper import PaperTables
-from ..tables.paper_notes import note_beside, note_paper
+from ..tables.paper_notes import note_paper
 from ..tables.published import Published, read_table, read_table_beside
 from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_context, note_validity
+from ..tables.run_notes import note_ours
 
 NAME = "rgb"
-_SURE = 20  # answers, which all alike are no chance
 PRINTED = {  # title, and the heads of the columns
     "1": ("Noise robustness: accuracy (%) by noise ratio", ("0", "0.2", "0.4", "0.6", "0.8")),
     "3": ("Negative rejection: rate (%) by phrase (Rej) and by judge (Rej*)", ("Rej", "Rej*")),
@@ -30,7 +28,6 @@ PRINTED = {  # title, and the heads of the columns
     "7": ("Counterfactual robustness (%)", ("Acc", "Acc_doc", "ED", "ED*", "CR")),
 }
 _BY_ROW = "7"  # the table in which a row is a model in one language
-_WIDE = 6  # columns, beyond which there is no room for an interval under each value
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 Place = tuple[str, str, str, str, str]  # config, split, retriever, module, key
 
@@ -40,41 +37,38 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     by_model: dict[str, list[Result]] = {}
     for result in results:
         by_model.setdefault(result.run.llm, []).append(result)
-    scores = {name: _place_scores(ours) for name, ours in by_model.items()}
+    scores = {model: _place_scores(ours) for model, ours in by_model.items()}
     grids = []
     for number, (title, heads) in PRINTED.items():
         english, chinese = (find_columns(number, language) for language in _LANGUAGES)
-        configs = {config for config, *_ in (*english, *chinese)}
-        here = [one for one in results if one.run.config.removesuffix("_original") in configs]
-        printed = read_table_beside(NAME, number, [one.run for one in here])
         rows = {"-zh": chinese, "-en": english} if number == _BY_ROW else {"": [*english, *chinese]}
-        lines = _printed_lines(printed, rows)
-        own: list[tuple[str, list[Line]]] = []
-        shown: list[Score] = []
-        for name, ours in by_model.items():
-            places = [(profile, place) for profile in profiles for place in (*english, *chinese)]
-            found = [scores[name][place] for place in places if place in scores[name]]
-            own += _our_lines(ours, [line.label for line in lines], found, rows, profiles)
-            shown += found
-        if not shown:
+        configs = {place[0] for place in (*english, *chinese)}
+        here = [one for one in results if _config(one.run.config) in configs]
+        if not here:
             continue
-        used = {_place_of(row)[0] for row in shown}
-        others = [one for one in results if one.run.config.removesuffix("_original") not in used]
-        here = [one for one in results if one.run.config.removesuffix("_original") in used]
-        # Wherever a campaign was stopped, any of its tables may lack a column.
-        notes: list[Note | str] = [*note_validity([*here, *(one for one in others if one.stopped)])]
+        printed = read_table_beside(NAME, number, [one.run for one in here])
+        lines: list[Line] = []
+        for model in dict.fromkeys(row.model for row in printed):
+            for suffix, columns in rows.items():
+                beside = [row for row in printed if row.model == model and _place(row) in columns]
+                lines += [replace(line, label=model + suffix) for line in printed_lines(beside, columns, place=_place)]
+        labels = [line.label for line in lines]
+        own = [
+            line for name, ours in by_model.items() for line in _our_lines(ours, labels, scores[name], rows, profiles)
+        ]
+
         curves = "noise ratio" in title
-        notes += [] if curves else [_note_columns(heads, english)]
-        notes += [*note_paper(NAME, printed), note_units(shown, profiles[0]), INTERVALS]
-        own_scores = [[score for score in one.scores if score.place in {at.place for at in shown}] for one in here]
-        notes += note_context(here, own_scores, profiles[0])
-        notes += note_beside([one.run for one in here])
-        columns = list(heads)
+        keys = {place[-1] for place in (*english, *chinese)}
+        shown = [[row for row in one.scores if row.key.key in keys] for one in here]
+        notes: list[Note | str] = [] if curves else [_note_columns(heads, english)]
+        notes += [*note_ours(here, shown, profiles[0]), *note_paper(NAME, printed)]
+        names = list(heads)
         if number != _BY_ROW:
-            columns = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
+            names = [f"{name * (at == 0)}\n{head}" for name in _LANGUAGES.values() for at, head in enumerate(heads)]
         form: Form = "curves" if curves else "points"
-        corner = "noise ratio" * curves
-        grids.append(Grid(f"Table {number}. {title}", corner, columns, place_lines(lines, own), notes, form))
+        grids.append(
+            Grid(f"Table {number}. {title}", "noise ratio" * curves, names, place_lines(lines, own), notes, form)
+        )
     return grids
 
 
@@ -83,20 +77,19 @@ def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> str:
     return f"Columns: {'; '.join(f'{head} = {name}' for head, name in zip(heads, ours, strict=True))}."
 
 
-def _place_scores(results: Sequence[Result]) -> dict[tuple[str, Place], Score]:
+def _place_scores(results: Sequence[Result]) -> list[Score]:
+    """List the scores of one model's runs, each of what its answers were given, on either version of the data."""
     scores: dict[tuple[str, Place], Score] = {}
     for result in results:
         for row in result.scores:
-            config, retriever = row.key.config.removesuffix("_original"), result.run.retriever
-            place = config, row.key.split, retriever, row.key.metric, row.key.key
-            if taken := scores.get((row.profile, place)):
-                data = " (once on revised and once on original data)" if taken.key.config != row.key.config else ""
-                often, how = "more than once", "the folders of the runs, A B, to see them beside each other"
-                if data:
-                    often, how = f"twice{data}", "one of the two folders"
-                raise QuadragError(f"{config} was run {often}, and the paper's table has one place for it; name {how}")
-            scores[row.profile, place] = replace(row, of=retriever)
-    return scores
+            own = replace(row, of=result.run.retriever)
+            if (row.profile, _place_of(own)) in scores:
+                told = "was run more than once, and the paper's table has one place for it; name one folder"
+                raise QuadragError(
+                    f"{_config(row.key.config)} {told}, or the folders A B, to see them beside each other"
+                )
+            scores[row.profile, _place_of(own)] = own
+    return list(scores.values())
 
 
 def find_columns(number: str, language: str) -> list[Place]:
@@ -104,42 +97,36 @@ def find_columns(number: str, language: str) -> list[Place]:
     return list(dict.fromkeys(_place(row) for row in read_table(NAME, number) if row.language == language))
 
 
-def _printed_lines(printed: Sequence[Published], rows: dict[str, list[Place]]) -> list[Line]:
-    lines: list[Line] = []
-    for model in dict.fromkeys(row.model for row in printed):
-        for suffix, columns in rows.items():
-            here = [row for row in printed if row.model == model and _place(row) in columns]
-            lines += [replace(line, label=model + suffix) for line in printed_lines(here, columns, place=_place)]
-    return lines
-
-
 def _our_lines(
     results: Sequence[Result],
     printed: Sequence[str],
-    ours: Sequence[Score],
+    scores: Sequence[Score],
     rows: dict[str, list[Place]],
     profiles: Sequence[str],
 ) -> list[tuple[str, list[Line]]]:
-    by_phrase = find_by_phrase(ours)
+    by_phrase = find_by_phrase(scores)
     lacking: dict[str, Any] = {"status": Status.NOT_RUN, "reason": NO_JUDGE, "interval": None}
-    shown = [replace(row, **lacking) if row.place in by_phrase else row for row in ours]
-    found = []
+    shown = [replace(row, **lacking) if row.place in by_phrase else row for row in scores]
+    blocks = []
     for suffix, columns in rows.items():
-        if any(_place_of(row) in columns for row in ours if row.profile == profiles[0]):
+        if any(_place_of(row) in columns for row in scores):
             theirs = find_row((one.run for one in results), [label for label in printed if label.endswith(suffix)])
             label = f"{' ' * bool(theirs)}{name_model(results[0].run)}{suffix} (ours)"
-            lines = our_lines(label, shown, columns, profiles, _place_of, rule=True, bounds=len(columns) > _WIDE)
-            found.append((theirs, lines))
-    return found
+            blocks.append((theirs, our_lines(label, shown, columns, profiles, _place_of, rule=True)))
+    return blocks
+
+
+def _config(name: str) -> str:
+    return name.removesuffix("_original")
 
 
 def _place_of(score: Score) -> Place:
     config, split, metric, key = score.place
-    return config.removesuffix("_original"), split, score.of, metric, key
+    return _config(config), split, score.of, metric, key
 
 
 def _place(row: Published) -> Place:
-    return row.config.removesuffix("_original"), row.split, row.retriever, row.module, row.key
+    return _config(row.config), row.split, row.retriever, row.module, row.key
 
 
 TABLES = PaperTables(

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from ..core.run_record import RunRecord
 from ..results.run import Result
+from ..results.selection import is_whole as is_whole
+from ..results.selection import name_whole as name_whole
 from .language import MARKS, is_ours
 from .paper import load_tables
 
@@ -29,16 +31,6 @@ def number_of(result: Result) -> str:
     inputs = result.run
     again = "contract" in inputs.parameters and stem.endswith(re.sub(r"[^\w.-]", "_", inputs.llm))
     return f"-{number}" if again and number.isdecimal() else ""
-
-
-def name_whole(splits: int) -> str:
-    """Name all splits of a config where a split's name stands."""
-    return f"all {splits} splits"
-
-
-def is_whole(split: str) -> bool:
-    """Whether it is such a name."""
-    return split.startswith("all ") and split.endswith(" splits")
 
 
 def keep_name(name: str) -> str:

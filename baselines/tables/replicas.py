@@ -21,12 +21,20 @@ from ..core.spec import Replica
 from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
 from .grid import Grid, Line
-from .said import is_same
 
 _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
 _FEW = 3  # recipes each of which is told of in a line under a table
 _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
+
+
+def is_same(printed: str, ours: str) -> bool:
+    """Whether two lists of models are the same, but for letter case, hyphens, and who publishes a model."""
+    lists = [
+        [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
+        for names in (printed, ours)
+    ]
+    return lists[0] == lists[1]
 
 
 def note_recipes(runs: Sequence[RunRecord]) -> list[Note]:

@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _first_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.report.summary import headline_cells, pick_headlines
+    from quadrag.baselines.report.summary import headline_cells
+    from quadrag.baselines.results.selection import pick_headlines
     from quadrag.baselines.tables.cells import FEW
     from quadrag.baselines.tables.grid import Cell, Grid, Line
     from quadrag.baselines.tables.names import keep_name

@@ -215,17 +215,17 @@ def _ask(
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any, alone: bool) -> int:
     """Write the page of runs, and print what they came to."""
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused, tell_verdicts
+    from quadrag.baselines.report.facts import describe_latency, tell_kept, tell_reused
     from quadrag.baselines.report.paper import show_paper
     from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.summary import show_run
+    from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.systems.extractive import EXTRACTIVE
 
     profiles = options.profiles(arguments)
     results = campaign.results
     page = None  # where it has more than the terminal
     if alone:
-        grids = show_run(results[0], profiles, arguments.labels, arguments.verbose)
+        grids = show_runs(results, profiles, arguments.labels, arguments.verbose)
         page = tabulate_run(results[0], profiles, arguments.labels, every=True)
     else:
         benchmark = results[0].run.benchmark
@@ -234,8 +234,8 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     tell(arguments, *tell_reused(results))
     if arguments.llm is None and results[0].run.llm == EXTRACTIVE:
         write("No --llm: the extractive baseline answers, the sentence most like the question.")
-    for kept in filter(None, (tell_kept(results), tell_verdicts(results))):
-        tell(arguments, *f"{kept}.".splitlines())
+    if kept := tell_kept(results):
+        tell(arguments, f"{kept}.")
     print_results(arguments, stdout, out, results, grids)
     _print_left_out(arguments, campaign)
     print_calls(arguments, results)

@@ -19,7 +19,7 @@ from typing import Any
 from quadrag.commands.shared import options
 from quadrag.commands.shared.answered import own_profile, plan_all
 from quadrag.commands.shared.closing import print_next, report_failures
-from quadrag.commands.shared.session import call_policy, print_calls, print_results, results_alone, tell, tell_bad
+from quadrag.commands.shared.session import call_policy, print_calls, print_results, results_alone, tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.compared.comparison import refuse_same
+    from quadrag.baselines.report.comparison import refuse_same
     from quadrag.baselines.runs.files.score import sift_logs
 
     refuse_same(arguments.answers)
@@ -78,13 +78,10 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     """Score files, and print and write what they came to."""
     from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import head_benchmark, tabulate_all
-    from quadrag.baselines.report.compared.comparison import tabulate_several
-    from quadrag.baselines.report.compared.merged import merge_runs
-    from quadrag.baselines.report.compared.names import lift_place
-    from quadrag.baselines.report.facts import tell_verdicts
-    from quadrag.baselines.report.systems import gather_systems
-    from quadrag.baselines.report.tasks import show_tasks
+    from quadrag.baselines.report.all import gather_systems, head_benchmark, tabulate_all
+    from quadrag.baselines.report.comparison import tabulate_comparison
+    from quadrag.baselines.report.merged import merge_runs
+    from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.runs.files.score import name_files
 
     profiles, out = options.profiles(arguments, own_profile(files)), Path(arguments.out) if arguments.out else None
@@ -100,10 +97,9 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
             systems = gather_systems(parts)
             if len(systems) > 1:
                 merged = [(name, merge_runs(results)) for name, results in systems]
-                shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
-                shown = [*map(lift_place, shown)]
+                shown, page = ([tabulate_comparison(merged, profiles[0], every)] for every in (arguments.verbose, True))
             else:
-                shown = show_tasks([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
+                shown = show_runs([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
                 page = tabulate_all(systems, profiles, arguments.labels)
             if out:
                 pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
@@ -111,8 +107,6 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
             if len(benchmarks) > 1:
                 shown[0].notes.insert(0, head_benchmark(benchmark))
             grids += shown
-        if kept := tell_verdicts(results):
-            tell(arguments, *f"{kept}.".splitlines())
         print_results(arguments, stdout, out, results, grids)
         print_calls(arguments, results)
         if out:

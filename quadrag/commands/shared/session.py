@@ -160,8 +160,7 @@ def tell_bad(line: str) -> None:
 
 def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import describe_kept, tell_calls
-    from quadrag.baselines.report.spent import describe_cost, tabulate_cost
+    from quadrag.baselines.report.facts import describe_cost, describe_kept, tell_calls
 
     asked = [result for result in results if not result.reused] or results
     if told := tell_calls(results):
@@ -171,8 +170,6 @@ def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
     if cost := describe_cost(asked):
         before = " of the run" if len(results) == 1 else " of the runs finished before"
         tell(arguments, f"tokens{before if asked[0].reused else ''}: {cost}")
-        if arguments.verbose:
-            print_tables(arguments, [tabulate_cost(asked)])
 
 
 def _without_secrets(typed: Sequence[str]) -> list[str]:

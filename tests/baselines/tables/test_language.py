@@ -7,7 +7,7 @@ import pytest
 
 from quadrag import catalogue
 from quadrag.baselines.report.all import tabulate_all
-from quadrag.baselines.report.summary import headline_all, summarise_run
+from quadrag.baselines.report.summary import summary
 from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.runs.plan import recipes
@@ -44,7 +44,7 @@ def test_every_note_of_every_benchmark_is_in_chinese(cli, run):
         assert cli("run", *run, "--data-dir", "sample", "--out", name).code == 0
     runs = read_runs(["r"])
     [(_, results)] = runs
-    grids = [*tabulate_all(runs), headline_all(results), summarise_run(results[0], "official")]
+    grids = [*tabulate_all(runs), summary(results, "official")]
     grids += tabulate_all(read_runs(["r", "s"]))
     notes = dict.fromkeys(note for grid in grids for note in grid.notes)
     assert len(notes) > 8 and left_over(notes) == []

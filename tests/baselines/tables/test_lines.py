@@ -5,9 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
+from specs import record_of
 
+from quadrag.baselines.report.run import slice_grids
 from quadrag.baselines.results.check import check_lacking
 from quadrag.baselines.results.note import Note, NoteCode
+from quadrag.baselines.results.run import Result
 from quadrag.baselines.results.score import Score
 from quadrag.baselines.rgb.tables import TABLES as RGB
 from quadrag.baselines.tables.cells import difference_cell, value_cell
@@ -33,29 +37,12 @@ def test_of_many_columns_no_number_is_cut(monkeypatch: pytest.MonkeyPatch):
         cells = [Cell(f"{at}.25", f"{at}.1–{at}.5") for at in range(count)]
         heads = [f"S{at}" for at in range(count)]
         printed = io.StringIO()
-        print_grids([Grid("Many", "metric", heads, [Line("accuracy", cells), Line("recall", cells)], [])], printed)
+        lines = [Line("accuracy", cells), Line("recall of 非常长的名字-gpt-13.25-turbo (ours)", cells)]
+        print_grids([Grid("Many", "metric", heads, lines, [])], printed)
         text = printed.getvalue()
-        assert max(map(len, text.splitlines())) <= 80 and "…" not in text
+        assert max(map(cell_len, text.splitlines())) <= 80 and "…" not in text
         assert [text.count(f" {at}.25") for at in range(count)] == [2] * count
         assert text.split("\n\n")[0].startswith("\nMany") and text.count("metric") == text.count("accuracy")
-
-
-def test_a_label_is_broken_at_a_blank_and_a_name_only_where_it_is_longer_than_the_room(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def labels(*names: str) -> list[str]:
-        printed = io.StringIO()
-        cells = [Cell("96.33")] * 11
-        print_grids([Grid("T", "noise ratio", ["0.25"] * 11, [Line(name, cells) for name in names], [])], printed)
-        assert max(map(len, printed.getvalue().splitlines())) <= 80
-        return [line.partition("96.33")[0].rstrip() for line in printed.getvalue().splitlines()[4:]]
-
-    assert labels("vicuna-v1.3", " gpt-4.5-mo (ours)") == ["vicuna-v1.3", " gpt-4.5-mo", "   (ours)"]
-    assert labels("gpt-3.5-turbo（本次）")[:2] == ["gpt-3.5-turbo", "  （本次）"]
-    long = labels("vicuna-7b-v1.3-32k", "gpt-13.25-turbo (ours)")
-    assert long == ["vicuna-7b-", "  v1.3-32k", "gpt-13.25-", "  turbo (ours)"], "not within a version's number"
 
 
 def shown(lines: Any) -> list[tuple[str, list[str]]]:
@@ -65,8 +52,6 @@ def shown(lines: Any) -> list[tuple[str, list[str]]]:
 def test_a_rate_is_in_percent_and_a_length_in_characters_as_the_metric_says():
     (line, count) = our_lines("ours", [score("bleu", 0.5), score("length", 88.25)], ["bleu", "length"], ["official"])
     assert [(cell.text, cell.sub) for cell in line.cells] == [("50.0", "25.0–50.0"), ("88.2", "44.1–88.2")]
-    between = score("length", 88.25, interval=[80.5, 190.25])
-    assert our_lines("ours", [between], ["length"], ["official"])[0].cells[0].sub == "80–190", "it lies between them"
     assert shown([count]) == [("  n", ["8", "8"])]
     assert "keys" not in note_units([score("bleu", 0.5)], "official").params
     assert note_units([score("bleu", 0.5), score("length", 1.0)], "official").params["keys"] == ["length"]
@@ -91,8 +76,6 @@ def test_beside_a_minus_the_bounds_of_an_interval_have_a_word_between_them():
     low = score("bleu", -1.0, interval=[-1.0, -0.114])
     (cell,) = our_lines("ours", [low], ["bleu"], ["official"])[0].cells
     assert cell.sub == "-100.0 to -11.4"
-    bounds = shown(our_lines("ours", [low], ["bleu"], ["official"], bounds=True))[1:3]
-    assert bounds == [("  95% from", ["-100.0"]), ("  95% to", ["-11.4"])]
 
 
 def test_the_second_profile_stands_only_where_it_differs():
@@ -108,37 +91,18 @@ def test_the_second_profile_stands_only_where_it_differs():
     assert shown(our_lines("ours", other, ["bleu"], ["corrected"])) == [("ours", ["25.0"]), ("  n", ["8"])]
 
 
-@pytest.mark.parametrize(
-    ("counts", "few", "expected"),
-    [
-        ("always", False, [("ours", "50.0"), ("  n", "8"), ("  corrected", "25.0")]),
-        ("fewer", False, [("ours", "50.0"), ("  corrected", "25.0")]),
-        ("fewer", True, [("ours", "50.0"), ("  n", "6/7"), ("  corrected", "25.0")]),
-        ("each", False, [("ours", "50.0"), ("  corrected", "25.0")]),
-        # Official is over what was scored, corrected over all that the metric applies to.
-        ("each", True, [("ours", "50.0"), ("  n", "6/7"), ("  corrected", "25.0"), ("  n", "7")]),
-        ("never", True, [("ours", "50.0"), ("  corrected", "25.0")]),
-    ],
-)
-def test_counts_stand_where_they_are_asked_for(counts, few, expected):
-    less = {"n_scored": 6, "n_not_applicable": 1, "unscored": {"api_error": 1}} if few else {}
-    scores = [score("bleu", 0.5, **less), score("bleu", 0.25, "corrected", **less)]
-    lines = our_lines("ours", scores, ["bleu"], ["official", "corrected"], counts=counts)
-    assert [(line.label, line.cells[0].text) for line in lines] == expected
+def test_of_fewer_items_than_count_both_are_told_and_what_did_not_run_is_a_dash():
+    less = {"n_scored": 6, "n_not_applicable": 1, "unscored": {"api_error": 1}}
+    scores = [score("bleu", 0.5, **less), score("bertscore", None, not_run="no embedding")]
+    lines = our_lines("ours", scores, ["bleu", "bertscore", "length"], ["official"], rule=True)
+    assert shown(lines) == [("ours", ["50.0", "–", "–"]), ("  n", ["6/7", "–", "–"])] and lines[0].rule
 
 
-def test_bounds_as_lines_of_their_own_and_a_dash_for_what_did_not_run():
-    lacking = score("bertscore", None, not_run="no embedding")
-    lines = our_lines("ours", [score("bleu", 0.5), lacking], ["bleu", "bertscore", "length"], ["official"], bounds=True)
-    assert shown(lines) == [
-        ("ours", ["50.0", "–", "–"]),
-        ("  95% from", ["25.0", "–", "–"]),
-        ("  95% to", ["50.0", "–", "–"]),
-        ("  n", ["8", "–", "–"]),
-    ]
-    assert not any(cell.sub for line in lines for cell in line.cells)
-    (first, *_) = our_lines("ours", [lacking], ["bertscore"], ["official"], rule=True)
-    assert first.cells[0].text == "–" and first.rule
+def test_points_stand_under_points():
+    texts = ["96.33", "3.37?", "55", "12", "–"]
+    lines = [Line("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
+    aligned = [cells[0].text for cells in align_cells(Grid("", "", ["a"], lines))]
+    assert aligned == ["96.33 ", "3.37?", "55    ", "12", "–"], "12 is a count"
 
 
 def test_printed_numbers_stand_by_name_with_a_mark_where_they_are_doubtful():
@@ -175,26 +139,22 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     assert cell(401) == ("12.35", "6.2–12.3") and cell(400) == ("12.3", "6.2–12.3")
     assert cell(5) == ("12.3", "6.2–12.3") and cell(4) == ("12.3", "")
     assert value_cell(score("bleu", -0.0004, n_total=9, n_scored=9)).text == "0.0", "no zero has a sign"
-    (value, low, *_) = our_lines("ours", [score("bleu", 0.5, n_scored=4)], ["bleu"], ["official"], bounds=True)
-    assert (value.cells[0].text, low.cells[0].text) == ("50.0", "–")
     pairs = [Pair(0.12345, Interval(0.1, 0.2), n, p, "flips", 1.0) for n, p in ((4, 0.0), (5, 0.049), (401, 0.05))]
     assert [(one.text, one.sub) for one in map(difference_cell, pairs)] == [
         ("+12.3", ""),
-        ("+12.3", "10.0 to 20.0"),
-        ("+12.35", "10.0 to 20.0"),
+        ("+12.3", "10.0–20.0"),
+        ("+12.35", "10.0–20.0"),
     ]
     adjusted = difference_cell(replace(pairs[1], p=0.098), "characters")
     assert [cell.figure and cell.figure.sure for cell in (difference_cell(pairs[1]), adjusted)] == [True, False]
-    assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1 to 0.2")
+    assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1–0.2")
 
 
-def test_points_stand_under_points_and_the_marks_of_intervals_too():
+def test_points_stand_under_points():
     texts = ["96.33", "3.37?", "55", "12", "–"]
     lines = [Line("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
     aligned = [cells[0].text for cells in align_cells(Grid("", "", ["a"], lines))]
     assert aligned == ["96.33 ", "3.37?", "55    ", "12", "–"], "12 is a count"
-    bounds = [Line("", [Cell(text)]) for text in ("75.0–100", "8.3–58.3")]
-    assert [cells[0].text for cells in align_cells(Grid("", "", ["a"], bounds))] == ["75.0–100 ", "8.3–58.3"]
 
 
 def test_what_is_unscored_or_did_not_run_is_one_line_each():
@@ -219,3 +179,30 @@ def test_of_which_keys_lower_is_better_is_said_by_the_metrics():
 def test_a_room_without_tables_or_printed_numbers_has_none():
     assert load_tables("core") == PaperTables() and load_tables("rgb") is RGB
     assert read_published("core") == ()
+
+
+def part(place: str, key: str = "accuracy", n: int = 5, **more: Any) -> Score:
+    row = {"benchmark": "crag", "config": "c", "metric": "truthfulness", "slice": place}
+    return score(key, 0.5, **row | {"n_total": n, "n_scored": n} | more)
+
+
+def slices(*scores: Score) -> list[Grid]:
+    return slice_grids(Result(record_of("crag", "task_1_2", ["test"], "none", "m"), [*scores], []), "official")
+
+
+def test_the_groups_of_a_grouping_stand_together_with_their_sizes():
+    scores = [part("all", n=9), part("domain=open"), part("domain=music", n=4), part("question_type=set", n=8)]
+    lacking = part("domain=open", key="truthfulness", not_run="no judge")
+    apart = [part("cell=banking/retail/contrast_qa"), part("macro:topic", n_groups=2), part("language=en", n=9)]
+    (grid,) = slices(*scores, lacking, *apart)
+    assert grid.title.endswith("test: slices") and grid.columns == ["n", "accuracy"]
+    assert [(line.label, line.cells[0].text, line.rule) for line in grid.lines] == [
+        ("domain", "", False),
+        (" open", "5", False),
+        (" music", "4", False),
+        ("question type", "", True),
+        (" set", "8", False),
+    ], "the one language is the whole again"
+    assert [line.cells[1].sub for line in grid.lines[1:3]] == ["25.0–50.0", ""], "none under five items"
+    assert slices(lacking) == slices(*apart, part("all", n=9)) == slices(part("a=b", profile="corrected")) == []
+    assert len(slices(part("a=b"), part("a=b", split="public"))) == 2
