@@ -38,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--profile", choices=options.PROFILES, help="whose values say so (default: the run's)")
     parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts")
-    about = {"limit": "of a run (default: 10; of ids all)", "verbose": "all metrics; texts stand whole"}
+    about = {
+        "limit": "of a run (default: 10; of ids all)",
+        "verbose": "all metrics, what the judge was asked; whole texts",
+    }
     options.add(parser, "limit verbose labels data-dir", **about)
 
 

@@ -216,6 +216,8 @@ def judged(once: Path, cli: Any) -> Any:
 def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     out = judged("--limit", "100").out
     assert out.count("the judge: who knows") == 1 and 'the judge: {"score": 0} it is wrong' in out
+    asked = re.findall(r"^  truthfulness.*, asked: (.*)$", judged("--limit", "100", "--verbose").out, re.MULTILINE)
+    assert len(asked) == out.count(", the judge: ") and ", asked: " not in out
     odd = next(part for part in out.split("\n\n") if "who knows" in part)
     unscored = judged("--unscored").out
     assert odd.split("\n")[0] in unscored and "unparsable" in unscored
