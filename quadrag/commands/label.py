@@ -132,7 +132,6 @@ def _offer(
     arguments: argparse.Namespace, graded: Any, items: Sequence[Any], n: int, meanings: Mapping[str, str] | None = None
 ) -> None:
     """Write a sheet of n items, or label one on a page."""
-    from quadrag.baselines.construct.review.server import LabelPage
     from quadrag.baselines.judges.corrected import draw_sheet
     from quadrag.sheet import write_sheet
 
@@ -147,7 +146,9 @@ def _offer(
     words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
-        serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
+        from quadrag.baselines.page.labelling import label_sheet
+
+        serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet), back)
         return
     write(f"Fill in the column label: {graded.spelled}.")
     write(f"next: {back}")

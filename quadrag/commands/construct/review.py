@@ -1,8 +1,8 @@
 """Have people grade what was made, and write what they passed as the human split.
 
-Without an option it serves a page to this machine alone, at which annotators
-grade from 1 to 5: 1 and 2 discard, 3 corrects, 4 and 5 keep. Every grade goes
-to DATASET/reviews at once. --sheet and --take do the same by a file.
+--annotator NAME serves a page to this machine alone, at which NAME grades from
+1 to 5: 1 and 2 discard, 3 corrects, 4 and 5 keep. Every grade goes to
+DATASET/reviews at once. --sheet and --take do the same by a file.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     does.add_argument("--take", metavar="FILE", type=Path, help="take the grades of a file")
     does.add_argument("--summary", action="store_true", help="say what the grades come to: acceptance, agreement")
     does.add_argument("--human", action="store_true", help="write what was passed as the human split")
-    parser.add_argument("--annotator", metavar="NAME", help="who filled in the file of --take (default: as it says)")
+    parser.add_argument("--annotator", metavar="NAME", help="who grades, or filled in the file of --take")
     options.add(parser, "port no-browser labels")
 
 
@@ -33,13 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.construct.review import outcome
     from quadrag.baselines.construct.review.items import load, sample
-    from quadrag.baselines.construct.review.server import ReviewPage
 
     dataset = arguments.dataset
-    review, items = load(dataset, arguments.labels)
+    review, items = load(dataset)
     drawn = sample(items, arguments.sample, arguments.seed)
     if arguments.sheet:
-        outcome.write_items(arguments.sheet, drawn, review)
+        outcome.write_items(arguments.sheet, drawn, review.asks[arguments.labels])
         write(f"{arguments.sheet}: {len(drawn)} of {len(items)} questions")
     elif arguments.take:
         taken, faults = outcome.take_items(arguments.take, dataset, review, items, arguments.annotator)
@@ -58,7 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
             out, splits = outcome.write_human(dataset, review, grades, decided)
             write(*(f"{name}: {n} questions" for name, n in splits.items()), "", out)
     else:
-        page = ReviewPage(dataset, review, drawn, arguments.labels)
+        from quadrag.baselines.construct.review.page import review_items
+
+        if not arguments.annotator:
+            raise QuadragError("the page does not know who grades; name yourself with --annotator NAME")
+        page = review_items(dataset, review, drawn, arguments.annotator, arguments.labels)
         serve(arguments, page, f"{len(drawn)} questions", f"quadrag construct review {dataset} --summary")
     return 0
 
@@ -67,7 +70,7 @@ def serve(arguments: argparse.Namespace, page: Any, what: str, then: str) -> Non
     """Serve a page of so many items until Ctrl-C, and say what comes then."""
     import webbrowser
 
-    from quadrag.baselines.construct.review.server import open_server
+    from quadrag.baselines.page.labelling import open_server
 
     with open_server(page, arguments.port) as server:
         address = f"http://127.0.0.1:{server.server_address[1]}"
