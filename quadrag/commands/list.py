@@ -22,7 +22,6 @@ EXAMPLES = (
     "quadrag list --recipe rgb-table7-chatgpt-en",
 )
 _WIDTH = 80
-_ALL = "all"  # recipes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recipe",
         metavar="NAME|FILE",
-        nargs="?",
-        const=_ALL,
-        help="settings of a recipe, or of all whose names begin so: rgb, crud_rag-table3; without a name list them",
+        help="settings of a recipe, or of all whose names begin so: rgb, crud_rag-table3",
     )
     options.add(parser, "json", json="with --recipe: as one object for scripts")
     parser.add_argument("--spec", action="store_true", help="with --recipe: as YAML, for `quadrag run --recipe FILE`")
@@ -47,11 +44,6 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.recipe is not None:
         from quadrag.baselines.report.settings import describe_settings, print_settings
 
-        begin = f"{catalogue.benchmark_name(arguments.benchmark)}-" if arguments.benchmark else ""
-        if arguments.recipe == _ALL:
-            names = [name for name in recipes() if name.startswith(begin)]
-            write(json.dumps(names) if arguments.json else "\n".join(names))
-            return
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
         named = [arguments.recipe] if arguments.recipe in recipes() else begun or [arguments.recipe]
         if arguments.spec:
