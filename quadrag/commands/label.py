@@ -38,7 +38,6 @@ _ERRORS = "errors.jsonl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("folder", metavar="RUN", help="the folder of a run")
     parser.add_argument("--n", metavar="N", type=options.at_least(1), help=f"items (default: {_N}; of errors all)")
     parser.add_argument("--page", metavar="FILE", help="label such a sheet on a page")
@@ -51,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.judges.classes import ERRORS
 
     errors = arguments.metric == ERRORS

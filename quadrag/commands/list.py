@@ -25,7 +25,6 @@ _WIDTH = 80
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
     parser.add_argument(
         "--recipe",
@@ -37,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag import catalogue
     from quadrag.baselines.runs.plan import judge_presets, read_recipe, recipes
 
