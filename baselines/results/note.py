@@ -103,7 +103,6 @@ class NoteCode(StrEnum):
     PROFILES_MIXED = "profiles_mixed", Level.WARNING
     VERDICT = "verdict", Level.HEADLINE
     """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
-    DIFFERENT_JUDGES = "different_judges", Level.WARNING
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
