@@ -94,7 +94,8 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
     """Return the headline, the tables less what is told above them, and the lines that stand above all."""
     results = [result for _, parts in runs for result in parts]
     alone = len(runs) == 1
-    headline = summary(results, profile) if alone else _glance(runs, profile)
+    single = summary(results, profile) if len(results) == 1 else None
+    headline = single if alone else _glance(runs, profile)
     judged = (
         [one for one in note_judges(results, profile) if level_of(one) is not Level.WARNING]
         if len(results) == 1

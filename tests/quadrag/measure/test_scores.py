@@ -115,7 +115,7 @@ def test_a_score_without_a_value_says_why_where_a_number_is_expected():
         ({"reason": "why"}, "accuracy 75.0%! (95% 46.8–91.1), n 12/12; ! why"),
         (
             {"metric": "crud_overlap", "key": "length", "value": 52.6, "interval": (49.0, 55.2)},
-            "length 52.6 characters (95% 49–55), n 12/12",
+            "length 52.6 characters (95% 49.0–55.2), n 12/12",
         ),
         (
             {"metric": "truthfulness", "key": "truthfulness", "value": -0.25, "interval": (-0.5, 0.1)},
