@@ -178,9 +178,6 @@ def test_a_page_begins_with_a_few_numbers(cli, monkeypatch):
         "Published under: ",
     ):
         assert part in first
-    assert cli(*RUN, "--limit", "3", "--out", "few").code == 0
-    page = Path("few/report.html").read_text(encoding="utf-8")
-    assert page.count("PARTIAL: the first 3 questions of each split, 15 of 60 questions.") == 1, "once, before all else"
 
 
 def test_of_many_numbers_some_stand_large_and_it_is_said_how_many():
