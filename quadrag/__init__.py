@@ -11,33 +11,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from quadrag.api.compare import Comparison as Comparison
+    from quadrag.api.compare import Difference as Difference
+    from quadrag.api.compare import compare as compare
+    from quadrag.api.evaluate import corpus as corpus
+    from quadrag.api.evaluate import evaluate as evaluate
+    from quadrag.api.evaluate import questions as questions
+    from quadrag.api.result import Evaluation as Evaluation
+    from quadrag.api.result import Score as Score
+    from quadrag.api.result import result as result
     from quadrag.baselines.systems.own import OpenQuestion as OpenQuestion
     from quadrag.errors import QuadragError as QuadragError
-    from quadrag.measure.comparison import Comparison as Comparison
-    from quadrag.measure.comparison import Comparisons as Comparisons
-    from quadrag.measure.comparison import compare as compare
-    from quadrag.measure.evaluation import Evaluation as Evaluation
-    from quadrag.measure.evaluation import result as result
-    from quadrag.measure.questions import corpus as corpus
-    from quadrag.measure.questions import questions as questions
-    from quadrag.measure.score import Score as Score
-    from quadrag.measure.system import evaluate as evaluate
     from quadrag.records import Passage as Passage
 
 __version__ = "0.1.0"
 _PLACES = {
-    "Comparison": "measure.comparison",
-    "Comparisons": "measure.comparison",
-    "Evaluation": "measure.evaluation",
+    "Comparison": "api.compare",
+    "Difference": "api.compare",
+    "Evaluation": "api.result",
     "OpenQuestion": "baselines.systems.own",
     "Passage": "records",
     "QuadragError": "errors",
-    "Score": "measure.score",
-    "compare": "measure.comparison",
-    "corpus": "measure.questions",
-    "evaluate": "measure.system",
-    "questions": "measure.questions",
-    "result": "measure.evaluation",
+    "Score": "api.result",
+    "compare": "api.compare",
+    "corpus": "api.evaluate",
+    "evaluate": "api.evaluate",
+    "questions": "api.evaluate",
+    "result": "api.result",
 }
 __all__ = [*_PLACES]
 

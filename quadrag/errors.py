@@ -37,6 +37,19 @@ class NotReady(QuadragError):
     """A package, a file or the user's leave to run a model's code is not given; the message says how each is."""
 
 
+class GateFailed(QuadragError):
+    """A run is worse than another one, or below what was asked of it, or neither can be told since a score is invalid.
+
+    Attributes:
+        code: with which the command line exits: 4, or 3 where a score is invalid.
+    """
+
+    def __init__(self, message: str, code: int = 4) -> None:
+        """Take the line and the exit code."""
+        super().__init__(message)
+        self.code = code
+
+
 def tell_extra(name: str) -> str:
     """Say how one of quadrag's extras is installed, from whatever folder quadrag is used."""
     return f"from the checkout: pip install '.[{name}]'"

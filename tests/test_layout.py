@@ -37,7 +37,7 @@ FLOORS = (
     "baselines/report",
     "baselines/page",
     "baselines/construct",
-    "quadrag/measure",
+    "quadrag/api",
     "quadrag/harnesses",
     "quadrag/commands",
 )

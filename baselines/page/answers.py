@@ -11,7 +11,7 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import metric_record, name_together
 from quadrag.records import Passage, Question
 
-from ..report.compared.names import name_columns, tell_apart
+from ..report.comparison import name_runs
 from ..report.questions import (
     QuestionInfo,
     RunReader,
@@ -100,7 +100,7 @@ def collect_answers(
     unfit = find_unfit(read)
     answers.index = {
         "runs": [speak(name, labels) for name, _ in runs],
-        "called": [speak(name, labels) for name in name_columns([name for name, _ in runs])],
+        "called": [speak(name, labels) for name in name_runs([name for name, _ in runs])],
         "metrics": [one | {"unfit": one["name"] in unfit} for one in _describe_metrics(names)],
         "benchmarks": {benchmark: [names.index(name) for name in own] for benchmark, own in ordered.items()},
         "items": [
@@ -121,7 +121,7 @@ def _name_systems(results: Sequence[Result]) -> list[str]:
     names = list(models)
     for model in again:
         own = [at for at, one in enumerate(models) if one == model]
-        for at, folder in zip(own, tell_apart([str(results[at].folder) for at in own]), strict=True):
+        for at, folder in zip(own, name_runs([str(results[at].folder) for at in own]), strict=True):
             names[at] = f"{model} {folder}" if len({*models}) > 1 else folder
     return names if len({*names}) > 1 else [""] * len(names)
 

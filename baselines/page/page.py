@@ -10,9 +10,7 @@ from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
 from ..judges.notes import note_judges
-from ..report.all import merge_all
-from ..report.compared.comparison import glance_pair, glance_several
-from ..report.compared.names import name_columns, tell_apart
+from ..report.comparison import name_runs as name_columns
 from ..report.facts import list_facts
 from ..report.summary import summary
 from ..results.note import Level
@@ -94,8 +92,7 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
     """Return the headline, the tables less what is told above them, and the lines that stand above all."""
     results = [result for _, parts in runs for result in parts]
     alone = len(runs) == 1
-    single = summary(results, profile) if len(results) == 1 else None
-    headline = single if alone else _glance(runs, profile)
+    headline = summary(results, profile) if len(results) == 1 else None
     judged = (
         [one for one in note_judges(results, profile) if level_of(one) is not Level.WARNING]
         if len(results) == 1
@@ -110,12 +107,6 @@ def _lay_out(runs: Runs, grids: Sequence[Grid], profile: str) -> tuple[Grid | No
     told.sort(key=lambda note: level_of(note) is not Level.WARNING)
     lead = [note for at, note in enumerate(told) if note not in told[:at]]
     return headline, left, [*_warn(results, grids), *lead]
-
-
-def _glance(runs: Runs, profile: str) -> Grid | None:
-    """Make the headline of two runs, which says whose values they are, or of more."""
-    merged = merge_all(runs)
-    return glance_pair(merged, profile) if len(runs) == 2 else glance_several(merged, profile)
 
 
 def name_runs(runs: Runs) -> str:
@@ -139,7 +130,7 @@ def name_runs(runs: Runs) -> str:
     models = {name_model(run) for run in records}
     systems = few("systems", (name_model(run) for run in records))
     if len(runs) > len(models):
-        named = few("runs", tell_apart([name for name, _ in runs]))
+        named = few("runs", name_columns([name for name, _ in runs]))
         systems = named if len(models) > 1 and len(runs) <= MOST else f"{systems} ({named})"
     date = max(run.started or "" for run in records)[:10]
     return "quadrag: " + ", ".join(filter(None, (what, systems, date)))

@@ -8,8 +8,8 @@ from quadrag.catalogue import configs
 from ..results.run import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
 from ..tables.grid import Grid, Verdict
-from .compared.comparison import refuse_apart, tabulate_several
-from .compared.merged import merge_runs
+from .comparison import refuse_apart, tabulate_comparison
+from .merged import merge_runs
 from .paper import show_paper
 from .run import tabulate_run
 
@@ -32,7 +32,7 @@ def tabulate_all(
     """
     results = [result for _, parts in runs for result in parts]
     if len(runs) > 1:
-        return compare_all(runs, profiles[0], labels=labels)
+        return compare_all(runs, profiles[0])
     if len(results) == 1:
         return tabulate_run(results[0], profiles, labels, every=True)
     grids = []
@@ -42,20 +42,12 @@ def tabulate_all(
     return grids
 
 
-def compare_all(runs: Runs, profile: str, every: bool = True, labels: str = "en") -> list[Grid]:
-    """Make the tables of runs beside each other; where all are of the same several benchmarks, of one after the other.
-
-    Arguments and errors as of `tabulate_several` and `merge_all`.
-    """
-    held = [dict.fromkeys(result.run.benchmark for result in parts) for _, parts in runs]
-    if len(held[0]) == 1 or any(one.keys() != held[0].keys() for one in held):
-        return tabulate_several(merge_all(runs), profile, every, labels)
-    grids = []
-    for benchmark in held[0]:
-        of = [(name, [one for one in parts if one.run.benchmark == benchmark]) for name, parts in runs]
-        made = tabulate_several(merge_all(of), profile, every, labels)
-        made[0].notes.insert(0, head_benchmark(benchmark))
-        grids += made
+def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Grid]:
+    """Make the table of runs beside each other, of each benchmark one; errors as of `merge_all`."""
+    groups = merge_all(runs)
+    grids = [tabulate_comparison(merged, profile, every) for merged in groups]
+    for grid, ((_, first), *_) in zip(grids, groups, strict=True):
+        grid.notes[:0] = [head_benchmark(first.run.benchmark)] * (len(groups) > 1)
     return grids
 
 
@@ -64,16 +56,24 @@ def head_benchmark(benchmark: str) -> Verdict:
     return Verdict(f"== {benchmark}")
 
 
-def merge_all(runs: Runs) -> list[tuple[str, Result]]:
-    """Make one result of each of several runs, to be compared.
+def merge_all(runs: Runs) -> list[list[tuple[str, Result]]]:
+    """Make one result of each of several runs, to be compared; where all are of the same benchmarks, of each of these.
 
     Raises:
         QuadragError: they are of several benchmarks, no two share a split, or one holds a task twice.
     """
-    refuse_apart(runs)
-    for name, parts in runs:
-        refuse_repeated_tasks(name, parts)
-    return [(name, merge_runs(parts)) for name, parts in runs]
+    held = [dict.fromkeys(result.run.benchmark for result in parts) for _, parts in runs]
+    groups = [list(runs)]
+    if all(one.keys() == held[0].keys() for one in held):
+        groups = [
+            [(name, [one for one in parts if one.run.benchmark == benchmark]) for name, parts in runs]
+            for benchmark in held[0]
+        ]
+    for group in groups:
+        refuse_apart(group)
+        for name, parts in group:
+            refuse_repeated_tasks(name, parts)
+    return [[(name, merge_runs(parts)) for name, parts in group] for group in groups]
 
 
 def gather_systems(scored: Sequence[tuple[Path, Result]]) -> list[tuple[str, list[Result]]]:

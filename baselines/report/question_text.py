@@ -11,7 +11,7 @@ from quadrag.stats import NOT_APPLICABLE
 from ..reporting.messages import ENGLISH, read_messages, say, translate
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES
-from .compared.names import name_columns
+from .comparison import name_runs
 from .questions import (
     ItemFilter,
     QuestionInfo,
@@ -72,7 +72,7 @@ def write_changed(
     runs: Sequence[tuple[str, RunReader]], wanted: ItemFilter, options: DisplayOptions, better: bool = False
 ) -> Iterator[str]:
     """Write the questions on which the second of two runs, each with its name, is worse or `better` than the first."""
-    names = name_columns([name for name, _ in runs])
+    names = name_runs([name for name, _ in runs])
     (_, before), (_, after) = runs
     metric, scored, questions = select_changed(before, after, wanted, better)
     shown = questions[: options.limit]

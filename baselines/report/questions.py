@@ -19,6 +19,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import RAG
 from ..core.task import load_questions
 from ..reporting.messages import ENGLISH, say_item, translate
+from ..results.compare import find_doubt, list_gains
 from ..results.items import FAILED, is_ruled, read_items, short_of
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result, own_profile
@@ -30,7 +31,6 @@ from ..runs.questions import digest_each
 from ..scoring.served import match_gold, read_gold
 from ..systems.own import as_served
 from ..tables.cells import format_value
-from .compared.pairs import doubt_verdicts, list_differences
 
 BY_RULE = "decided by rule, without the judge"
 
@@ -250,7 +250,7 @@ def select_changed(
     gained: dict[Key, float] = {}
     module, _, name = metric.partition(".")
     for config, split in dict.fromkeys(key[:2] for key in sides[1]):
-        gained |= list_differences(before.result, after.result, (config, split, module, name), profile)
+        gained |= list_gains(before.result, after.result, (config, split, module, name), profile)
     changed = [key for key, gain in gained.items() if (gain > 0 if better else gain < 0)]
     changed.sort(key=lambda key: -abs(gained[key]))
     return metric, len(gained), [list(zip(*(side[key] for side in sides), strict=False)) for key in changed]
@@ -293,9 +293,7 @@ def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:
     readers = [reader for run in runs for reader in run]
     pairs = [(base.result, other.result) for run in runs[1:] for base in runs[0] for other in run]
     alike = [(base, other) for base, other in pairs if base.run.config == other.run.config]
-    doubted = {
-        name for reader in readers for name in reader.metrics if any(doubt_verdicts(*pair, name) for pair in alike)
-    }
+    doubted = {name for reader in readers for name in reader.metrics if any(find_doubt(*pair, name) for pair in alike)}
     return doubted.union(*(reader.invalid for reader in readers))
 
 

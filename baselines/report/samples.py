@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from quadrag.stats.items import choose_fill, counted
 
 from ..results.items import items_of
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Score
 from ..tables.cells import format_value
@@ -52,8 +53,8 @@ def tabulate_samples(result: Result, profile: str, title: str) -> list[Grid]:
         for score, spread in spreads
     ]
     count = max(spread.samples for _, spread in spreads)
-    note = f"Of {count} means, each over one answer a question; sd is their standard deviation. {profile} profile."
-    return [Grid(f"{title}: spread between samples", "metric", ["sd", "min", "max"], lines, [note])]
+    note = Note(NoteCode.SPREAD, {"count": count})
+    return [Grid(title, "spread between samples", ["sd", "min", "max"], lines, [note])]
 
 
 def _cell(score: Score, value: float) -> Cell:

@@ -84,6 +84,7 @@ class NoteCode(StrEnum):
     ROW_MARK = "row_mark"
     REASON = "reason"
     """Why a score or an item has no value, or its value says nothing of the answers."""
+    SPREAD = "spread"
     GOLD = "gold"
     """In which passages of a question the gold stood."""
     SHOWN = "shown"
@@ -95,6 +96,8 @@ class NoteCode(StrEnum):
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL
     # Of a comparison.
+    VERDICT = "verdict", Level.HEADLINE
+    """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
     DIFFERENT_JUDGES = "different_judges", Level.WARNING
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _list_rows(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from quadrag.measure.questions import questions
+    from quadrag.api.evaluate import questions
 
     said = partial_spec(arguments)
     named = {name: said[name] for name in ("split", "data_dir", "limit") if name in said}

@@ -6,17 +6,20 @@ interval.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_results, print_tables, results_alone
-from quadrag.errors import QuadragError
+from quadrag.commands.shared.session import print_results, print_tables, results_alone, tell_bad
+from quadrag.errors import GateFailed, QuadragError
 from quadrag.printing import write
 
 EXAMPLES = (
     "quadrag report runs/a",
     "quadrag report runs/a runs/b --html compare.html",
     "quadrag report runs/a --without findings.jsonl",
+    "quadrag report runs/base runs/new --fail-if worse --fail-below accuracy=0.8",
 )
 _MIXED = "The runs were made with different profiles. Shown here: official; for the other: --profile corrected."
 
@@ -28,6 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"
     )
     parser.add_argument("--html", metavar="FILE", help="write the page too")
+    parser.add_argument(
+        "--fail-if", choices=("worse",), help="exit with 4 where a later RUN is worse than the first by its headline"
+    )
+    parser.add_argument(
+        "--fail-below",
+        metavar="SCORE=VALUE",
+        action="append",
+        default=[],
+        help="exit with 4 where the last RUN's 95%% interval of a score lies below a value, as accuracy=0.8; several",
+    )
     options.json(parser)
     options.labels(parser)
     options.certificates(parser)
@@ -37,24 +50,59 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
-    from quadrag.baselines.audit.finding import read_findings
+def run(arguments: argparse.Namespace) -> int:
+    """Show the runs, and hold them against what a pipeline asks."""
     from quadrag.baselines.judges.certificate import lay_beside, read_certificates
+    from quadrag.baselines.report.comparison import refuse_same
+    from quadrag.baselines.runs.finished import read_runs
+
+    least = dict(map(_read_least, arguments.fail_below))
+    if arguments.fail_if and len(arguments.runs) == 1:
+        raise QuadragError("--fail-if worse compares: name the run that the others are held against first")
+    refuse_same(arguments.runs)
+    runs = read_runs(arguments.runs, arguments.profile)
+    lay_beside([result for _, parts in runs for result in parts], read_certificates(arguments.certificate))
+    _show(arguments, runs)
+    return _check(arguments, runs, least) if arguments.fail_if or least else 0
+
+
+def _read_least(given: str) -> tuple[str, float]:
+    name, _, value = given.rpartition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise QuadragError(f"--fail-below {given}: expected SCORE=VALUE, as accuracy=0.8") from None
+
+
+def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least: Mapping[str, float]) -> int:
+    """Hold the runs against what is asked of them, and say in a line what fails."""
+    from quadrag.baselines.report.all import merge_all
+    from quadrag.baselines.report.comparison import check_gate
+    from quadrag.baselines.results.compare import compare
+    from quadrag.baselines.results.run import own_profile
+
+    profile = options.profiles(arguments, own_profile([one for _, parts in runs for one in parts]))[0]
+    groups = merge_all(runs) if arguments.fail_if else []
+    try:
+        compared = [compare(group[0][1], [one for _, one in group[1:]], profile) for group in groups]
+        check_gate(compared, [name for name, _ in runs], runs[-1][1], least, profile)
+    except GateFailed as failed:
+        tell_bad(str(failed))
+        return failed.code
+    return 0
+
+
+def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> None:
+    """Print the tables of the runs, and write the page."""
+    from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import compare_all, tabulate_all
-    from quadrag.baselines.report.compared.comparison import refuse_same
-    from quadrag.baselines.report.compared.names import lift_place
     from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.report.without import tabulate_without
     from quadrag.baselines.results.run import own_profile
-    from quadrag.baselines.runs.finished import read_runs
     from quadrag.baselines.tables.grid import Alarm
 
-    refuse_same(arguments.runs)
-    runs = read_runs(arguments.runs, arguments.profile)
     results = [result for _, parts in runs for result in parts]
-    lay_beside(results, read_certificates(arguments.certificate))
     own = own_profile(results)
     profiles = options.profiles(arguments, own)
     if arguments.json:
@@ -80,7 +128,7 @@ def run(arguments: argparse.Namespace) -> None:
         page = tabulate_all(runs, profiles, arguments.labels)
     if arguments.html:  # before anything is printed: whoever reads may close the pipe
         write_page(Path(arguments.html), runs, page or grids, arguments.labels, profiles[0])
-    print_tables(arguments, [*map(lift_place, grids)], verbose=arguments.verbose)
+    print_tables(arguments, grids, verbose=arguments.verbose)
     if arguments.html:
         write(f"\n{arguments.html}")
     elif len(runs) > 1 and not arguments.without:

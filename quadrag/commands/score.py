@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
-    from quadrag.baselines.report.compared.comparison import refuse_same
+    from quadrag.baselines.report.comparison import refuse_same
     from quadrag.baselines.runs.files.score import sift_logs
 
     refuse_same(arguments.answers)
@@ -79,9 +79,8 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
     from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import gather_systems, head_benchmark, tabulate_all
-    from quadrag.baselines.report.compared.comparison import tabulate_several
-    from quadrag.baselines.report.compared.merged import merge_runs
-    from quadrag.baselines.report.compared.names import lift_place
+    from quadrag.baselines.report.comparison import tabulate_comparison
+    from quadrag.baselines.report.merged import merge_runs
     from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.runs.files.score import name_files
 
@@ -98,8 +97,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path]) -> int:
             systems = gather_systems(parts)
             if len(systems) > 1:
                 merged = [(name, merge_runs(results)) for name, results in systems]
-                shown, page = (tabulate_several(merged, profiles[0], every) for every in (arguments.verbose, True))
-                shown = [*map(lift_place, shown)]
+                shown, page = ([tabulate_comparison(merged, profiles[0], every)] for every in (arguments.verbose, True))
             else:
                 shown = show_runs([result for _, result in parts], profiles, arguments.labels, arguments.verbose)
                 page = tabulate_all(systems, profiles, arguments.labels)

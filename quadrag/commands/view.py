@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all
-    from quadrag.baselines.report.compared.comparison import refuse_same
+    from quadrag.baselines.report.comparison import refuse_same
     from quadrag.baselines.runs.finished import read_runs
 
     alone = len(arguments.runs) == 1

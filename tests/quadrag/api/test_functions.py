@@ -55,6 +55,11 @@ class System:
         return question.query, [{"id": "d", "text": question.query}]
 
 
+def parts(result):
+    """All that is known of scores: where two have no value, they are equal in this alone."""
+    return {name: vars(score) for name, score in result.items()}
+
+
 # What is asked.
 
 
@@ -89,14 +94,14 @@ class Batches:
 
 def test_functions_of_every_kind_have_the_same_scores():
     plain = measure(lambda question: question.query, name="plain")
-    assert measure(slowly).scores == plain.scores
+    assert parts(measure(slowly)) == parts(plain)
     batches = Batches()
-    assert measure(batches, batch_size=3).scores == plain.scores and batches.sizes == [3, 3, 2]
+    assert parts(measure(batches, batch_size=3)) == parts(plain) and batches.sizes == [3, 3, 2]
 
     async def notebook():
         return measure(slowly, name="in a loop")
 
-    assert asyncio.run(notebook()).scores == plain.scores
+    assert parts(asyncio.run(notebook())) == parts(plain)
     found = [{"id": "d", "text": "t"}]
     pair = measure(lambda question: (question.query, found), out="pair")
     measure(lambda question: {"answer": question.query, "passages": found}, out="both")
@@ -332,7 +337,7 @@ def test_a_finished_folder_is_never_taken_for_a_new_system():
     with pytest.raises(quadrag.QuadragError, match="finished run"):
         measure(lambda question: "y", out="mine")
     anew = measure(lambda question: "y", out="mine", fresh=True)
-    assert set(anew.to_pandas()["answer"]) == {"y"} and anew.scores == quadrag.result("mine").scores
+    assert set(anew.to_pandas()["answer"]) == {"y"} and parts(anew) == parts(quadrag.result("mine"))
     first, second = (measure(slowly) for _ in range(2))
     assert [first.name, second.name] == ["slowly", "slowly-2"] and first["rouge_l"] == second["rouge_l"]
 
@@ -398,7 +403,7 @@ def test_the_questions_on_which_a_function_failed_are_asked_alone_again(place):
     whole = measure(System(), *place, **part, out="whole")
     for stage in STAGES:
         assert Path("r", stage).read_bytes() == Path("whole", stage).read_bytes(), stage
-    assert whole.scores == again.scores
+    assert parts(whole) == parts(again)
     system.asked = []
     measure(system, *place, **part, out="r", retry="failed")
     assert not system.asked, "nothing failed"
@@ -439,7 +444,7 @@ def test_a_judge_may_be_added_to_a_finished_run_and_the_function_is_not_asked(ju
     for other in ({"limit": 8}, {"split": "validation"}, {"name": "other"}):
         with pytest.raises(quadrag.QuadragError):
             measure(mine, *CRAG, **{**part, **other, **call})
-    assert plain.scores == quadrag.result("mine").scores and not judge.bodies
+    assert parts(plain) == parts(quadrag.result("mine")) and not judge.bodies
     judged = measure(mine, *CRAG, **part, **call)
     assert mine.asked == ids and judged["truthfulness"].n == 6 and judged["truthfulness"].unscored == {"raised": 1}
     assert list(judged.to_pandas()["answer"]) == list(plain.to_pandas()["answer"])
@@ -461,7 +466,7 @@ def test_a_value_that_rests_on_a_judge_that_says_the_same_of_all_has_the_reason(
     found = measure(lambda question: "x", *CRAG, judge=f"{judge.url}#j", out="r")
     doubtful = found["truthfulness"]
     assert (doubtful.value, doubtful.valid) == (11 / 15, True)
-    assert doubtful.reason == "the judge says the same of every answer" and "!" in str(doubtful)
+    assert doubtful.reason == "the judge says the same of every answer" and doubtful.reason in str(doubtful)
     judge.rules.append(Rule("reply", match="no luck", message={"content": '{"score": 0}'}))
     runs = []
     for name, praised in (("often", 13), ("seldom", 2)):
@@ -470,7 +475,7 @@ def test_a_value_that_rests_on_a_judge_that_says_the_same_of_all_has_the_reason(
         runs.append(measure(system, *CRAG, name=name, out=name, split="public", judge=f"{judge.url}#j"))
     assert [one["accuracy"].reason for one in runs] == ["a judge's verdicts are far from what words say", ""]
     beside = quadrag.compare(*runs)
-    assert beside.before["accuracy"].reason and beside.after["accuracy"].reason == "", "a doubt marks its own run"
+    assert [bool(one["accuracy"].reason) for one in beside.runs] == [True, False], "a doubt marks its own run"
 
 
 def test_a_summary_has_the_questions_of_the_benchmark_and_their_gold():

@@ -164,8 +164,7 @@ def test_notes_are_what_is_printed_above_the_numbers(capsys):
         assert [note for note in one.notes if note not in " ".join(above.replace("\n! ", " ").split())] == []
         assert "The data are the bundled sample, which is made up." in one.notes
         assert [note for note in one.notes if note.startswith(begin)]
-    said = repr(again) + again._repr_html_()
-    assert said.count("fresh=True") == 2 and "--fresh" not in said
+    assert all("kept ones" in said for said in (repr(again), again._repr_html_()))
 
 
 def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
@@ -180,7 +179,7 @@ def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
     both = quadrag.compare(chinese, "b")
     for result in (chinese, both, quadrag.compare("a", "b", labels="zh")):
         assert han.search(repr(result)) and han.search(result._repr_html_()) and "Percent" not in repr(result)
-    assert all(map(han.search, chinese.notes)) and "全部相同" in str(both["accuracy"])
+    assert all(map(han.search, chinese.notes))
     assert not han.search(repr(quadrag.result("a"))) and "Percent" in repr(quadrag.result("a"))
     monkeypatch.setenv("QUADRAG_LABELS", "zh")
     assert han.search(repr(quadrag.result("a"))) and not han.search(repr(quadrag.result("a", labels="en")))
@@ -189,15 +188,15 @@ def test_a_language_is_that_of_the_result_else_of_the_environment(monkeypatch):
             quadrag.result("a", labels=labels)
 
 
-def test_a_notebook_shows_a_table_with_bars_and_a_link_to_the_page():
-    found = measure(lambda question: question.query, name="<b>mine</b>")
+def test_a_notebook_shows_the_summary_and_a_link_to_the_page():
+    found = measure(lambda question: question.query, name="<i>mine</i>")
     page = found._repr_html_()
-    assert "<b>mine" not in page and page.count("<svg") == 2 and f'<a href="{found.folder}/report.html">' in page
-    assert "<b>mine" not in (found.folder / "report.html").read_text(encoding="utf-8")
+    assert "<i>mine" not in page and f'<a href="{found.folder}/report.html">' in page
+    assert "<i>mine" not in (found.folder / "report.html").read_text(encoding="utf-8")
     both = quadrag.compare(found, measure(lambda question: "x", name="other"))
-    assert both._repr_html_().count("<svg") == 2 and "<table" in both._repr_html_()
+    assert "&lt;i&gt;mine" in both._repr_html_() and "<table" in both._repr_html_()
     broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
-    assert broken._repr_html_().index("<p>! INVALID, ") < broken._repr_html_().index("<table>")
+    assert broken._repr_html_().index("INVALID") < broken._repr_html_().index("<table>")
 
 
 @pytest.mark.slow

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from quadrag.provenance import join
 
-from ...core.benchmark import load
-from ...core.run_record import RunRecord
-from ...core.spec import NONE
-from ...judges.certificate import unique
-from ...results.note import rename_splits
-from ...results.run import Result
+from ..core.benchmark import load
+from ..core.run_record import RunRecord
+from ..core.spec import NONE
+from ..judges.certificate import unique
+from ..results.note import rename_splits
+from ..results.run import Result
 
 
 def merge_runs(results: Sequence[Result]) -> Result:

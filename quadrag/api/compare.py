@@ -1,0 +1,312 @@
+"""Runs compared in Python, question by question, each with the first: as numbers, tables of pandas, the page."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from quadrag.api.result import (
+    Evaluation,
+    Number,
+    check_profile,
+    check_rows,
+    display,
+    entrance,
+    find_name,
+    place_columns,
+    result,
+    score_frame,
+    to_html,
+    to_text,
+    type_reasons,
+)
+from quadrag.baselines.judges.certificate import lay_beside
+from quadrag.baselines.page.page import write_page
+from quadrag.baselines.report.comparison import (
+    check_gate,
+    comparison_table,
+    explain_missing,
+    refuse_apart,
+    refuse_same,
+    write_difference,
+)
+from quadrag.baselines.report.question_text import write_changed
+from quadrag.baselines.report.questions import ItemFilter
+from quadrag.baselines.reporting.messages import say, say_score
+from quadrag.baselines.results import compare as results
+from quadrag.baselines.results.score import ALL, Score, ScoreKey
+from quadrag.baselines.tables.draw import print_grids
+from quadrag.baselines.tables.grid import Grid
+from quadrag.baselines.tables.language import speak_grid
+from quadrag.errors import QuadragError, UnknownScore
+from quadrag.labels import choose_labels
+from quadrag.printing import write
+
+_QUESTION = ["config", "split", "id"]
+
+
+class Difference(Number):
+    """The paired difference of a score from the first run's, on the questions that both scored: a float."""
+
+    difference: float  # the second run's value less the first one's
+    interval: tuple[float, float]  # of 95%
+    n: int  # on how many questions
+    p: float  # how often chance alone would make a difference at least as large
+    p_holm: float | None  # adjusted for all headlines, or for all other scores; None of one by itself
+    detectable: float  # the smallest true difference that as many questions show in four of five cases
+    better: int | None  # on how many questions the second run is so; None of a score without a better end
+    worse: int | None
+    equal: int | None
+    verdict: str  # what the second run is: better, worse, not decided, all equal, too few questions
+    reason: str  # why it says nothing of the answers, as of a score; "" where all is well
+
+    @classmethod
+    def of(cls, one: results.Difference) -> Self:
+        """Make one of what a run differs by, which has a pair."""
+        pair = one.pair
+        assert pair is not None
+        doubts = (say_score(score, python=True) for score in one.scores if score and score.value is not None)
+        parts = {name: getattr(pair, name) for name in ("difference", "interval", "n", "p", "p_holm", "detectable")}
+        parts |= one.changes._asdict() if one.changes else dict.fromkeys(results.Changes._fields)
+        parts |= {"verdict": str(one.verdict), "reason": next(filter(None, doubts), "")}
+        return cls(pair.difference, write_difference(one.place, pair), **parts)
+
+
+class Comparison(Mapping[str, Any]):
+    """Runs compared with the first of them: ``comparison["rouge_l"].difference``.
+
+    Of two runs a name stands for a `Difference`, of more for a dictionary of these by system.
+
+    Attributes:
+        runs: what is compared.
+        profile: ``official`` or ``corrected``.
+        labels: ``en`` or ``zh``, the language in which it is shown.
+    """
+
+    def __init__(self, runs: Sequence[Evaluation], labels: str) -> None:
+        """Pair the questions that each has with those of the first one."""
+        self.runs = list(runs)
+        self.profile = runs[0].profile
+        self.labels = labels
+        first, *others = (one.result for one in runs)
+        self._compared = results.compare(first, others, self.profile, every=True)
+        self._found = {(one.place, one.run): one for one in self._compared.differences if one.slice == ALL}
+        self._scores = [{score.key: score for score in one.rows.values()} for one in runs]
+        names = {score.key: name for one in reversed(runs) for name, score in one.rows.items()}
+        self._keys = {names[key]: key for key in dict.fromkeys(key for one in self._scores for key in one)}
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the difference of a score, or of several runs those by system.
+
+        Raises:
+            KeyError: none has this name, or several have, and the message lists those there are; or it is not compared,
+                and the message says why.
+        """
+        called = find_name(name, self._keys)
+        if called not in self._pairs:
+            raise UnknownScore(f"{called} is not compared: {self._explain(self._keys[called], 1)}")
+        pairs = {self._names[run]: pair for run, pair in self._pairs[called].items()}
+        return pairs if len(self.runs) > 2 else pairs[self._names[1]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._pairs)
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    @entrance
+    def check(self, *, below: Mapping[str, float] | None = None) -> None:
+        """Raise where a run is worse than the first one, as ``quadrag report A B --fail-if worse`` exits with 4.
+
+        Args:
+            below: what scores of the last run must reach, ``{"accuracy": 0.8}``, else it is raised too.
+
+        Raises:
+            GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies
+                below what it must reach, or one of these is invalid.
+        """
+        check_gate([self._compared], self._names, [self.runs[-1].result], below or {}, self.profile)
+
+    @entrance
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        worse: bool = False,
+        better: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
+        """Print what ``quadrag report A B ...`` prints or, when `worse` or `better`, single questions of two runs.
+
+        Args:
+            verbose: all metrics, not the headlines alone; of questions their texts whole.
+            worse: those on which the second is worse, the greatest difference first; raises as `to_pandas` does.
+            better: those on which it is better.
+            metric: what says so; the first headline that both scored when None.
+            limit: so many questions.
+        """
+        if not (worse or better):
+            print_grids([self._speak(self._table(verbose))], verbose=verbose)
+            return
+        if len(self.runs) > 2:
+            raise QuadragError("worse and better are of two runs; compare the two alone")
+        readers = [(name, one.reader) for name, one in zip(self._names, self.runs, strict=True)]
+        wanted = ItemFilter(metric=metric, profile=self.profile)
+        write(*write_changed(readers, wanted, display(limit, verbose, self.labels), better))
+
+    @entrance
+    def report(self, path: str | Path) -> Path:
+        """Write the page of the runs, all answers side by side, and return where it lies."""
+        place, runs = Path(path), [(name, [one.result]) for name, one in zip(self._names, self.runs, strict=True)]
+        write_page(place, runs, [self._table(verbose=True)], self.labels, profile=self.profile)
+        return place
+
+    @entrance
+    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each question that two have or, `by` ``"metric"``, each score.
+
+        Of more than two runs each but the first has rows. Columns that are mostly alike in all rows stand last. Of
+        questions they are, of more than two, ``system``; ``id`` and ``split``; ``query``, ``gold``, ``answer_before``
+        and ``answer_after``; of each metric three, as ``accuracy_before``, ``..._after`` and ``..._difference``, after
+        less before; ``unscored_before`` and ``unscored_after``; and ``config``. Of scores they are ``score``, its name;
+        ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
+        ``difference``, its interval's ``low`` and ``high``, ``p`` and ``p_holm``, the ``verdict``, and whether it is a
+        ``headline``, which stand first; ``n``, and on how many of these the second is ``better``, ``worse`` and
+        ``equal``; ``reason``, why a score is not compared; ``split``, ``pooled``, ``metric`` and ``config``; and
+        ``system_before``, ``system_after``, ``folder_before`` and ``folder_after``.
+
+        Args:
+            texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
+            by: ``question`` or ``metric``.
+        """
+        import pandas  # type: ignore[import-untyped]
+
+        if check_rows(by) == "metric":
+            rows = [self._row(name, run) for name in self._keys for run in range(1, len(self.runs))]
+            return score_frame(sorted(rows, key=lambda row: not row["headline"]))
+        first, *others = (one.to_pandas(texts=texts) for one in self.runs)
+        frames = [self._pair(first, other, run) for run, other in enumerate(others, 1)]
+        if len(frames) == 1:
+            return frames[0]
+        named = dict(zip(self._names[1:], frames, strict=True))
+        return pandas.concat(named, names=["system"]).reset_index("system").reset_index(drop=True)
+
+    def __repr__(self) -> str:
+        """Say which is better, and show the differences of the headlines."""
+        return to_text([self._speak(self._table())])
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the same."""
+        return to_html([self._speak(self._table())])
+
+    @property
+    def _names(self) -> list[str]:
+        """What the runs are called: by their systems or, where two of these have one name, by their folders."""
+        systems = Counter(one.name for one in self.runs)
+        names = [one.name if systems[one.name] == 1 else one.folder.resolve().name for one in self.runs]
+        return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
+
+    @cached_property
+    def _pairs(self) -> dict[str, dict[int, Difference]]:
+        """The differences of each score that is compared, by its name and by the run's place."""
+        pairs: dict[str, dict[int, Difference]] = {}
+        for name, key in self._keys.items():
+            for run in range(1, len(self.runs)):
+                one = self._found.get((key[1:], run))
+                if one and one.pair:
+                    pairs.setdefault(name, {})[run] = Difference.of(one)
+        return pairs
+
+    def _table(self, verbose: bool = False) -> Grid:
+        """Make the table of all scores, or of the headlines."""
+        shown = [one for one in self._compared.differences if verbose or one.headline]
+        return comparison_table(replace(self._compared, differences=shown), self._names)
+
+    def _speak(self, grid: Grid) -> Grid:
+        return speak_grid(grid, self.labels, python=True)
+
+    def _row(self, name: str, run: int) -> dict[str, Any]:
+        """Return the row of a score of two runs, compared or not."""
+        key = self._keys[name]
+        one, pair = self._found.get((key[1:], run)), self._pairs.get(name, {}).get(run)
+        before, after = one.values if one else (score and score.value for score in self._both(key, run))
+        told: dict[str, Any] = (
+            {"n": 0, "verdict": "", "reason": self._explain(key, run)} if pair is None else vars(pair)
+        )
+        low, high = told["interval"] if told["n"] >= results.FEW else (None, None)
+        row = {"score": name, "before": before, "after": after, "difference": told.get("difference")}
+        row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm"), "verdict": told["verdict"]}
+        row |= {"headline": bool(one and one.headline), "n": told["n"]}
+        row |= {count: told.get(count) for count in results.Changes._fields}
+        row |= {"reason": told["reason"], **place_columns(name, key)}
+        row |= {"system_before": self._names[0], "system_after": self._names[run]}
+        return row | {"folder_before": str(self.runs[0].folder), "folder_after": str(self.runs[run].folder)}
+
+    def _both(self, key: ScoreKey, run: int) -> list[Score | None]:
+        return [self._scores[at].get(key) for at in (0, run)]
+
+    def _explain(self, key: ScoreKey, run: int) -> str:
+        """Say why a score is not compared, of one over all splits why that of the first such split is not."""
+        alike = [at for at in (key, *self._keys.values()) if at[3:] == key[3:]]
+        found = [one for at in alike if (one := self._found.get((at[1:], run))) and one.reason]
+        if found:
+            return say(explain_missing(found[0], self._names, self._compared.runs), python=True)
+        lacking = (say_score(score, python=True) for score in self._both(key, run) if score)
+        return next(filter(None, lacking), "")
+
+    def _pair(self, before: Any, after: Any, run: int) -> Any:
+        """Put the tables of two runs side by side: a row for each question that both have, with the differences.
+
+        Where a run has several samples of a question, its values are their means, and its answer is the first one.
+        """
+        values = [name for name in before if name in after and before[name].dtype == "float64"]
+        means = dict.fromkeys(values, "mean")
+        sides = []
+        for frame in (before, after):
+            how = {name: means.get(name, "first") for name in frame if name not in (*_QUESTION, "sample")}
+            sides.append(frame.groupby(_QUESTION, sort=False, as_index=False).agg(how))
+        both = sides[0].merge(
+            sides[1].drop(columns=["query", "gold"], errors="ignore"), on=_QUESTION, suffixes=("_before", "_after")
+        )
+        first, second = self.runs[0].result, self.runs[run].result
+        both = both[[results.is_same(first, second, key) for key in both[_QUESTION].itertuples(index=False, name=None)]]
+        for name in values:
+            both[f"{name}_difference"] = both[f"{name}_after"] - both[f"{name}_before"]
+        columns = [f"{name}_{what}" for name in values for what in ("before", "after", "difference")]
+        texts = [name for name in ("query", "gold", "answer_before", "answer_after") if name in both]
+        reasons = ("unscored_before", "unscored_after")
+        both = both[["id", "split", *texts, *columns, *reasons, "config"]].reset_index(drop=True)
+        return type_reasons(both, *reasons)
+
+
+@entrance
+def compare(*runs: Evaluation | str | Path, profile: str | None = None, labels: str | None = None) -> Comparison:
+    """Compare two runs on the questions that both answered, or of more each with the first.
+
+    Args:
+        runs: evaluations, or folders of runs.
+        profile: ``official`` or ``corrected``; that of the first run when None.
+        labels: ``en`` or ``zh``, the language in which it is shown; that of the first evaluation when None.
+
+    Raises:
+        QuadragError: one alone is given, or one twice; they are of other benchmarks, or no two share a split.
+    """
+    check_profile(profile)
+    if len(runs) < 2:
+        raise QuadragError("compare takes two runs or more, here is one; of a list: compare(*runs)")
+    evaluations = [one for one in runs if isinstance(one, Evaluation)]
+    shown_in = choose_labels(labels or next((one.labels for one in evaluations), None))
+    by = profile or next((one.profile for one in evaluations), None)
+    sides: list[Evaluation] = []
+    for one in runs:
+        side = one if isinstance(one, Evaluation) else result(one, by)
+        by = by or side.profile
+        side = side if side.profile == by else result(side.folder, by)
+        sides.append(Evaluation(replace(side.result), shown_in))
+    refuse_same([str(side.folder) for side in sides])
+    refuse_apart([(side.name, [side.result]) for side in sides])
+    lay_beside([side.result for side in sides])
+    return Comparison(sides, shown_in)

@@ -1,0 +1,437 @@
+"""One run in Python: its scores as numbers, tables of pandas, what a terminal and a notebook show, the page.
+
+Nothing is computed or laid out here: values are those of `baselines/results`, tables those of the command line.
+"""
+
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, wraps
+from html import escape
+from math import nan
+from pathlib import Path
+from typing import Any, ParamSpec, Self, TypeVar
+
+from quadrag.baselines.judges.certificate import lay_beside
+from quadrag.baselines.page.page import write_page
+from quadrag.baselines.report.facts import tell_kept, tell_reused
+from quadrag.baselines.report.question_text import DisplayOptions, write_items
+from quadrag.baselines.report.questions import ItemFilter, RunReader
+from quadrag.baselines.report.run import tabulate_run
+from quadrag.baselines.report.summary import show_runs
+from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
+from quadrag.baselines.results import score as results
+from quadrag.baselines.results.items import FAILED, read_items
+from quadrag.baselines.results.run import PROFILES, Result
+from quadrag.baselines.results.score import ScoreKey, Status
+from quadrag.baselines.results.selection import pick_headlines, pool_rows
+from quadrag.baselines.runs.finished import read_runs
+from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_value, items_of, value_cell
+from quadrag.baselines.tables.draw import print_grids
+from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Verdict
+from quadrag.baselines.tables.language import speak_grid
+from quadrag.baselines.tables.names import is_whole, number_of
+from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
+from quadrag.labels import LANGUAGES, choose_labels
+from quadrag.metric_record import show_key
+from quadrag.printing import GLANCE, clean, write
+
+PAGE = "report.html"  # of a run, in its folder
+TEXTS = ("query", "answer", "gold")
+NO_VALUES = ("id", "split", *TEXTS, "unscored", "sample", "config")  # all other columns of questions are metrics
+_KINDS = dict.fromkeys(("value", "low", "high", "before", "after", "difference", "p", "p_holm"), "float64")
+_KINDS |= dict.fromkeys(("n", "n_total", "better", "worse", "equal"), "Int64")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Have a function of the Python entrance tell bad input in one line, without the way that it took in here."""
+
+    @wraps(function)
+    def call(*arguments: _P.args, **named: _P.kwargs) -> _T:
+        try:
+            return function(*arguments, **named)
+        except QuadragError as error:
+            error.args = (one_line(error),)
+            raise error.with_traceback(None) from None
+        except OSError as error:
+            if error.filename is None:
+                raise
+            place = f"cannot use {error.filename} ({error.strerror}); make room, or name another place"
+            raise QuadragError(place) from error
+
+    return call
+
+
+class Number(float):
+    """A float with the parts that it is told by; printed it is a line as tables write it."""
+
+    def __new__(cls, number: float | None = None, line: str = "", **parts: Any) -> Self:
+        """Take a number, None for NaN, its line, and its parts by name."""
+        found = super().__new__(cls, nan if number is None else number)
+        found.__dict__.update(parts, line=line)
+        return found
+
+    def __repr__(self) -> str:
+        return str(self.__dict__["line"])
+
+
+class Score(Number):
+    """One metric over all questions of a split: a float, NaN where there is no value.
+
+    Of what is over all splits, ``all 5 splits``, a question counts once.
+    """
+
+    value: float | None  # in the metric's own unit, mostly 0 to 1; None where it could not be computed, or is not valid
+    interval: tuple[float, float] | None  # of 95%; None where there is none, as of fewer than 5 questions
+    n: int  # the questions that it is over; of a score that is not valid, those that could be read
+    n_total: int
+    unscored: dict[str, int]  # how many questions have no value, by reason
+    metric: str  # the evaluate module
+    key: str  # of its result
+    split: str
+    signature: str  # how it was computed
+    valid: bool  # False where more than a fifth of the items failed, by no fault of the system's answers
+    reason: str  # why there is no value, or why it says nothing of the answers; "" where all is well
+
+    @classmethod
+    def of(cls, score: results.Score) -> Self:
+        """Make one of a score of a run."""
+        between, reason, unit = value_cell(score).sub, say_score(score, python=True), score.record.unit
+        value = format_value(score.value, unit, score.n)
+        if score.value is not None:
+            value += "%" if unit == RATE else f" {unit}"
+        return cls(
+            score.value,
+            f"{score.key.key} {value}{f' (95% {between})' if between else ''}, n {items_of(score)}"
+            + (f"; {reason}" if reason else ""),
+            value=score.value,
+            interval=score.interval if score.interval and (score.n or 0) >= FEW else None,
+            n=count_both(score)[0],
+            n_total=count_all(score),
+            unscored=dict(score.counts.unscored),
+            metric=score.key.metric,
+            key=score.key.key,
+            split=score.key.split,
+            signature=score.signature,
+            valid=score.status is not Status.INVALID,
+            reason=reason,
+        )
+
+
+class Evaluation(Mapping[str, Score]):
+    """The scores of a system by name, ``result["rouge_l"].value``, and how they are shown.
+
+    Where a config has several splits a name has the split before it: ``result["noise_40/accuracy"]``. There is a score
+    over all of them, too, ``result["all 5 splits/accuracy"]``, which ``result["accuracy"]`` finds. A score is also
+    found by its metric and key, as ``rgb_accuracy.accuracy``.
+
+    Attributes:
+        result: what the run came to.
+        folder: where its files lie.
+        profile: ``official`` or ``corrected``.
+        labels: ``en`` or ``zh``, the language in which it is shown.
+    """
+
+    def __init__(self, result: Result, labels: str = LANGUAGES[0]) -> None:
+        """Take a run's result."""
+        self.result = result
+        self.folder = Path(result.folder or "")
+        self.profile = result.run.profile
+        self.labels = labels
+
+    def __getitem__(self, name: str) -> Score:
+        """Return a score.
+
+        Raises:
+            KeyError: none has this name, or several have; the message lists those there are.
+        """
+        return self.scores[find_name(name, {called: score.key for called, score in self.rows.items()})]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def scores(self) -> dict[str, Score]:
+        """The scores by name: first those over all splits, last those included that could not be computed."""
+        return {name: Score.of(score) for name, score in self.rows.items()}
+
+    @cached_property
+    def rows(self) -> dict[str, results.Score]:
+        """The same as the run has them."""
+        own = self._own()
+        many = len({score.key.split for score in own}) > 1
+        every = (*pool_rows(self.result, own, self.profile), *own)
+        return {f"{one.key.split}/" * many + self._names[one.key.name]: one for one in every}
+
+    @property
+    def name(self) -> str:
+        """What was measured; measured again into a folder of its own it has the folder's number, as ``rag-2``."""
+        return f"{self.result.run.llm}{number_of(self.result)}"
+
+    @property
+    def invalid(self) -> list[str]:
+        """Why metrics are not valid, a line each: too many of their items failed, or the judge does not answer."""
+        run, stopped = self.result.run, self.result.stopped
+        return [*([stopped] if stopped and not run.dead_judge else []), *say_invalid(run, python=True)]
+
+    @property
+    def valid(self) -> bool:
+        """Whether the run came to its end, and no metric lost more than a fifth of its items to failures."""
+        return not self.invalid
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
+        return [str(note) for note in self._tables()[0].notes if isinstance(note, Alarm)]
+
+    @entrance
+    def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
+        """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
+
+        Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
+        ``answer`` and ``gold``; the values that they count as in the scores, those of the headlines first, each named
+        as ``accuracy`` or, where two metrics have a key of one name, as ``rgb_accuracy.accuracy``; ``unscored``, why
+        one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong;
+        ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
+        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value, or why it says nothing of the
+        answers; ``split``; ``pooled``, whether it is over all splits; ``metric`` and ``config``; and the run's
+        ``system`` and ``folder``.
+
+        Args:
+            texts: with query, answer and gold, read from the folder and from the benchmark's data.
+            by: ``question`` or ``metric``.
+
+        Raises:
+            QuadragError: `texts`, and the data are not those any more; or `by` is neither.
+        """
+        if check_rows(by) == "question":
+            return self._items(texts)
+        rows = []
+        for name, score in self.scores.items():
+            low, high = score.interval or (None, None)
+            row = {"score": name, "value": score.value, "low": low, "high": high, "n": score.n}
+            row |= {"n_total": score.n_total, "valid": score.valid, "reason": score.reason}
+            row |= {**place_columns(name, self.rows[name].key), "system": self.name, "folder": str(self.folder)}
+            rows.append(row)
+        return score_frame(rows)
+
+    @entrance
+    def show(
+        self,
+        verbose: bool = False,
+        *,
+        wrong: bool = False,
+        unscored: bool = False,
+        metric: str | None = None,
+        limit: int = 10,
+    ) -> None:
+        """Print the summary and the folder or, when `wrong` or `unscored`, single questions.
+
+        Args:
+            verbose: all tables; of questions all metrics, and texts whole.
+            wrong: what ``quadrag show FOLDER --wrong`` prints, the worst questions first; raises as `to_pandas` does.
+            unscored: what ``quadrag show FOLDER --unscored`` prints, the questions that some metric has no value of.
+            metric: what says that an answer is wrong; the first valid headline when None.
+            limit: so many questions.
+        """
+        if wrong or unscored:
+            wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
+            write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
+            return
+        print_grids(self._tables(verbose), verbose=verbose)
+        write(f"\n{self._page if self._page.exists() else self.folder}")
+
+    @entrance
+    def report(self, path: str | Path) -> Path:
+        """Write the page to a file, and return where it lies."""
+        place, grids = Path(path), tabulate_run(self.result, self._profiles, self.labels, every=True)
+        write_page(place, [(self.name, [self.result])], grids, self.labels, self.profile)
+        return place
+
+    def __repr__(self) -> str:
+        """Show the summary."""
+        return to_text(self._tables())
+
+    def _repr_html_(self) -> str:
+        """Show a notebook the summary."""
+        link = f'<p><a href="{escape(str(self._page))}">{escape(str(self._page))}</a></p>'
+        return to_html(self._tables()) + link * self._page.exists()
+
+    @cached_property
+    def reader(self) -> RunReader:
+        """The folder and the benchmark's data, question by question."""
+        return RunReader(self.folder, self.result)
+
+    def _own(self) -> list[results.Score]:
+        return self.result.whole(self.profile)
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """What metrics are called, the headlines first: by their keys, where no other has such a key."""
+        every = (*pick_headlines(self.result.scores, self.profile), *self._own())
+        keys = {score.key.name: score.key.key for score in every}
+        times = Counter(keys.values())
+        return {name: key if times[key] == 1 else name for name, key in keys.items()}
+
+    def _items(self, texts: bool) -> Any:
+        """Make the table of questions, a row for each sample."""
+        import pandas  # type: ignore[import-untyped]
+
+        rows = []
+        for item in read_items(self.result):
+            key = (item["config"], item["split"], item["id"])
+            place = (key, item["sample"])
+            row = {name: item[name] for name in ("id", "split", "sample", "config")}
+            if texts:
+                question, answer = self.reader.questions[key], self.result.texts.get(place)
+                row |= {"query": question.query, "answer": answer, "gold": question.references}
+            failure = self.result.run.failures.get("/".join((*key, str(item["sample"]))))
+            answered, reasons = self.result.texts.get(place) is not None, dict[str, None]()
+            for name, entry in item.items():
+                if isinstance(entry, Mapping):
+                    row[name] = entry.get(self.profile)
+                    if reason := (entry.get("reason") or {}).get(self.profile):
+                        failed = failure and reason in FAILED
+                        said = say_item(name, reason, self.result.run, answered)
+                        reasons[f"{reason}: {failure}" if failed else said] = None
+            rows.append({**row, "unscored": ", ".join(reasons) or None})
+        names = self._names
+        frame = pandas.DataFrame(clean(rows)).rename(columns=names)
+        values = [name for name in dict.fromkeys((*names.values(), *frame)) if name in frame and name not in NO_VALUES]
+        order = ["id", "split", *(name for name in TEXTS if texts), *values, "unscored", "sample", "config"]
+        return type_reasons(frame[order].astype(dict.fromkeys(values, "float64")), "unscored")
+
+    @property
+    def _page(self) -> Path:
+        return self.folder / PAGE
+
+    @property
+    def _profiles(self) -> list[str]:
+        return [self.profile, *(other for other in PROFILES if other != self.profile)]
+
+    def _tables(self, verbose: bool = False) -> list[Grid]:
+        """Make what the command prints, with what of it is kept on top."""
+        run = [self.result]
+        grids = show_runs(run, self._profiles, self.labels, verbose)
+        kept = filter(None, (tell_kept(run), *tell_reused(run)))
+        grids[0].notes[:0] = [Alarm(f"{told.rstrip('.')}.") for told in kept]
+        return [speak_grid(grid, self.labels, python=True) for grid in grids]
+
+
+@entrance
+def result(folder: str | Path, profile: str | None = None, *, labels: str | None = None) -> Evaluation:
+    """Read a finished run back: one of `evaluate`, of ``quadrag run`` or of ``quadrag score --out``.
+
+    Args:
+        folder: of the run.
+        profile: ``official`` or ``corrected``; the one that the run was made with when None.
+        labels: ``en`` or ``zh``, the language in which it is shown; that of QUADRAG_LABELS, or English, when None.
+
+    Raises:
+        QuadragError: it holds no finished run, or several.
+    """
+    check_profile(profile)
+    shown_in = choose_labels(labels)
+    ((_, found),) = read_runs([str(folder)], profile)
+    if len(found) > 1:
+        inside = ", ".join(str(one.folder) for one in found)
+        raise QuadragError(f"{folder} holds {len(found)} runs; expected the folder of one: {inside}")
+    lay_beside(found)
+    return Evaluation(found[0], shown_in)
+
+
+def check_profile(profile: str | None) -> None:
+    """Refuse a profile that there is not; None is whichever a run has."""
+    if profile not in (None, *PROFILES):
+        raise unknown_name("profile", str(profile), PROFILES)
+
+
+def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
+    """Return the name of the one score that is called so, with its split and its metric or without.
+
+    Of several splits it is the score over all of them, where there is one.
+
+    Raises:
+        KeyError: there is none, or more than one; the message lists those there are.
+    """
+    if name in known:
+        return name
+    found = [
+        called
+        for called, at in known.items()
+        if str(name).removeprefix(f"{at.split}/") in (at.key, at.name, show_key(at.metric, at.key))
+    ]
+    found = [called for called in found if is_whole(known[called].split)] or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        uses = ", ".join(f"result[{called!r}]" for called in found)
+        raise UnknownScore(f"{name} stands for several scores: use {uses}")
+    raise UnknownScore(str(unknown_name("score", name, dict.fromkeys((*known, *(at.key for at in known.values()))))))
+
+
+def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
+    """Say how single questions are shown."""
+    return DisplayOptions(limit, None if verbose else GLANCE, verbose, labels, python=True)
+
+
+# Tables.
+
+
+def check_rows(by: str) -> str:
+    """Return what a row of a table of pandas is of; QuadragError where it is neither a question nor a metric."""
+    if by not in ("question", "metric"):
+        raise unknown_name("value of by", by, ("question", "metric"))
+    return by
+
+
+def place_columns(name: str, key: ScoreKey) -> dict[str, str | bool]:
+    """Return the columns that say what a score of this name is of; its metric is its name without the split."""
+    metric = name.removeprefix(f"{key.split}/")
+    return {"split": key.split, "pooled": is_whole(key.split), "metric": metric, "config": key.config}
+
+
+def score_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Make a `pandas.DataFrame` with a row for each score; what is not there is NaN, of counts NA."""
+    import pandas
+
+    frame = pandas.DataFrame(clean([*rows]))
+    return frame.astype({name: _KINDS[name] for name in frame if name in _KINDS})
+
+
+def type_reasons(frame: Any, *columns: str) -> Any:
+    """Return a table whose columns of reasons are texts or None, whether there are any or not."""
+    return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
+
+
+def to_text(grids: Sequence[Grid]) -> str:
+    """Draw tables as a terminal has them."""
+    text = io.StringIO()
+    print_grids(grids, text)
+    return text.getvalue().strip("\n")
+
+
+def to_html(grids: Sequence[Grid]) -> str:
+    """Draw tables as a notebook has them: HTML without script or style, alarms above the numbers."""
+    parts = []
+    for grid in grids:
+        rows = [[escape(text) for text in (grid.corner, *grid.columns)]]
+        rows += [[escape(line.label), *map(_html_cell, line.cells)] for line in grid.lines]
+        table = "".join(f"<tr>{''.join(f'<td>{text}</td>' for text in row)}</tr>" for row in rows)
+        verdicts = [note for note in grid.notes if isinstance(note, Verdict)]
+        alarms = [note for note in grid.notes if isinstance(note, Alarm)]
+        notes = [note for note in grid.notes if not isinstance(note, Verdict | Alarm | Detail)]
+        lines = [f"<b>{escape(text)}</b><br>" for text in (*verdicts, grid.title)]
+        lines += [f"! {escape(note)}<br>" for note in alarms]
+        lines += [f"<table>{table}</table>", *(f"<small>{escape(note)}</small><br>" for note in notes)]
+        parts.append("".join(lines))
+    return clean(f"<div>{''.join(parts)}</div>")
+
+
+def _html_cell(cell: Cell) -> str:
+    return escape(cell.text) + f"<br><small>{escape(cell.sub)}</small>" * bool(cell.sub)

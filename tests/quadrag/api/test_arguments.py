@@ -1,0 +1,84 @@
+"""Arguments that cannot be, or are misspelt, are refused in one line before anything is asked."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from chat_server import ChatServer
+from own_system import SUMMARY, measure
+
+import quadrag
+
+CRAG = ("crag", "task_1_2")
+CASES = [
+    ({"profile": "oficial"}, "oficial"),
+    ({"labels": "fr"}, "'fr'; known: en, zh"),
+    ({"concurrency": 0}, "concurrency is 0"),
+    ({"gold": "test"}, "option gold"),
+    ({"noise": 1}, "noise"),
+    ({"split": "tset"}, "test"),
+    ({"split": ["test"]}, r"split is \['test'\]"),
+    ({"limit": 0}, "limit is 0"),
+    ({"name": 7}, "is 7"),
+    ({"judge": "gpt"}, "expected"),
+    ({"judge": ["http://127.0.0.1:9/v1#m", 5]}, "judge is 5"),
+    ({"judge": len}, "judge is <built-in function len>"),
+    ({"judge_format": "yaml"}, "'yaml'; known: text, json, schema"),
+    ({"judge_format": "json"}, "judge-format"),
+    ({"judge": "http://127.0.0.1:9/v1#m", "judge_max_tokens": 0}, "max_tokens is 0"),
+    ({"max_failed": 20}, "max_failed is 20"),
+    ({"timeout": 0}, "timeout is 0"),
+    ({"retry": "emty"}, "'emty'; nearest: empty"),
+    ({"retry": "failed"}, "no run to retry"),
+    ({"judge_large": "j"}, "judge_large is gone"),
+    ({"judge_formt": "json"}, "judge_formt"),
+    ({"bertscore": "m"}, "'m'"),
+    ({"api_key": "sk-1"}, "'api_key'"),
+]
+
+
+@pytest.mark.parametrize(("changes", "found"), CASES)
+def test_a_wrong_argument_of_evaluate_is_one_line(changes, found):
+    asked = []
+    with pytest.raises(quadrag.QuadragError, match=found) as told:
+        measure(asked.append, **changes)
+    assert "\n" not in str(told.value) and "sk-1" not in str(told.value) and not asked
+    assert not list(Path().rglob("run.json"))
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        (lambda: quadrag.questions("rgb", ["a"]), "config"),
+        (lambda: quadrag.questions(*SUMMARY, datadir="sample"), "datadir"),
+        (lambda: quadrag.corpus("rgb"), "has no corpus"),
+        (lambda: quadrag.corpus("crud_rag", gould="test"), "'gould'; nearest: gold"),
+        (lambda: quadrag.evaluate(*CRAG, str), "cannot fetch .* --data-dir"),
+        (lambda: quadrag.result("nowhere"), "nowhere holds no run.json"),
+    ],
+)
+def test_bad_input_is_a_line_without_the_way_in_here(use, found, monkeypatch):
+    monkeypatch.setenv("QUADRAG_MIRROR", "http://127.0.0.1:9")
+    with pytest.raises(quadrag.QuadragError, match=found) as told:
+        use()
+    assert "\n" not in str(told.value) and len(told.traceback) == 3 and told.value.__suppress_context__
+
+
+def test_every_judging_argument_reaches_the_judge(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
+    values = {"judge_format": "json", "judge_max_tokens": 64, "judge_name": "here"}
+    values |= {"max_failed": 1.0, "timeout": 9.5, "max_reply_bytes": 10_000}
+    values |= {"ledger": "L", "retry": "empty", "fresh": True}
+    with ChatServer(models=["j"]) as server:
+        found = measure(lambda one: "x", *CRAG, judge=f"{server.url}#j", out="mine", limit=3, **values)
+        (body, *_) = server.bodies
+    inputs = found.result.run
+    assert body["response_format"] == {"type": "json_object"} and body["max_tokens"] == 64 and Path("L").exists()
+    assert (found.valid, inputs.services, inputs.judge) == (True, {"judge": "here"}, "here")
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, quadrag; print({'datasets', 'numpy', 'pydantic', 'yaml'} & set(sys.modules), dir(quadrag))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=Path(__file__).parents[3])
+    assert done.returncode == 0 and done.stdout.startswith("set() ") and "'evaluate'" in done.stdout, done.stderr
