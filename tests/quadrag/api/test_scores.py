@@ -96,7 +96,7 @@ def test_a_score_without_a_value_is_nan_with_the_reason():
     ("place", "key", "line"),
     [
         (RGB, "accuracy", "accuracy 75.0% (95% 46.8–91.1), n 12 of 12"),
-        (("crud_rag", "summary"), "length", "length 52.6 characters (95% 49–56), n 8 of 8"),
+        (("crud_rag", "summary"), "length", "length 52.6 characters (95% 49.4–55.8), n 8 of 8"),
         (("crag", "task_1_2"), "truthfulness", "truthfulness –, n 0 of 15; no judge"),
     ],
 )
