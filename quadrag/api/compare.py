@@ -1,6 +1,5 @@
 """Runs compared in Python, question by question, each with the first: as numbers, tables of pandas, the page."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -205,8 +204,7 @@ class Comparison(Mapping[str, Any]):
     @property
     def _names(self) -> list[str]:
         """What the runs are called: by their systems or, where two of these have one name, by their folders."""
-        systems = Counter(one.name for one in self.runs)
-        names = [one.name if systems[one.name] == 1 else one.folder.resolve().name for one in self.runs]
+        names = [one.name for one in self.runs]
         return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
 
     @cached_property

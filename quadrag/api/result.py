@@ -24,21 +24,20 @@ from quadrag.baselines.results import score as results
 from quadrag.baselines.results.items import FAILED, read_items
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import ScoreKey, Status
-from quadrag.baselines.results.selection import pick_headlines, pool_rows
+from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_rows
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_value, items_of, value_cell
+from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Verdict
 from quadrag.baselines.tables.language import speak_grid
-from quadrag.baselines.tables.names import is_whole, number_of
+from quadrag.baselines.tables.names import number_of
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 
 PAGE = "report.html"  # of a run, in its folder
-TEXTS = ("query", "answer", "gold")
-NO_VALUES = ("id", "split", *TEXTS, "unscored", "sample", "config")  # all other columns of questions are metrics
+_TEXTS = ("query", "answer", "gold")
 _KINDS = dict.fromkeys(("value", "low", "high", "before", "after", "difference", "p", "p_holm"), "float64")
 _KINDS |= dict.fromkeys(("n", "n_total", "better", "worse", "equal"), "Int64")
 _P = ParamSpec("_P")
@@ -55,11 +54,6 @@ def entrance(function: Callable[_P, _T]) -> Callable[_P, _T]:
         except QuadragError as error:
             error.args = (one_line(error),)
             raise error.with_traceback(None) from None
-        except OSError as error:
-            if error.filename is None:
-                raise
-            place = f"cannot use {error.filename} ({error.strerror}); make room, or name another place"
-            raise QuadragError(place) from error
 
     return call
 
@@ -98,17 +92,18 @@ class Score(Number):
     @classmethod
     def of(cls, score: results.Score) -> Self:
         """Make one of a score of a run."""
-        between, reason, unit = value_cell(score).sub, say_score(score, python=True), score.record.unit
-        value = format_value(score.value, unit, score.n)
+        (n, total), unit, reason = count_both(score), score.record.unit, say_score(score, python=True)
+        line = f"{score.key.key} {format_value(score.value, unit, score.n)}"
         if score.value is not None:
-            value += "%" if unit == RATE else f" {unit}"
+            line += "%" if unit == RATE else f" {unit}"
+        interval = score.interval if score.interval and (score.n or 0) >= FEW else None
+        line += f" (95% {format_interval(interval, unit)})" if interval else ""
         return cls(
             score.value,
-            f"{score.key.key} {value}{f' (95% {between})' if between else ''}, n {items_of(score)}"
-            + (f"; {reason}" if reason else ""),
+            f"{line}, n {n} of {total}" + (f"; {reason}" if reason else ""),
             value=score.value,
-            interval=score.interval if score.interval and (score.n or 0) >= FEW else None,
-            n=count_both(score)[0],
+            interval=interval,
+            n=n,
             n_total=count_all(score),
             unscored=dict(score.counts.unscored),
             metric=score.key.metric,
@@ -163,7 +158,7 @@ class Evaluation(Mapping[str, Score]):
     @cached_property
     def rows(self) -> dict[str, results.Score]:
         """The same as the run has them."""
-        own = self._own()
+        own = self.result.whole(self.profile)
         many = len({score.key.split for score in own}) > 1
         every = (*pool_rows(self.result, own, self.profile), *own)
         return {f"{one.key.split}/" * many + self._names[one.key.name]: one for one in every}
@@ -244,7 +239,7 @@ class Evaluation(Mapping[str, Score]):
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
         print_grids(self._tables(verbose), verbose=verbose)
-        write(f"\n{self._page if self._page.exists() else self.folder}")
+        write(f"\n{self.folder / PAGE}")
 
     @entrance
     def report(self, path: str | Path) -> Path:
@@ -259,21 +254,18 @@ class Evaluation(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         """Show a notebook the summary."""
-        link = f'<p><a href="{escape(str(self._page))}">{escape(str(self._page))}</a></p>'
-        return to_html(self._tables()) + link * self._page.exists()
+        page = escape(str(self.folder / PAGE))
+        return f'{to_html(self._tables())}<p><a href="{page}">{page}</a></p>'
 
     @cached_property
     def reader(self) -> RunReader:
         """The folder and the benchmark's data, question by question."""
         return RunReader(self.folder, self.result)
 
-    def _own(self) -> list[results.Score]:
-        return self.result.whole(self.profile)
-
     @cached_property
     def _names(self) -> dict[str, str]:
         """What metrics are called, the headlines first: by their keys, where no other has such a key."""
-        every = (*pick_headlines(self.result.scores, self.profile), *self._own())
+        every = (*pick_headlines(self.result.scores, self.profile), *self.result.whole(self.profile))
         keys = {score.key.name: score.key.key for score in every}
         times = Counter(keys.values())
         return {name: key if times[key] == 1 else name for name, key in keys.items()}
@@ -300,15 +292,11 @@ class Evaluation(Mapping[str, Score]):
                         said = say_item(name, reason, self.result.run, answered)
                         reasons[f"{reason}: {failure}" if failed else said] = None
             rows.append({**row, "unscored": ", ".join(reasons) or None})
-        names = self._names
-        frame = pandas.DataFrame(clean(rows)).rename(columns=names)
-        values = [name for name in dict.fromkeys((*names.values(), *frame)) if name in frame and name not in NO_VALUES]
-        order = ["id", "split", *(name for name in TEXTS if texts), *values, "unscored", "sample", "config"]
+        frame = pandas.DataFrame(clean(rows)).rename(columns=self._names)
+        others = ["id", "split", *_TEXTS, "unscored", "sample", "config"]
+        values = [name for name in dict.fromkeys((*self._names.values(), *frame)) if name in {*frame} - {*others}]
+        order = [*others[:2], *(_TEXTS if texts else ()), *values, *others[-3:]]
         return type_reasons(frame[order].astype(dict.fromkeys(values, "float64")), "unscored")
-
-    @property
-    def _page(self) -> Path:
-        return self.folder / PAGE
 
     @property
     def _profiles(self) -> list[str]:
@@ -316,10 +304,8 @@ class Evaluation(Mapping[str, Score]):
 
     def _tables(self, verbose: bool = False) -> list[Grid]:
         """Make what the command prints, with what of it is kept on top."""
-        run = [self.result]
-        grids = show_runs(run, self._profiles, self.labels, verbose)
-        kept = filter(None, (tell_kept(run), *tell_reused(run)))
-        grids[0].notes[:0] = [Alarm(f"{told.rstrip('.')}.") for told in kept]
+        grids, run = show_runs([self.result], self._profiles, self.labels, verbose), [self.result]
+        grids[0].notes[:0] = [Alarm(told) for told in (tell_kept(run), *tell_reused(run)) if told]
         return [speak_grid(grid, self.labels, python=True) for grid in grids]
 
 

@@ -280,7 +280,7 @@ def test_a_run_without_a_value_has_the_reason(three):
     assert frame.loc[("noise_80/accuracy", "odd"), "after"] == 0.5
     assert frame.loc[("noise_0/accuracy", "odd"), "reason"] == "only one has it"
     for some in (runs, runs[::-1], [three[1], three[0], broken]):
-        assert re.search(r"(?m)^broken +INVALID", repr(quadrag.compare(*some)))
+        assert "INVALID" in repr(quadrag.compare(*some))
 
 
 def test_runs_of_one_name_are_told_apart(three):

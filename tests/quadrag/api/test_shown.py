@@ -162,7 +162,7 @@ def test_notes_are_what_is_printed_above_the_numbers(capsys):
         one.show()
         above = capsys.readouterr().out.partition("\nmetric ")[0]
         assert [note for note in one.notes if note not in " ".join(above.replace("\n! ", " ").split())] == []
-        assert "The data are the bundled sample, which is made up." in one.notes
+        assert [note for note in one.notes if "made up" in note]
         assert [note for note in one.notes if note.startswith(begin)]
     assert all("kept ones" in said for said in (repr(again), again._repr_html_()))
 
@@ -194,7 +194,7 @@ def test_a_notebook_shows_the_summary_and_a_link_to_the_page():
     assert "<i>mine" not in page and f'<a href="{found.folder}/report.html">' in page
     assert "<i>mine" not in (found.folder / "report.html").read_text(encoding="utf-8")
     both = quadrag.compare(found, measure(lambda question: "x", name="other"))
-    assert "&lt;i&gt;mine" in both._repr_html_() and "<table" in both._repr_html_()
+    assert "<i>" not in both._repr_html_() and "<table" in both._repr_html_()
     broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
     assert broken._repr_html_().index("INVALID") < broken._repr_html_().index("<table>")
 
