@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from quadrag import __version__, commands
 from quadrag.commands.shared.parser import parse
-from quadrag.errors import NO_DESCRIPTORS, QuadragError
+from quadrag.errors import QuadragError
 from quadrag.progress import say
 
 
@@ -37,10 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except OSError as error:
         # A full disk, a folder that may not be written: files are whole or not there, so the place says it all.
-        remedy = "make room, or name another place with --out, QUADRAG_CACHE or HF_HOME"
-        if error.errno in NO_DESCRIPTORS:
-            remedy = "allow more with `ulimit -n`, and run again"
-            # An event loop that could not be made whole would tell a traceback as it goes.
-            sys.unraisablehook = lambda _: None
-        say(f"{error.filename or 'the system'}: {error.strerror or error}; {remedy}")
+        place = f"{error.filename}: " if error.filename else ""
+        say(f"{place}{error.strerror or error}; make room, or name another place with --out, QUADRAG_CACHE or HF_HOME")
         return 2

@@ -40,21 +40,21 @@ class Sheet(NamedTuple):
 
 def read_sheet(path: Path, *wanted: str) -> Sheet:
     """Read a sheet; QuadragError where it cannot be read, lacks one of the columns `wanted`, or holds no row."""
-    named = " and ".join(wanted) or "columns"
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file with {named}") from None
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected a CSV file") from None
     text = _decode(content, path)
+    rows = list(_read_objects(path) if text.lstrip().startswith("{") else _read_cells(path, text))
+    columns = list(dict.fromkeys(name for _, row in rows for name in row))
+    if not rows or not {*wanted} <= {*columns}:
+        raise QuadragError(
+            f"{path} has {len(rows)} rows, with {', '.join(columns[:8]) or 'no columns'}; "
+            f"expected a row for each item, with {' and '.join(wanted) or 'names of columns above'}"
+        )
     blank = dict.fromkeys(wanted, "")
-    rows = _read_objects(path) if text.lstrip().startswith("{") else _read_cells(path, text)
-    lines = [Line(f"{path}:{number}", row) for number, row in rows]
-    columns = list(dict.fromkeys(name for line in lines for name in line.row))
-    if not lines:
-        raise QuadragError(f"{path} holds no row; expected a line of names ({named}) and a row for each item")
-    if lacking := " and ".join(name for name in wanted if name not in columns):
-        raise QuadragError(f"{path} has no column {lacking}; expected {named}, found {', '.join(columns[:8])}")
-    return Sheet([Line(place, blank | {**row}) for place, row in lines], columns, hashlib.sha256(content).hexdigest())
+    lines = [Line(f"{path}:{number}", blank | row) for number, row in rows]
+    return Sheet(lines, columns, hashlib.sha256(content).hexdigest())
 
 
 def _decode(content: bytes, path: Path) -> str:
@@ -85,18 +85,15 @@ def _read_cells(path: Path, text: str) -> Iterator[tuple[int, dict[str, str]]]:
     for number, row in rows[1:]:
         # Blank cells at the end of all rows are no fault; in some rows a sign in a text may have shifted the others.
         if len(row) > len(head) and (len(row) > shortest or any(cell.strip() for cell in row[len(head) :])):
-            raise QuadragError(
-                f"{path}:{number} has {len(row)} cells under {len(head)} names; "
-                "put a text with commas into quotation marks"
-            )
-        cells = [*row, *[""] * len(head)]
-        yield number, {name: _bare(cell) for name, cell in zip(head, cells, strict=False) if name}
+            cells = f"{len(row)} cells under {len(head)} names"
+            raise QuadragError(f"{path}:{number} has {cells}; put a text with commas into quotation marks")
+        yield number, {name: _bare(cell) for name, cell in zip(head, [*row, *[""] * len(head)], strict=False) if name}
 
 
 def _read_objects(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     for number, row in read_jsonl(path):
-        row = {name: "" if value in (None, []) else value for name, value in row.items()}
-        yield number, {name: value if isinstance(value, str) else dumps(value) for name, value in row.items()}
+        texts = {name: "" if value in (None, []) else value for name, value in row.items()}
+        yield number, {name: text if isinstance(text, str) else dumps(text) for name, text in texts.items()}
 
 
 def _bare(cell: str) -> str:

@@ -66,8 +66,8 @@ STANDS_FOR = (
     (r"http://127\.0\.0\.1:8083/v1", "{large}"),
     # A recipe asks for the paper's model by name, which the one server here does not list.
     (r"(run --recipe \S+)(?!.*#)", r"\1 --llm-name M"),
-    (r"(--entity-llm \S+)", r"\1 --entity-name M"),
-    (r"(#MODEL --judge \S+#JUDGE)", r"\1 --llm-name M --judge-name j"),
+    (r"(--entity-llm \S+)", r"\1 --spec entity.yaml"),
+    (r"(#MODEL --judge \S+#JUDGE)", r"\1 --llm-name M --spec judges.yaml"),
 )
 # What a command needs that an environment may lack, with the module that brings it; None is had nowhere here.
 NEEDS = (
@@ -201,6 +201,8 @@ def upstream(folder: Path) -> None:
     (folder / "models" / "user_config.py").write_text(MODEL_FILE, encoding="utf-8")
     (folder / "prompts.yaml").write_text(PROMPTS, encoding="utf-8")
     (folder / "prices.yaml").write_text(PRICES, encoding="utf-8")
+    (folder / "entity.yaml").write_text("entity_model: {name: M}", encoding="utf-8")
+    (folder / "judges.yaml").write_text("judges: [{name: j}]", encoding="utf-8")
     with bz2.open(next((folder / "CRAG" / "data").glob("*_v5.jsonl.bz2")), "rt", encoding="utf-8") as rows:
         rated = [f"{json.loads(row)['interaction_id']},acceptable\n" for row in rows]
     (folder / "ratings.csv").write_text("id,rating\n" + "".join(rated), encoding="utf-8")

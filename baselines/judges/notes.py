@@ -14,7 +14,7 @@ from ..tables.cells import ALIKE, NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import keep_name
 from .ask import read_signature
-from .certificate import Certificate, find_certificate, round_two, unique
+from .certificate import Certificate, find_certificate, round_two, tell_few, unique
 from .labels import LabelSet
 
 _NONE = "none"
@@ -86,8 +86,10 @@ def _compare(judges: Sequence[Certificate]) -> Grid:
         lines.append(Line(name, _cells(figures, mark)))
         if pipeline := figures.get("pipeline"):
             lines.append(Line(f"rules and {name}", _cells(pipeline, mark)))
-        if judge.is_chance and len(judges) > 1:
-            notes.append(judge.note([judge.labels["graded"]]))
+        if few := tell_few(figures["groups"]):
+            notes += [f"{few[0].upper()}{few[1:]}."] * (len(judges) == 1)
+        elif judge.is_chance or len(judges) == 1:
+            notes.append(judge.note([labels["graded"]]))
         if unreadable := figures["unreadable"]:
             counts = ", ".join(f"{why} {count}" for why, count in sorted(unreadable.items()))
             notes.append(f"{name}: {sum(unreadable.values())} items without a verdict ({counts}), left out.")

@@ -1,45 +1,9 @@
 "use strict";
-// What all of the page's script uses: its words, its packed blocks, elements. Texts only ever become text nodes.
+// What the scripts of both pages use: their words, and elements. Texts only ever become text nodes.
 
 const WORDS = JSON.parse(document.getElementById("words").textContent);
 
-const blocks = new Map();
-
-/** Return a block of the page, unpacked; each is unpacked once. */
-function unpack(name) {
-  if (!blocks.has(name)) blocks.set(name, read(name));
-  return blocks.get(name);
-}
-
-async function read(name) {
-  return JSON.parse(lengthen(await inflate(name), await (characters ??= inflate("characters").then(pairUp))));
-}
-
-let characters; // those of all texts, the most frequent first
-const pairUp = (bytes) => new Uint16Array(bytes.buffer);
-
-async function inflate(name) {
-  const text = document.getElementById(name).textContent;
-  const bytes = Uint8Array.fromBase64
-    ? Uint8Array.fromBase64(text)
-    : Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(plain).arrayBuffer());
-}
-
-/** Return the text of bytes: one stands for a frequent character, two or three for the others, by their ranks. */
-function lengthen(bytes, known) {
-  const text = new Uint16Array(bytes.length);
-  let count = 0;
-  for (let at = 0; at < bytes.length; ) {
-    const first = bytes[at++];
-    let rank = first;
-    if (first === 255) rank = bytes[at++] * 256 + bytes[at++];
-    else if (first >= 192) rank = 192 + (first - 192) * 256 + bytes[at++];
-    text[count++] = known[rank];
-  }
-  return new TextDecoder("utf-16le").decode(text.subarray(0, count));
-}
+const byId = (id) => document.getElementById(id);
 
 /** Make an element with attributes and children; a child that is no element becomes a text node. */
 function make(tag, attributes = {}, ...children) {
@@ -49,8 +13,14 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Write what something is of, or how many there are, behind it. */
-const tellOf = (words, told) => WORDS.of.replace("{0}", () => words).replace("{1}", () => told);
-
-/** Write a value in the unit of the tables, so many times as large; null is a dash. */
-const show = (value, scale) => (value === null ? "–" : String(Math.round(value * scale * 10) / 10));
+/** Return a text in parts, with marks between the given begins and ends, which count whole characters. */
+function marked(text, places) {
+  const signs = places.length ? [...text] : [];
+  const parts = [];
+  let at = 0;
+  for (const [begin, end] of places) {
+    parts.push(signs.slice(at, begin).join(""), make("mark", {}, signs.slice(begin, end).join("")));
+    at = end;
+  }
+  return places.length ? [...parts, signs.slice(at).join("")] : [text];
+}

@@ -34,7 +34,7 @@ class DisplayOptions:
     Attributes:
         limit: the first ones alone; all when None.
         longest: characters of a text; all when None.
-        verbose: all metrics; else the headlines, and what has no value.
+        verbose: all metrics, and what the judge was asked; else the headlines, and what has no value.
         language: ``en`` or ``zh``.
         python: whether options are told as arguments.
     """
@@ -126,8 +126,11 @@ def _write_question(
     for name, info in sides:
         for label, value in _list_values(info, metrics, options):
             yield line(name, label, value)
-        for label, replies in info.verdicts.items():
-            yield from (line(name, f"{label}, {translate('the judge')}", reply) for reply in replies)
+        for label, pairs in info.judged.items():
+            for asked, said in pairs:
+                if options.verbose:
+                    yield line(name, f"{label}, {translate('asked')}", asked)
+                yield line(name, f"{label}, {translate('the judge')}", said)
     for name, info in searches:
         for place, passage in enumerate(info.passages):
             known = info.documents is not None and info.documents[place] in question.relevant

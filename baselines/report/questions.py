@@ -70,7 +70,7 @@ class QuestionInfo:
         scored: what is scored of the answer, "" where that is the whole.
         failure: what went wrong where there is no answer or a part of one, "" where nothing is known.
         values: of every metric, what it counts as under each profile, and the reason where it has none.
-        verdicts: what the judge said, by metric.
+        judged: what the judge was asked and what it said, by metric.
         run: that of the answer.
     """
 
@@ -83,8 +83,13 @@ class QuestionInfo:
     scored: str
     failure: str
     values: Mapping[str, Mapping[str, Any]]
-    verdicts: Mapping[str, list[str]]
+    judged: Mapping[str, list[tuple[str, str]]]
     run: RunRecord
+
+    @property
+    def verdicts(self) -> dict[str, list[str]]:
+        """What the judge said, by metric."""
+        return {name: [said for _, said in pairs] for name, pairs in self.judged.items()}
 
     def explain(self, language: str = ENGLISH) -> dict[str, str]:
         """Say why metrics have no value of their own, or that a rule decided it."""
@@ -153,12 +158,12 @@ class RunReader:
         return {score.key.name for score in invalid if score.profile == self.run.profile}
 
     @cached_property
-    def verdicts(self) -> dict[tuple[Key, int], dict[str, list[str]]]:
-        """What judges said of each answer, by metric, and about which gold where there are several."""
+    def judged(self) -> dict[tuple[Key, int], dict[str, list[tuple[str, str]]]]:
+        """What judges were asked and said of each answer, by metric, and of which gold where there are several."""
         path = self.folder / VERDICTS
         if VERDICTS not in self.run.files or not path.exists():
             return {}
-        found: dict[tuple[Key, int], dict[str, list[str]]] = {}
+        found: dict[tuple[Key, int], dict[str, list[tuple[str, str]]]] = {}
         for _, row in read_jsonl(path):
             question = self.questions.get(_key(row))
             ways = question.references if question else ()
@@ -166,7 +171,8 @@ class RunReader:
             told = [row[part] for part in ("judge", *["about"] * several) if part in row]
             name = row["metric"].rpartition(".")[2] + f" ({', '.join(told)})" * bool(told)
             own = found.setdefault((_key(row), row["sample"]), {})
-            own.setdefault(name, []).append(row["reply"] or row.get("detail") or row.get("reason", ""))
+            asked = "\n".join(str(message["content"]) for message in row["request"])
+            own.setdefault(name, []).append((asked, row["reply"] or row.get("detail") or row.get("reason", "")))
         return found
 
     @cached_property
@@ -224,7 +230,7 @@ class RunReader:
             scored if scored.strip() != (text or "").strip() else "",
             ": ".join(filter(None, (*failed, failure))),
             _values(row),
-            self.verdicts.get((key, sample), {}),
+            self.judged.get((key, sample), {}),
             self.run,
         )
 

@@ -69,6 +69,7 @@ class NoteCode(StrEnum):
     OWN_FILES = "own_files"
     ENTITIES = "entities"
     INDEX_RECALL = "index_recall"
+    ANSWERS_HIDDEN = "answers_hidden"
     ABOUT = "about"
     NOT_RUN = "not_run"
     NO_VALUE = "no_value"

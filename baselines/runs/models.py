@@ -119,12 +119,7 @@ def _open_system(spec: RunSpec, policy: CallPolicy) -> System:
                 "what a RAG service asks is not known before; what its judge will be asked is told by quadrag score "
                 "ANSWERS --judge ... --estimate"
             )
-        return RagService(
-            spec.system.rag,
-            policy,
-            name=spec.system.name,
-            timeout=policy.service_timeout,
-        )
+        return RagService(spec.system.rag, policy, name=spec.system.name)
     assert isinstance(spec.system, Chat)
     chat = spec.system
     return open_system(chat.address, policy, chat.sampling.sent(), **_settings(chat))

@@ -54,6 +54,9 @@ def plan_run(partial: Partial, trust: Trust | None = None, what: str = _WORDS) -
         if is_chat(llm):
             usual["system"] = {"sampling": {"temperature": benchmark.temperature}}
         served = "rag" in system
+        said = {"retriever": partial.get("retriever") or RAG, **system}
+        if served and (own := [name for name in ("llm", "sampling", "retriever") if said.get(name, RAG) != RAG]):
+            raise QuadragError(f"a RAG service finds passages and answers by itself; leave out its {own[0]}")
         implied = RAG if served else "own" if str(llm or "").startswith(CHALLENGE) else None
         usual["retriever"] = implied or benchmark.default_retriever
     if partial.get("entity_model"):

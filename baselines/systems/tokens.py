@@ -19,13 +19,8 @@ def reckon(text: str) -> int:
     return round(wide + (len(text) - wide) / _LATIN)
 
 
-def find_counting(model: str, named: str | None = None) -> tuple[Callable[[str], int], str]:
-    """Return what counts the tokens of a model, a name or a folder, and in words how.
-
-    `named` is the tokenizer that the user names: cl100k_base, a file, a folder or a name on the Hub.
-    """
-    if named is not None:
-        return count_tokens(named), f"counted by {named}"
+def find_counting(model: str) -> tuple[Callable[[str], int], str]:
+    """Return what counts the tokens of a model, a name or a folder, and in words how."""
     if encoding := cl100k.find_encoding(model):
         return partial(cl100k.count, name=encoding), f"counted by its own {encoding}"
     from huggingface_hub import try_to_load_from_cache
@@ -38,4 +33,4 @@ def find_counting(model: str, named: str | None = None) -> tuple[Callable[[str],
             file = None
     if isinstance(file, str | Path):
         return count_tokens(str(file)), "counted by its own tokenizer.json"
-    return reckon, f"reckoned, {RULE}; --tokens-by TOKENIZER counts them"
+    return reckon, f"reckoned, {RULE}"

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 from ..results.note import Level, Note, NoteCode
 
-Form = Literal["", "points", "runs", "curves", "sweep", "heat", "change", "forest"]
+Form = Literal["", "points", "curves", "sweep", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
 COUNT = "  n"  # the label of a line of how many items the values above it are over
 
@@ -82,10 +82,9 @@ class Grid:
     `form` says how its figures are drawn; "" not at all:
 
     - ``points``: every column is a panel, every line a row of it;
-    - ``runs``: the other way round, every line is a panel;
     - ``curves``: along the numbers in the columns' heads, a curve a line;
     - ``sweep``: along the numbers that the lines' labels begin with, behind which a comma and the curve's name stand;
-    - ``heat``: a matrix, ``change`` one of differences;
+    - ``heat``: a matrix;
     - ``forest``: differences with their intervals.
 
     `names` are longer heads, for charts.

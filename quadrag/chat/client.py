@@ -110,7 +110,7 @@ class ChatClient:
         listed = [] if self.name else self._open().list_models()
         if isinstance(listed, list) and listed and self.model not in listed:
             place = self.spec.shown
-            more = "or another of them; --llm-name NAME, or --judge-name, says what to call it"
+            more = "or another of them; a name of your own, as --llm-name, is not looked for"
             raise QuadragError(
                 f"{place} serves {one_line(', '.join(listed), 300)}, not {self.model}; type {place}#{listed[0]}, {more}"
             )

@@ -111,7 +111,7 @@ def explain_dead(faults: Sequence[Fault], keys: Keys, remedy: str) -> QuadragErr
     # A refusal tells more than a lost connection.
     fault = max(faults, key=lambda fault: (fault.status is not None and not fault.retry, fault.status or 0))
     if fault.stalled:
-        remedy = "see the server's log, ask less at once with --concurrency 1, or wait longer: --timeout, --rag-timeout"
+        remedy = "see the server's log, ask less at once with --concurrency 1, or wait longer: --timeout"
     elif fault.status is None:
         remedy = "start the server or correct its address"
     elif fault.status in (401, 403):

@@ -107,7 +107,7 @@ class Server:
         if not response.is_success:
             raise read_status(response, came, self.shown, self.keys)
         if not whole:
-            detail = f"the reply has more than {self._most} bytes; read more with --max-reply-bytes"
+            detail = f"the reply has more than {self._most} bytes; a larger max_reply_bytes reads more"
             raise Fault(f"{self.shown}: {detail}", status=response.status_code, retry=False, billed=True)
         return came
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quadrag.errors import QuadragError
+from quadrag.errors import QuadragError, unknown_name
 from quadrag.trust import Trust
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from quadrag.chat.prices import Budget, Prices
 
 MOST_FAILED = 0.2  # the share of items whose failure makes a metric invalid
+_IN_FILES = ("concurrency", "timeout", "retries", "max_reply_bytes", "max_failed")  # numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +27,8 @@ class CallPolicy:
         ledger: where replies are kept and looked up, open or by its file; when None the user's own, and of a client by
             itself none.
         concurrency: calls in flight.
-        timeout: seconds that one attempt may take; those of the interface when None, for chat completions 120.
-        service_timeout: the same of a RAG service.
+        timeout: seconds that one attempt may take; those of the interface when None, for chat completions 120, for a
+            RAG service 300.
         retries: new attempts after one that failed in a way that may pass.
         max_reply_bytes: the longest reply that is read, as it is when it is unpacked.
         prices: what tokens cost.
@@ -47,7 +48,6 @@ class CallPolicy:
     ledger: Ledger | str | Path | None = None
     concurrency: int = 16
     timeout: float | None = None
-    service_timeout: float | None = None
     retries: int = 5
     max_reply_bytes: int = 16_000_000
     prices: Prices | None = None
@@ -65,7 +65,7 @@ class CallPolicy:
 
     def __post_init__(self) -> None:
         for name, least in (("concurrency", 1), ("retries", 0), ("timeout", 1e-9), ("max_reply_bytes", 1)):
-            if (number := getattr(self, name)) is not None and number < least:
+            if (number := getattr(self, name)) is not None and not number >= least:
                 raise QuadragError(f"{name} is {number}; expected {least} or more")
         if self.budget is not None and self.prices is None:
             raise QuadragError("a budget needs the prices of the models; name a price file with --prices")
@@ -77,3 +77,15 @@ class CallPolicy:
         if isinstance(self.ledger, Ledger):
             return self.ledger
         return Ledger(self.ledger, retry=self.retry, since=self.began if self.fresh else 0.0, began=self.began)
+
+
+def read_calls(said: Any) -> dict[str, Any]:
+    """Return what a spec file says under ``calls`` of how models are called; QuadragError for what it cannot."""
+    if not isinstance(said, Mapping):
+        raise QuadragError(f"calls is {said!r:.80}; expected a mapping of {', '.join(_IN_FILES)}")
+    for name, value in said.items():
+        if name not in _IN_FILES:
+            raise unknown_name("key of calls", str(name), _IN_FILES)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise QuadragError(f"calls: {name} is {value!r:.80}; expected a number")
+    return dict(said)

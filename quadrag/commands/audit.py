@@ -9,6 +9,7 @@ file to `quadrag report RUN --without FILE`.
 import argparse
 from collections import Counter
 
+from quadrag.commands.shared import options
 from quadrag.printing import write
 from quadrag.progress import remark
 
@@ -22,11 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="(default: all that hold questions)")
-    parser.add_argument(
-        "--data-dir",
-        metavar="DIR",
-        help="folder of the authors' files or of their repository, or `sample` (default: what is prepared)",
-    )
+    options.add(parser, "data-dir")
 
 
 def run(arguments: argparse.Namespace) -> None:

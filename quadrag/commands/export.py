@@ -1,9 +1,8 @@
 """Write each benchmark as a Hub dataset repository: Parquet and a card.
 
 Every version of datasets from 3.6 on loads it. Nothing is sent anywhere. A
-folder that is whole already is left as it is.
-Of crud_rag and omnieval, whose data are not hosted again, the card with the
-way to the data is written.
+folder that is whole already is left as it is. Of crud_rag and omnieval, whose
+data are not hosted again, the card with the way to the data is written.
 """
 
 import argparse
@@ -22,16 +21,8 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("folder", metavar="DIR", help="a folder NAME for each benchmark is written here")
-    parser.add_argument(
-        "--benchmark", metavar="B", action="append", default=[], help="this one alone; may be repeated (default: all)"
-    )
-    options.data(parser)
-    parser.add_argument(
-        "--accept-licence",
-        action="store_true",
-        help="write data whose licence is non-commercial (rgb, crag); crud_rag and omnieval are never hosted again: a "
-        "card with the way to the data is written in their place",
-    )
+    parser.add_argument("--benchmark", metavar="B", action="append", default=[], help="this one; may be repeated")
+    options.add(parser, "data-dir accept-licence")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve = actions.add_parser("serve", help="answer upstream's 38 routes over HTTP; needs the extra serve")
     serve.add_argument("graph", metavar="FILE", help="the graph that `quadrag kg build` made")
     serve.add_argument("--host", default="127.0.0.1", help="(default: 127.0.0.1)")
-    serve.add_argument("--port", type=options.whole(0), default=8000, help="(default: 8000)")
+    serve.add_argument("--port", type=options.at_least(0), default=8000, help="(default: 8000)")
     serve.add_argument("--query-time", metavar="T", help="hide what is later: '03/10/2024, 23:19:21 PT'")
 
 

@@ -20,15 +20,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quadrag.baselines.results.note import Level
-from quadrag.baselines.tables.grid import level_of
-from quadrag.baselines.tables.run_notes import note_validity
 from quadrag.commands.certify_judge import most_failed, open_judge
-from quadrag.commands.construct.review import add_page
+from quadrag.commands.construct.review import serve
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables, tell, tell_bad
+from quadrag.commands.shared.session import print_tables
 from quadrag.errors import QuadragError
-from quadrag.printing import clean, wrap, write
+from quadrag.printing import clean, write
+from quadrag.progress import say
 from quadrag.records import write_jsonl
 
 EXAMPLES = (
@@ -45,34 +43,25 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal may obey
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("folder", metavar="RUN", help="the folder of a run")
-    parser.add_argument(
-        "--n", metavar="N", type=options.whole(1), help=f"items to label (default: {_N}; of errors all)"
-    )
-    parser.add_argument("--out", metavar="FILE", help="write a sheet of so many items here")
-    parser.add_argument("--page", metavar="FILE", help="label such a sheet on a page, at any free port")
+    parser.add_argument("--n", metavar="N", type=options.at_least(1), help=f"items (default: {_N}; of errors all)")
+    parser.add_argument("--page", metavar="FILE", help="label such a sheet on a page")
     parser.add_argument("--people", metavar="FILE", help="a sheet with labels")
-    parser.add_argument(
-        "--metric", metavar="NAME", help="what is graded, or errors (default: the first judged value of the run)"
-    )
-    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="of the draw (default: 2333)")
-    add_page(parser)
-    options.labels(parser, "the sheet, its page and of tables")
-    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
-    options.calls(parser, answers=False)
+    parser.add_argument("--metric", metavar="NAME", help="what is graded, or errors (default: the first judged value)")
+    parser.add_argument("--seed", **options.DRAW)
+    about = {"out": "a file for a sheet of so many items", "data_dir": "where the data are now"}
+    options.add(parser, "out port no-browser labels data-dir spec", **about)
+    options.add(parser.add_argument_group("calls to models"), options.JUDGING)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.judges.classes import ERRORS
 
-    if sum(map(bool, (arguments.out, arguments.page, arguments.people, arguments.judge))) != 1:
-        raise QuadragError("give --out or --page for a new sheet, --people to take one back, or --judge for errors")
-    if arguments.metric == ERRORS:
+    errors = arguments.metric == ERRORS
+    if sum(map(bool, (arguments.out, arguments.page, arguments.people, errors and arguments.judge))) != 1:
+        raise QuadragError("expected one of --out, --page, --people, or --metric errors with --judge")
+    if errors:
         return _label_errors(arguments)
-    if arguments.judge:
-        raise QuadragError(
-            "--judge sorts errors alone: --metric errors; a judged run has its verdicts, for people to label"
-        )
     _label_values(arguments)
     return 0
 
@@ -92,54 +81,50 @@ def _label_values(arguments: argparse.Namespace) -> None:
 
 def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
-    from quadrag.baselines.core.spec import NONE
     from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
     from quadrag.baselines.report.questions import ItemFilter, find_metric
     from quadrag.baselines.report.run import title_of
-    from quadrag.baselines.tables.grid import Alarm
+    from quadrag.baselines.results.note import Level, Note, NoteCode
+    from quadrag.baselines.tables.grid import level_of
+    from quadrag.baselines.tables.run_notes import note_validity
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
 
     result, reader = _read_run(arguments)
     inputs = result.run
-    if inputs.retriever == NONE:
-        raise QuadragError(f"{arguments.folder} is a run without documents; expected one with")
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
         classes = replace(classes, published="")
-    if not result.texts:
-        raise QuadragError("the folder holds no answers.jsonl; run it again, or score the answers again with --out")
     items = list(_show(result, reader.select(ItemFilter(wrong=True)), by_passages=True))
-    if not (arguments.people or arguments.judge):
-        _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
-        return 0
     if arguments.people:
         labels = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {})
         by = f"people ({arguments.people})"
-    else:
+    elif arguments.judge:
         opened = open_judge(arguments, inputs.benchmark, inputs.config)
         with opened as judge, Progress("verdicts", len(items) or 1) as progress:
             judge.on_progress = progress.update
             labels = sort_by_judge(items, classes, judge)
             by = f"{judge.model}, our instructions ({classes.prompt_hash})"
+    else:
+        _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
+        return 0
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
     invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
     metric = find_metric([[reader]], None)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
-    grid.notes += [Alarm(f"PARTIAL: {labels.stopped}.")] if labels.stopped else []
+    if labels.stopped:
+        grid.notes.append(Note(NoteCode.PARTIAL, {"kind": "stopped", "why": labels.stopped}))
     print_tables(arguments, [grid])
     if arguments.judge:
         path = Path(arguments.folder) / _ERRORS
-        rows = (
-            {"id": item.id, "label": labels.grades.get(item.id), "reason": labels.reasons.get(item.id)}
-            for item in items
-        )
+        grades, reasons = labels.grades, labels.reasons
+        rows = ({"id": each.id, "label": grades.get(each.id), "reason": reasons.get(each.id)} for each in items)
         write_jsonl(path, rows)
-        write(f"\n{path}")
+        write("", path)
     if labels.stopped:
-        tell_bad(labels.stopped)
+        say(labels.stopped)
     return 2 if labels.stopped else 3 if invalid else 0
 
 
@@ -148,26 +133,24 @@ def _offer(
 ) -> None:
     """Write a sheet of n items, or label one on a page."""
     from quadrag.baselines.judges.corrected import draw_sheet
-    from quadrag.baselines.tables.language import speak
     from quadrag.sheet import write_sheet
 
     sheet = Path(arguments.out or arguments.page)
     if not (arguments.page and sheet.exists()):
         rows = draw_sheet(items, n, graded, arguments.seed, arguments.labels)
         write_sheet(sheet, rows)
-        tell(arguments, f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
+        write(f"{sheet}: {len(rows) - 1} of {len(items)} items", graded.asks)
         for name, meaning in (meanings or {}).items():
-            write("  " + "\n    ".join(wrap(f"{name}: {speak(meaning, arguments.labels)}", 76)))
+            write(f"{name}: {meaning}")
     typed = {"--people": str(sheet), "--metric": arguments.metric, "--data-dir": arguments.data_dir}
     words = [word for name, value in typed.items() if value is not None for word in (name, value)]
     back = shlex.join(["quadrag", "label", arguments.folder, *words])
     if arguments.page:
-        from quadrag.baselines.construct.review.server import LabelPage
-        from quadrag.commands.construct.review import serve
+        from quadrag.baselines.page.labelling import label_sheet
 
-        serve(arguments, LabelPage(sheet, graded, arguments.labels), str(sheet), back)
+        serve(arguments, label_sheet(sheet, graded, arguments.labels), str(sheet), back)
         return
-    tell(arguments, f"Fill in the column label: {graded.spelled}.")
+    write(f"Fill in the column label: {graded.spelled}.")
     write(f"next: {back}")
 
 
@@ -186,10 +169,6 @@ def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
     from quadrag.chat.keys import known_keys
 
     hide = known_keys().hide
-
-    def shown_text(text: str) -> str:
-        return _CONTROL.sub("", clean(hide(text)))
-
     several = len({row["id"] for row in result.items}) < len(result.items)
     for one in shown:
         if one.answer is None:
@@ -197,8 +176,8 @@ def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]
         place = one.question.split, one.question.id, str(one.sample)
         before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
         texts = (before + one.question.query, write_gold(one.question.references), one.answer)
-        question, gold, answer = map(shown_text, texts)
-        passages = [shown_text(passage.text) for passage in one.passages] if by_passages else []
+        passages = [passage.text for passage in one.passages] if by_passages else []
+        question, gold, answer, *passages = (_CONTROL.sub("", clean(hide(text))) for text in (*texts, *passages))
         name = "/".join(place) if several else one.question.id
         yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
 
@@ -222,14 +201,13 @@ def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
     from quadrag.metric_record import metric_record
 
     result, reader = _read_run(arguments)
-    folder = arguments.folder
     there = [name for row in result.items[:1] for name in row if name in graded_keys()]
     if not there or result.run.judge is None:
-        raise QuadragError(f"{folder} has no judged score; expected a run with --judge")
+        raise QuadragError(f"{arguments.folder} has no judged score; expected a run with --judge")
     graded = find_graded(arguments.metric or there[0])
     entry = f"{graded.metric}.{graded.key}"
     if entry not in there:
-        raise QuadragError(f"{folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
+        raise QuadragError(f"{arguments.folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
     by_passages = "contexts" in metric_record(graded.metric).needs
     items = []
     for row, shown in zip(result.items, reader.select(), strict=True):
@@ -241,8 +219,5 @@ def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
         ruled = "official" in value.get("ruled", ())
         items += [item._replace(value=said, ruled=ruled) for item in _show(result, [shown], by_passages)]
     if all(item.value is None for item in items):
-        raise QuadragError(
-            f"{folder}: none of the {len(items)} verdicts could be read; ask the judge again with --retry unreadable, "
-            "or name another"
-        )
+        raise QuadragError(f"{arguments.folder}: no verdict could be read; ask again with --retry unreadable")
     return graded, items

@@ -22,28 +22,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("--config", metavar="C", help="this config alone")
-    options.data(parser)
+    options.add(parser, "data-dir", data_dir="the authors' files, or `sample` (default: downloaded)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     from quadrag import catalogue
     from quadrag.data.prepare import find_source, prepare
-    from quadrag.provenance import Provenance
 
     benchmark = catalogue.benchmark_name(arguments.benchmark)
     done = prepare(benchmark, arguments.config, arguments.data_dir, lambda name: write(f"building {name}"))
     for name, rows in done.built.items():
-        counts = ", ".join(f"{split} {count}" for split, count in rows.items())
-        loads = find_source(benchmark, name)
-        made_up = loads is not None and loads.provenance is Provenance.SAMPLE
-        write(f"{name}: {counts}" + " (the bundled sample, which is made up)" * made_up)
+        write(f"{name}: {', '.join(f'{split} {count}' for split, count in rows.items())}")
     for name, files in done.partial.items():
         write(f"{name}: built without {', '.join(files)}")
     for name, files in done.lacking.items():
         write(f"{name}: not built, {arguments.data_dir} lacks {', '.join(files)}")
-        before = find_source(benchmark, name)
-        if before:
+        if before := find_source(benchmark, name):
             write(f"  its bare name still loads what was prepared before, from: {before.text}")
     write("metrics: " + ", ".join(done.metrics))
     name, rows = next(iter(done.built.items()))

@@ -9,6 +9,7 @@ quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
 
 import argparse
 import sys
+from typing import Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError
@@ -21,49 +22,30 @@ EXAMPLES = (
     "quadrag push ORG --metric ragquesteval --yes",
     "quadrag push ORG --results OWNER/MODEL --run runs/rgb-all",
 )
-_RESULTS = ("run", "accept_data", "source")
-_REPOSITORIES = ("benchmark", "metric", "data_dir", "accept_licence", "private")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    several: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument("org", metavar="ORG", help="an organisation on the Hub, or your own name there")
     parser.add_argument("--yes", action="store_true", help="do it; without, only say what would change")
-    what = parser.add_argument_group("benchmarks and metrics")
-    what.add_argument(
-        "--benchmark",
-        metavar="B",
-        action="append",
-        default=[],
-        help="this one; may be repeated (default, where no metric is named either: everything)",
-    )
-    what.add_argument("--metric", metavar="M", action="append", default=[], help="this one; may be repeated")
-    options.data(what)
-    what.add_argument(
-        "--accept-licence",
-        action="store_true",
-        help="push data whose licence is non-commercial (rgb, crag) under that licence",
-    )
-    what.add_argument("--private", action="store_true", help="new repositories are private; others stay as they are")
+    what = parser.add_argument_group("benchmarks and metrics (default: all)")
+    what.add_argument("--benchmark", metavar="B", help="this one; may be repeated", **several)
+    what.add_argument("--metric", metavar="M", help="this one; may be repeated", **several)
+    options.add(what, "data-dir accept-licence")
+    what.add_argument("--private", action="store_true", help="new repositories are private")
     results = parser.add_argument_group("results")
     results.add_argument("--results", metavar="MODEL", help="open a pull request on this model's repository")
-    results.add_argument(
-        "--run", metavar="DIR", action="append", default=[], help="a finished run, or a folder of them; may be repeated"
-    )
-    results.add_argument(
-        "--accept-data",
-        action="store_true",
-        help="runs on a part of the questions or on other files too; the notes say so",
-    )
+    results.add_argument("--run", metavar="DIR", help="a run, or a folder of them; may be repeated", **several)
+    results.add_argument("--accept-data", action="store_true", help="runs on a part of the questions, or other files")
     results.add_argument("--source", metavar="URL", help="where more about them is, as the runs themselves")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
     results = arguments.results is not None  # given, even where it came out empty
-    if named := [name for name in (_REPOSITORIES if results else _RESULTS) if getattr(arguments, name)]:
-        flag = f"--{named[0].replace('_', '-')}"
-        raise QuadragError(f"{flag} {'is not' if results else 'is only'} for --results; leave it out")
+    if results != bool(arguments.run) or (results and (arguments.benchmark or arguments.metric)):
+        raise QuadragError("--results MODEL and --run DIR go together, and without --benchmark and --metric")
     if results:
         _results(arguments)
     else:
@@ -87,8 +69,6 @@ def _repositories(arguments: argparse.Namespace) -> None:
 def _results(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.report.hub import plan_results, push_results
 
-    if arguments.results and not arguments.run:
-        raise QuadragError("--results needs the runs; give --run DIR")
     plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
     for line in plan.left_out:
         write(f"left out: {line}", file=sys.stderr)

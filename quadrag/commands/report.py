@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_results, print_tables, results_alone, tell_bad
+from quadrag.commands.shared.session import print_results, print_tables, results_alone
 from quadrag.errors import GateFailed, QuadragError
 from quadrag.printing import write
+from quadrag.progress import say
 
 EXAMPLES = (
     "quadrag report runs/a",
@@ -41,13 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="exit with 4 where the last RUN's 95%% interval of a score lies below a value, as accuracy=0.8; several",
     )
-    options.json(parser)
-    options.labels(parser)
-    options.certificates(parser)
-    options.verbose(parser)
-    parser.add_argument(
-        "--profile", choices=("official", "corrected"), help="this one alone (compared: that of the runs)"
-    )
+    options.add(parser, "json labels certificate verbose")
+    parser.add_argument("--profile", choices=options.PROFILES, help="this one alone (compared: that of the runs)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,7 +83,7 @@ def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least
         compared = [compare(group[0][1], [one for _, one in group[1:]], profile) for group in groups]
         check_gate(compared, [name for name, _ in runs], runs[-1][1], least, profile)
     except GateFailed as failed:
-        tell_bad(str(failed))
+        say(str(failed))
         return failed.code
     return 0
 

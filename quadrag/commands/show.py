@@ -36,12 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric", metavar="M", help="what says that an answer is wrong or worse (default: a headline)"
     )
-    parser.add_argument("--profile", choices=("official", "corrected"), help="whose values say so (default: the run's)")
-    parser.add_argument("--limit", metavar="N", type=options.whole(1), help="of a run (default: 10; of ids all)")
+    parser.add_argument("--profile", choices=options.PROFILES, help="whose values say so (default: the run's)")
     parser.add_argument("--ids", action="store_true", help="the ids alone, a line each, for scripts")
-    parser.add_argument("--verbose", "-v", action="store_true", help="all metrics; texts stand whole")
-    options.labels(parser)
-    parser.add_argument("--data-dir", metavar="DIR", help="where the data are now (default: where they were)")
+    about = {
+        "limit": "of a run (default: 10; of ids all)",
+        "verbose": "all metrics, what the judge was asked; whole texts",
+    }
+    options.add(parser, "limit verbose labels data-dir", **about)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -61,11 +62,13 @@ def run(arguments: argparse.Namespace) -> None:
         (name, RunReader(result.folder, result, arguments.data_dir))
         for name, results in read_runs(arguments.runs)
         for result in results
+        if result.folder
     ]
     if two and len(readers) > 2:
         raise QuadragError(f"{' or '.join(arguments.runs)} holds several runs; expected the folders of two")
     if two and arguments.ids:
-        *_, changed = select_changed(*(reader for _, reader in readers), wanted, arguments.better)
+        [(_, before), (_, after)] = readers
+        *_, changed = select_changed(before, after, wanted, arguments.better)
         write(end=_list_ids([pairs[0][1] for pairs in changed], arguments.limit))
         return
     if two:

@@ -10,16 +10,14 @@ from pathlib import Path
 from quadrag.commands.shared import options
 from quadrag.printing import write
 
-EXAMPLES = ("quadrag view runs/a", "quadrag view runs/a runs/b", "quadrag view runs/a --no-browser")
+EXAMPLES = ("quadrag view runs/a", "quadrag view runs/a runs/b --no-browser")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of finished runs")
     parser.add_argument("--html", metavar="FILE", help="the page (default: RUN/report.html; of several compare.html)")
-    parser.add_argument("--no-browser", action="store_true", help="print the page's name alone")
-    options.labels(parser)
-    options.certificates(parser)
+    options.add(parser, "no-browser labels certificate", no_browser="print the page's name alone")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -17,11 +17,10 @@ LATE = ("wire-stall", "wire-drip")
 WORST = ("error-deep-list", "charset-hex", "charset-idna", "wait-year", "redirect-port", "usage-nan", "text-null")
 WORST += ("text-tools", "surrogate", "surrogate-plain", "size-bomb", "echo-reply", "echo-basic", "escapes-colour")
 MODEL = ("{base}/v1?api_key={query}#m", "--timeout", "2")
-CALLS = ("--max-reply-bytes", "1000000")
 RUNS = {
     "model": ("rgb", "noise_robustness_en", "--samples", "3", "--seed", "1", "--llm", *MODEL),
     "judge": ("omnieval", "all", "--judge", *MODEL),
-    "service": ("omnieval", "all", "--rag", "{base}/rag?api_key={query}", "--rag-timeout", "2"),
+    "service": ("omnieval", "all", "--rag", "{base}/rag?api_key={query}", "--timeout", "2"),
 }
 # Questions enough for so many calls: a judge is asked five times of each, a model 15 times, and a service once.
 LIMITS = {"model": lambda n: n // 15 + 1, "judge": lambda n: n // 5 + 1, "service": lambda n: n + 1}
@@ -39,7 +38,9 @@ def deal(route: str, count: int) -> list[dict[str, Any]]:
 
 def command(route: str, server: HostileServer, out: Path) -> list[str]:
     words = [word.format(base=server.secret_url, query=QUERY) for word in RUNS[route]]
-    return ["run", *words, "--data-dir", "sample", "--ledger", str(out / "L"), "--out", str(out / "run"), *CALLS]
+    (out / "calls.yaml").write_text("calls: {max_reply_bytes: 1000000}")
+    words += ["--spec", str(out / "calls.yaml")]
+    return ["run", *words, "--data-dir", "sample", "--ledger", str(out / "L"), "--out", str(out / "run")]
 
 
 def check(route: str, server: HostileServer, out: Path, said: str) -> None:

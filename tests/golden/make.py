@@ -123,11 +123,19 @@ def run(folder: Path, benchmark: str, config: str, *more: Any) -> dict[str, Any]
     return {**of_folder(folder), "json": keyed(plain(json.loads(printed)))}
 
 
+def spec(folder: Path, name: str, **said: Any) -> tuple[Any, ...]:
+    """Return the option of a file that says what no option does."""
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(said), encoding="utf-8")
+    return "--spec", file
+
+
 def asking(url: str, folder: Path, benchmark: str, config: str, model: str = "scripted") -> tuple[Any, ...]:
     """Return the options that have a model answer, and judge where a metric asks one."""
     answering = ("--llm", f"{url}#{model}", "--llm-name", model, "--ledger", folder / "ledger")
     has_judge = benchmark != "rgb" or config.startswith(("negative", "counter"))
-    return (*answering, *(("--judge", f"{url}#judge", "--judge-name", "judge") if has_judge else ()))
+    judging = ("--judge", f"{url}#judge", *spec(folder, "judge", judges=[{"name": "judge"}]))
+    return (*answering, *(judging if has_judge else ()))
 
 
 def runs_of(benchmark: str) -> dict[str, Any]:
@@ -149,8 +157,7 @@ def runs_of(benchmark: str) -> dict[str, Any]:
             settings = (
                 "--chunk-size",
                 64,
-                "--chunk-overlap",
-                30,
+                *spec(folder, "overlap", retrieval={"chunk_overlap": 30}),
                 "--top-k",
                 4,
                 "--tokenizer",
@@ -159,7 +166,8 @@ def runs_of(benchmark: str) -> dict[str, Any]:
                 "gold=test",
             )
             made["qa_2doc chunks"] = run(folder / "chunks", benchmark, "qa_2doc", *settings)
-            made["qa_1doc files"] = run(folder / "files", benchmark, "qa_1doc", "--chunk-source", "files")
+            files = spec(folder, "source", retrieval={"chunk_source": "files"})
+            made["qa_1doc files"] = run(folder / "files", benchmark, "qa_1doc", *files)
         if benchmark == "rgb":
             several = ("--split", "noise_40", "--samples", 3, "--temperature", 1, "--seed", 1)
             asked = asking(url, folder, benchmark, "noise_robustness_en")
@@ -221,8 +229,7 @@ def make_scored() -> dict[str, Any]:
             asked = (
                 "--judge",
                 f"{url}#judge",
-                "--judge-name",
-                "s",
+                *spec(folder, "s", judges=[{"name": "s"}]),
                 "--ledger",
                 folder / "l",
                 "--out",

@@ -192,7 +192,8 @@ def servers(world: World, job: Job, draw: Random) -> Iterator[str]:
     with HostileServer([{"name": "well"}, *dealt]) as server:
         server.deal = ["well", *(row["name"] for row in dealt)]
         command = tuple(word.replace("{llm}", f"{server.url}/v1#m") for word in job.command)
-        code, said = world.run(place, job, (*command, "--timeout", "2", "--max-reply-bytes", "1000000"), SOON)
+        (place / "calls.yaml").write_text("calls: {timeout: 2, max_reply_bytes: 1000000}")
+        code, said = world.run(place, job, (*command, "--spec", str(place / "calls.yaml")), SOON)
     findings = [*find_bad_end(code, said), *find_torn(place)] + ["the terminal is told"] * ("\x1b[2J" in said)
     path, texts = place / "out" / "answers.jsonl", {GOOD, *(fill(row["text"]) for row in dealt if "text" in row)}
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():

@@ -14,12 +14,20 @@ from ..review.items import Item, Review, Value
 from ..steps import Drop, Row
 from .recipe import TASK_1_2, TASK_3, count_splits, write_files
 
-ASKS = (
-    "Would a person ask the question in these words?",
-    "Is it of its type: a condition, a set, a comparison, several steps, a false premise?",
-    "Has it one answer at its time, and is it this one?",
-    "Is no other accepted form of the answer missing?",
-)
+ASKS = {
+    "en": (
+        "Would a person ask the question in these words?",
+        "Is it of its type: a condition, a set, a comparison, several steps, a false premise?",
+        "Has it one answer at its time, and is it this one?",
+        "Is no other accepted form of the answer missing?",
+    ),
+    "zh": (
+        "人会用这样的话提问吗？",
+        "它是否符合其类型：条件、集合、比较、多步、错误前提？",
+        "在提问时，它是否只有一个答案，并且就是这个？",
+        "没有漏掉答案的其他可接受写法吗？",
+    ),
+}
 _FIELDS = {"question": "query", "answer": "answer", "other_answers": "alt_ans"}
 
 

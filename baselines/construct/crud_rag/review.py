@@ -14,12 +14,20 @@ from ..review.items import Item, Review, Value
 from ..steps import Drop, Row
 from .recipe import KEYS, TASKS, held
 
-ASKS = (
-    "Is the question, or the event, natural, exact and grammatical?",
-    "Is it complete without the documents, and does it need all of them?",
-    "Is the answer, or the summary, correct and complete?",
-    "Of a hallucination: is exactly one thing wrong, and could a reader believe it?",
-)
+ASKS = {
+    "en": (
+        "Is the question, or the event, natural, exact and grammatical?",
+        "Is it complete without the documents, and does it need all of them?",
+        "Is the answer, or the summary, correct and complete?",
+        "Of a hallucination: is exactly one thing wrong, and could a reader believe it?",
+    ),
+    "zh": (
+        "问题或事件是否自然、准确、合乎语法？",
+        "没有文档时它是否完整？它是否需要全部文档？",
+        "答案或摘要是否正确、完整？",
+        "若是幻觉：是否恰好有一处错误，而且读者可能相信？",
+    ),
+}
 _SPLIT, _CORPUS = "data/crud_split/split_merged.json", "data/80000_docs"
 _QUESTION = {"question": "questions", "answer": "answers"}
 # What is shown and may be corrected: our name to upstream's key.

@@ -16,13 +16,22 @@ from ..review.items import Item, Review, Value
 from ..steps import Row
 from .recipe import AUTO, CORPUS, TASKS, held
 
-ASKS = (
-    "Does the question meet the requirements of its task?",
-    "Does it fit its topic?",
-    "Is it complete in meaning by itself, but for later rounds of a conversation?",
-    "Is the answer correct and complete?",
-    "Are the passages the right ones, and all that is needed?",
-)
+ASKS = {
+    "en": (
+        "Does the question meet the requirements of its task?",
+        "Does it fit its topic?",
+        "Is it complete in meaning by itself, but for later rounds of a conversation?",
+        "Is the answer correct and complete?",
+        "Are the passages the right ones, and all that is needed?",
+    ),
+    "zh": (
+        "问题是否符合其任务的要求？",
+        "它是否符合其主题？",
+        "它本身的意思是否完整（对话的后续轮次除外）？",
+        "答案是否正确、完整？",
+        "片段是否合适，并且足够？",
+    ),
+}
 _NAMES = {"question": "question", "answer": "answer", "passages": "relevant_passage"}
 _TASKS = {name: task for task, name in TASKS.items()}
 

@@ -8,7 +8,7 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -17,7 +17,6 @@ from quadrag.errors import QuadragError
 from quadrag.reading import parse_json
 from quadrag.records import dumps
 
-from ...tables.language import speak
 from ..recipe import load as load_recipe
 from ..steps import Drop
 
@@ -45,7 +44,7 @@ class Item(NamedTuple):
 class Review:
     """How a recipe's questions are reviewed."""
 
-    asks: Sequence[str]  # the questions that an annotator answers before giving a grade. Their order is ours
+    asks: Mapping[str, Sequence[str]]  # what an annotator asks before giving a grade, by language. The order is ours
     read: Callable[[Path], Iterable[Item]]  # the items of a dataset
     # the line of an item with some fields corrected, held against its source; `Drop` says what is wrong
     correct: Callable[[Item, Mapping[str, Value]], Any]
@@ -55,8 +54,8 @@ class Review:
     human: str = "human"  # the folder in the dataset where those go
 
 
-def load(dataset: Path, labels: str = "en") -> tuple[Review, dict[str, Item]]:
-    """Return how a dataset is reviewed, with what to ask in a language, and its items by id."""
+def load(dataset: Path) -> tuple[Review, dict[str, Item]]:
+    """Return how a dataset is reviewed, and its items by id."""
     record = dataset / OWN_RECORD
     if not record.is_file():
         raise QuadragError(f"{dataset} has no {OWN_RECORD}; expected a dataset that quadrag construct made")
@@ -69,7 +68,7 @@ def load(dataset: Path, labels: str = "en") -> tuple[Review, dict[str, Item]]:
     items = {item.id: item for item in review.read(dataset)}
     if not items:
         raise QuadragError(f"{dataset} holds no questions to review; make some with quadrag construct")
-    return replace(review, asks=[speak(ask, labels) for ask in review.asks]), items
+    return review, items
 
 
 def sample(items: Mapping[str, Item], n: int | None, seed: int) -> dict[str, Item]:

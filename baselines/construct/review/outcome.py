@@ -128,18 +128,15 @@ def write_human(dataset: Path, review: Review, grades: Grades, outcome: Outcome)
     return out, splits
 
 
-def write_items(path: Path, items: Mapping[str, Item], review: Review) -> None:
-    """Write items as a sheet."""
-    write_sheet(path, _rows(items, review))
-
-
-def _rows(items: Mapping[str, Item], review: Review) -> Iterator[list[str]]:
+def write_items(path: Path, items: Mapping[str, Item], asks: Sequence[str]) -> None:
+    """Write items as a sheet, with what to ask of each above its last columns."""
     names = list(dict.fromkeys(name for item in items.values() for name in item.fields))
-    asks = [f"{at}. {ask}" for at, ask in enumerate(review.asks, 1)]
-    yield ["id", "cell", *names, "passages_shown", "source", "grade", "annotator", *asks]
+    numbered = [f"{at}. {ask}" for at, ask in enumerate(asks, 1)]
+    rows = [["id", "cell", *names, "passages_shown", "source", "grade", "annotator", *numbered]]
     for name, item in items.items():
         fields = [as_text(item.fields.get(field, "")) for field in names]
-        yield [name, item.cell, *fields, "\n\n".join(item.passages), item.source, "", "", *("" for _ in asks)]
+        rows.append([name, item.cell, *fields, "\n\n".join(item.passages), item.source, "", "", *("" for _ in asks)])
+    write_sheet(path, rows)
 
 
 def take_items(

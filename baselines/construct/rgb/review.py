@@ -11,13 +11,22 @@ from ..review.items import Item, Review, Value
 from ..steps import Drop, Row
 from .recipe import KINDS, NEGATIVES, falsify, splits_of
 
-ASKS = (
-    "Would a reader of news ask the question, and is it complete without the passages?",
-    "Is it natural, exact and grammatical?",
-    "Is every answer correct, and is no accepted form missing?",
-    "Do the passages say so?",
-    "Of a false answer: is it of the same kind, and false?",
-)
+ASKS = {
+    "en": (
+        "Would a reader of news ask the question, and is it complete without the passages?",
+        "Is it natural, exact and grammatical?",
+        "Is every answer correct, and is no accepted form missing?",
+        "Do the passages say so?",
+        "Of a false answer: is it of the same kind, and false?",
+    ),
+    "zh": (
+        "新闻读者会问这个问题吗？没有片段时它也完整吗？",
+        "它是否自然、准确、合乎语法？",
+        "每个答案都正确吗？没有漏掉可接受的写法吗？",
+        "片段是这样说的吗？",
+        "若有错误答案：它与答案是否同类，并且确实是错的？",
+    ),
+}
 
 
 def read(dataset: Path) -> Iterator[Item]:

@@ -8,15 +8,16 @@ for crag, whose answers are computed.
 """
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import Any
 
 from quadrag import catalogue
 from quadrag.commands.construct import judge, review
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import tell_bad
 from quadrag.errors import QuadragError
 from quadrag.printing import wrap, write
+from quadrag.progress import say
 
 EXAMPLES = (
     "quadrag construct rgb --documents news --out my-rgb --llm http://HOST/v1",
@@ -26,7 +27,7 @@ EXAMPLES = (
     "quadrag construct judge labels.csv --model MODEL --out my-judge",
 )
 OTHERS = {"review": review, "judge": judge}  # what is done beside making
-_MAX_TOKENS = 2048
+_SAMPLING = {"max_tokens": 2048, "temperature": 0}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,15 +45,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_making(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--documents", metavar="DIR", required=True, type=Path, help="folder of your documents")
     parser.add_argument("--out", metavar="DATASET", required=True, type=Path, help="folder of the dataset")
-    parser.add_argument("--llm", metavar="SPEC", help=f"what makes it: {options.MODELS}; all but crag need it")
-    parser.add_argument("--limit", metavar="N", type=options.whole(1), help="make questions of N documents, drawn")
-    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
+    parser.add_argument("--seed", **options.DRAW)
     parser.add_argument("--topics", metavar="FILE", type=Path, help="omnieval: YAML, fields with their topics")
     parser.add_argument("--table", metavar="FILE", type=Path, help="crag: CSV, JSON Lines, or what kg build made")
     parser.add_argument("--templates", metavar="FILE", type=Path, help="crag: YAML, the questions asked of the table")
     parser.add_argument("--licence", metavar="NAME", help="of the documents, for the card")
-    options.asking(parser)
-    parser.add_argument("--estimate", action="store_true", help="print how often a model will be asked, and ask none")
+    about = {"llm": "what makes the questions, but of crag", "limit": "make questions of N documents, drawn"}
+    options.add(parser, "llm limit estimate", **about)
+    options.add(parser.add_argument_group("calls to models"), options.ASKING)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,42 +67,28 @@ def run(arguments: argparse.Namespace) -> int:
 
     recipe = load(arguments.recipe)
     if bool(recipe.by_rule) == (arguments.llm is not None):
-        told = "--llm does nothing for {0}, whose answers are computed; leave it out"
-        told = told if recipe.by_rule else "a model makes the questions of {0}; name one with --llm"
-        raise QuadragError(told.format(arguments.recipe))
-    request = Request(
-        arguments.recipe,
-        arguments.documents,
-        arguments.out,
-        arguments.llm or RULES,
-        limit=arguments.limit,
-        seed=arguments.seed,
-        topics=arguments.topics,
-        table=arguments.table,
-        templates=arguments.templates,
-        licence=arguments.licence,
-    )
+        raise QuadragError("--llm names the model that makes the questions, but of crag, which takes none")
+    names = ("recipe", "documents", "out", "limit", "seed", "topics", "table", "templates", "licence")
+    request = Request(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in names})
     if arguments.estimate:
-        _estimate(arguments, request)
+        _estimate(request)
         return 0
-    with _session(arguments) as session:
-        made = construct(request, Maker(session.system.completer) if session else Maker())
-        spent = session.system.spent if session else None
+    with _open_models(arguments) as models:
+        made = construct(request, Maker(models.system.completer) if models else Maker())
+        spent = models.system.spent if models else None
     write(*tell_steps(made.stages), "", *tell_splits(made.splits), "")
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
     write(*wrap(tell_calls(spent, currency, recipe.by_rule), 80), "")
-    write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
     config = next(iter(made.splits)).partition("/")[0]
+    write(f"{arguments.out}: see its README.md; what was dropped stands in its stages")
     write(f"next: quadrag run {arguments.recipe} {config} --data-dir {arguments.out}")
     if made.stopped:
-        tell_bad(made.stopped)
+        say(made.stopped)
         return 2
     return 0
 
 
-def _session(arguments: argparse.Namespace) -> Any:
-    import contextlib
-
+def _open_models(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.core.parts import validate
     from quadrag.baselines.core.spec import RunSpec
     from quadrag.baselines.runs.models import open_models
@@ -110,23 +96,20 @@ def _session(arguments: argparse.Namespace) -> Any:
 
     if arguments.llm is None:
         return contextlib.nullcontext()
-    sampling = {"max_tokens": _MAX_TOKENS, "temperature": 0}
-    system = {"llm": arguments.llm, "sampling": sampling}
+    system = {"llm": arguments.llm, "sampling": _SAMPLING}
     spec = validate(RunSpec, {"benchmark": arguments.recipe, "config": "any", "system": system}, "--llm")
     return open_models(spec, call_policy(arguments))
 
 
-def _estimate(arguments: argparse.Namespace, request: Any) -> None:
+def _estimate(request: Any) -> None:
     from quadrag.baselines.construct.account import tell_steps
     from quadrag.baselines.construct.construct import estimate
     from quadrag.baselines.tables.draw import print_grids
     from quadrag.baselines.tables.grid import Cell, Grid, Line
 
     stages, begin, requests = estimate(request)
-    write(*tell_steps(stages), "")
-    write(f"{begin:,} {'templates' if request.templates else 'documents'} to make questions from")
+    write(*tell_steps(stages), "", f"{begin:,} documents or templates to make questions from")
     if requests:
         lines = [Line(name, [Cell(f"{n:,}")]) for name, n in requests.items()]
         lines.append(Line("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
-        grid = Grid("Requests at most; no model was asked", "step", ["requests"], lines)
-        print_grids([grid])
+        print_grids([Grid("Requests at most; no model was asked", "step", ["requests"], lines)])

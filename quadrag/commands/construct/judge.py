@@ -20,14 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="MODEL", required=True, help="what is trained: a Hub name or a folder")
     parser.add_argument("--out", metavar="JUDGE", required=True, type=Path, help="a new folder for the judge")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
-    parser.add_argument("--data-dir", metavar="DIR", help="folder with the files of a known set (default: fetched)")
-    parser.add_argument("--rank", metavar="N", type=options.whole(1), default=8, help="of the adapter (default: 8)")
-    parser.add_argument("--rate", metavar="X", type=options.number(0), default=2e-4, help="(default: 0.0002)")
-    parser.add_argument("--passes", metavar="N", type=options.whole(1), default=3, help="over the labels (default: 3)")
-    parser.add_argument("--batch", metavar="N", type=options.whole(1), default=4, help="labels a step (default: 4)")
-    parser.add_argument("--longest", metavar="N", type=options.whole(64), default=4096, help="tokens (default: 4096)")
-    parser.add_argument("--seed", metavar="N", type=options.whole(0), default=2333, help="(default: 2333)")
-    parser.add_argument("--ledger", metavar="FILE", help="replies kept (default: in the user's cache folder)")
+    options.add(parser, "data-dir ledger", data_dir="with a known set's files")
+    numbers = {"rank": (1, 8), "passes": (1, 3), "batch": (1, 4), "longest": (64, 4096), "seed": (0, 2333)}
+    for name, (least, usual) in numbers.items():
+        number = options.at_least(least)
+        parser.add_argument(f"--{name}", metavar="N", type=number, default=usual, help=f"(default: {usual})")
+    rate = options.at_least(0, float)
+    parser.add_argument("--rate", metavar="X", type=rate, default=2e-4, help="of learning (default: 0.0002)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -41,15 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
     settings = Settings(**{name: getattr(arguments, name) for name in named})
-    write(describe_labels(labels))
     with Ledger(arguments.ledger) as ledger:
         made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
     losses = " -> ".join(f"{loss:.3f}" for loss in made.trained.losses)
-    write(f"{made.lessons} lessons, {made.trained.steps} steps; loss on those set aside {losses}")
+    write(describe_labels(labels), f"{made.lessons} lessons, {made.trained.steps} steps; loss {losses}")
     write(f"kept: pass {made.trained.kept}")
-    if made.before is None:
-        write(f"{arguments.model}: no readable verdict before training")
     print_grids([*tabulate([made.before, made.after] if made.before else [made.after]), tabulate_printed()])
-    write(f"\n{arguments.out}\ncertificate: {arguments.out / CERTIFICATE}")
+    write("", f"certificate: {arguments.out / CERTIFICATE}")
     write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0

@@ -1,13 +1,12 @@
 """The parser of the whole command line, put together from the commands; what each takes stands in its own file."""
 
 import argparse
-import difflib
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from quadrag import commands
-from quadrag.gone import instead
+from quadrag.errors import unknown_name
 from quadrag.printing import wrap, write
 
 _EXAMPLES = (
@@ -19,20 +18,15 @@ _EXAMPLES = (
     "quadrag score mine.jsonl --benchmark rgb --config negative_rejection_en",
     "quadrag report runs/a runs/b --html compare.html",
 )
-_MEANT = {
-    **dict.fromkeys(("compare", "diff"), "report"),
-    **dict.fromkeys(("evaluate", "eval"), "run"),
-    "download": "prepare",
-    "ls": "list",
-    "--model": "--llm",
-    "--batch-size": "--concurrency",
-    "--num-samples": "--limit",
-}
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrap(text, width)  # a name with hyphens stays whole
+
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        """Name in the first line what must be typed alone: the options stand below."""
+        super().add_usage(usage, [each for each in actions if each.required or not each.option_strings], [], prefix)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,45 +43,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
-    """Read the arguments; none at all are answered with the help, a mistyped option with its command's nearest ones."""
-    first = next(iter(argv), "-")
-    parser = build_parser(version, first)
-    if not first.startswith("-") and first not in commands.NAMES:
-        if remedy := instead(first):
-            parser.error(f"{first} is gone; {remedy}")
-        near = [_MEANT[first]] if first in _MEANT else difflib.get_close_matches(first, commands.NAMES)
-        meant = f"perhaps {' or '.join(near)}" if near else f"expected one of {', '.join(commands.NAMES)}"
-        parser.error(f"no command {first!r}; {meant}")
-    option = first.split("=")[0]
-    if first.startswith("--") and option not in ("--help", "--version") and set(argv) & set(commands.NAMES):
-        parser.error(f"{option} stands before the command; type it after")
-    arguments, extra = parser.parse_known_args(argv)
-    if arguments.command is None and not extra:
-        parser.print_help()
-        parser.exit()
+    """Read the arguments; none at all are answered with the help, a mistyped word with the nearest ones."""
+    typed = list(argv) or ["--help"]
+    parser = build_parser(version, typed[0])
+    if not typed[0].startswith("-") and typed[0] not in commands.NAMES:
+        parser.error(str(unknown_name("command", typed[0], commands.NAMES)))
+    arguments, extra = parser.parse_known_args(typed)
     if extra:
         command = parser
         while chosen := _chosen(command, arguments):
             command = chosen
-        if remedy := instead(extra[0].split("=")[0]):
-            command.error(f"{extra[0]} is gone; {remedy}")
-        near = _find_near(command, extra[0])
-        command.error(f"unknown argument {extra[0]!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
+        known = [name for action in command._actions for name in action.option_strings if name.startswith("--")]
+        command.error(str(unknown_name("argument", extra[0].split("=")[0], known)))
     return arguments
-
-
-def _find_near(parser: argparse.ArgumentParser, typed: str) -> list[str]:
-    known = [name for action in parser._actions for name in action.option_strings if name.startswith("--")]
-    name = typed.split("=")[0]
-    by_place = [action.metavar for action in parser._actions if f"--{action.dest}" == name]
-    if by_place:
-        return [f"{by_place[0]}, without {name}"]
-    if not name.startswith("-"):  # a number, or the name of a part
-        meant = [f"--limit {name}" if name.isdecimal() else f"--split {name}"]
-        return [one for one in meant if one.split()[0] in known]
-    if _MEANT.get(name) in known:
-        return [_MEANT[name]]
-    return difflib.get_close_matches(name, known, n=2, cutoff=0.7)
 
 
 def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.ArgumentParser | None:

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import os
 import re
 import shlex
 import sys
@@ -13,67 +12,64 @@ from typing import IO, Any
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
-from quadrag.reading import parse_json
+from quadrag.progress import say
 
-SAMPLING = ("temperature", "top_p", "sampling_top_k", "repetition_penalty", "max_tokens", "stop", "seed")
+# Where in a spec an argument stands; those of the retrieval stand there under their own names.
+_PLACES = {
+    **{name: (name,) for name in ("benchmark", "config", "split", "data_dir", "limit", "samples", "prompts")},
+    "retriever": ("retriever",),
+    "bertscore": ("embed",),
+    "entity_llm": ("entity_model", "llm"),
+    "rag": ("system", "rag"),
+    "llm": ("system", "llm"),
+    "llm_name": ("system", "name"),
+    **{name: ("system", "sampling", name) for name in ("temperature", "max_tokens", "seed")},
+    **{name: ("retrieval", name) for name in ("tokenizer", "embedding", "index", "chunk_size", "top_k")},
+}
+
+
+def read_file(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return what the file of --spec says; nothing where there is none."""
+    from quadrag.baselines.core.spec import read_spec
+
+    return read_spec(arguments.spec) if getattr(arguments, "spec", None) else {}
 
 
 def partial_spec(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the partial spec that the arguments of a command say, over that of the file that they name; no judges."""
-    from quadrag.baselines.core.parts import SETTINGS
-    from quadrag.baselines.core.spec import merge, read_spec
+    """Return the partial spec that the arguments of a command say, over that of the file that they name."""
+    from quadrag.baselines.core.spec import merge
 
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-
-    def those_given(names: Sequence[str]) -> dict[str, Any]:
-        return {name: given[name] for name in names if name in given}
-
-    sampling = {name.removeprefix("sampling_"): value for name, value in those_given(SAMPLING).items()}
-    if "rag" in given:
-        names = {"rag": "rag", "rag_name": "name"}
-    else:
-        names = {"llm": "llm", "llm_name": "name", "api": "api", "template": "template"}
-    system = {field: given[name] for name, field in names.items() if name in given}
-    entity = {"llm": given.get("entity_llm"), "name": given.get("entity_name")}
-    said: dict[str, Any] = {
-        **those_given(("benchmark", "config", "split", "data_dir", "limit", "samples", "prompts", "retriever")),
-        "options": read_options(given.get("option", ())),
-        "retrieval": those_given(SETTINGS),
-        "system": system | ({"sampling": sampling} if sampling else {}),
-        "entity_model": {name: value for name, value in entity.items() if value is not None},
-        "embed": given.get("bertscore"),
-    }
-    said = {name: value for name, value in said.items() if value not in (None, {})}
-    return merge(read_spec(arguments.spec), said) if given.get("spec") else said
+    said: dict[str, Any] = {"options": dict(arguments.option)} if arguments.option else {}
+    for name, (*above, last) in _PLACES.items():
+        if (value := getattr(arguments, name, None)) is not None:
+            part = said
+            for key in above:
+                part = part.setdefault(key, {})
+            part[last] = value
+    below = {name: value for name, value in read_file(arguments).items() if name != "calls"}
+    return merge(below, said)
 
 
 def add_judges(arguments: argparse.Namespace, partial: dict[str, Any], benchmark: str) -> dict[str, Any]:
-    """Add the judges that the arguments name to what is said of a run on a benchmark."""
+    """Return a partial spec with its judges as a run asks them: those that are named, else those of the file.
+
+    What the file says of a judge, as its name or its sampling, holds for the one that is named in its place.
+    """
+    from quadrag.baselines.core.spec import merge
     from quadrag.baselines.runs.plan import plan_judges
 
-    given = vars(arguments)
-    judges = plan_judges(
-        benchmark,
-        given.get("judge") or (),
-        given.get("judge_format"),
-        given.get("judge_max_tokens"),
-        given.get("judge_name") or (),
-    )
+    below = partial.get("judges", [])
+    if not isinstance(below, list) or not all(isinstance(judge, dict) for judge in below):
+        raise QuadragError(f"judges is {below!r:.80}; expected a list of mappings with llm, name, sampling")
+    named = arguments.judge or [judge["llm"] for judge in below if "llm" in judge]
+    if len(named) < len(below):
+        raise QuadragError(
+            f"the file speaks of {len(below)} judges, and {len(named)} have an address; name each by --judge"
+        )
+    judges = plan_judges(benchmark, named, arguments.judge_format, None)
+    for place, said in enumerate(below[: len(judges)]):
+        judges[place] = {**merge(judges[place], said), "llm": judges[place]["llm"]}
     return {**partial, "judges": judges} if judges else partial
-
-
-def read_options(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read NAME=VALUE pairs; numbers are read as numbers."""
-    options: dict[str, Any] = {}
-    for pair in pairs:
-        name, mark, text = pair.partition("=")
-        if not mark or not name:
-            raise QuadragError(f"--option {pair!r} is not NAME=VALUE")
-        try:
-            options[name] = parse_json(text, pair)
-        except QuadragError:
-            options[name] = text
-    return options
 
 
 def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
@@ -81,24 +77,27 @@ def call_policy(arguments: argparse.Namespace, estimate: Any = None) -> Any:
     from dataclasses import fields
 
     from quadrag.baselines.judges.certificate import read_certificates
-    from quadrag.chat.policy import CallPolicy
+    from quadrag.chat.policy import CallPolicy, read_calls
     from quadrag.chat.prices import Budget, Prices
     from quadrag.trust import Trust
 
     given = {name: value for name, value in vars(arguments).items() if value is not None}
-    names = {field.name for field in fields(CallPolicy)}
-    said = {name: value for name, value in given.items() if name in names and name != "estimate"}
+    names = {field.name for field in fields(CallPolicy)} - {"estimate"}
+    said = read_calls(read_file(arguments).get("calls", {}))
+    said |= {name: value for name, value in given.items() if name in names}
     said |= {
-        "trust": Trust.read(given.get("trust_remote_code", ())),
-        "certificates": [each.row for each in read_certificates(given.get("certificate") or ())],
+        "trust": Trust.read(arguments.trust_remote_code),
+        "certificates": [each.row for each in read_certificates(given.get("certificate", ()))],
         "profile": options.profiles(arguments)[0],
-        "command": _without_secrets(arguments.typed),
+        # Less user names, passwords and queries in addresses.
+        "command": [
+            "quadrag",
+            *(re.sub(r"(\w+://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in arguments.typed),
+        ],
     }
     if "prices" in given:
         said["prices"] = prices = Prices.load(given["prices"])
         said |= {"budget": Budget(given["budget"], prices.currency)} if "budget" in given else {}
-    if "rag_timeout" in given:
-        said["service_timeout"] = given["rag_timeout"]
     if estimate is not None:
         said |= {"max_failed": 1.0, "estimate": estimate}
     return CallPolicy(**said)
@@ -140,39 +139,63 @@ def print_tables(
     print_grids(speak_grids(grids, arguments.labels), verbose=verbose, file=file)
 
 
-def tell(arguments: argparse.Namespace, *lines: str) -> None:
-    """Print what is said of results, in the language of the labels."""
-    from quadrag.baselines.tables.language import speak
-
-    for line in lines:
-        write(speak(line, arguments.labels))
-
-
 def shell_path(folder: object) -> str:
-    """Name a folder in a command, as shortly as it is found from here."""
-    return shlex.quote(min(str(folder), os.path.relpath(str(folder)), key=len))
+    """Name a folder in a command."""
+    return shlex.quote(str(folder))
 
 
-def tell_bad(line: str) -> None:
-    """Print what is wrong as one line on stderr."""
-    write(f"quadrag: {one_line(line)}", file=sys.stderr)
-
-
-def print_calls(arguments: argparse.Namespace, results: Sequence[Any]) -> None:
-    """Print how many calls were made and what they cost, of which stage if asked, and whose kept replies were used."""
+def print_calls(results: Sequence[Any]) -> None:
+    """Print how many calls were made, what they cost, and whose kept replies were used."""
     from quadrag.baselines.report.facts import describe_cost, describe_kept, tell_calls
 
     asked = [result for result in results if not result.reused] or results
-    if told := tell_calls(results):
-        tell(arguments, "", *told)
-    if kept := describe_kept(results):
-        tell(arguments, f"kept replies: {kept}")
-    if cost := describe_cost(asked):
-        before = " of the run" if len(results) == 1 else " of the runs finished before"
-        tell(arguments, f"tokens{before if asked[0].reused else ''}: {cost}")
+    lines = [*tell_calls(results)]
+    lines += [f"kept replies: {kept}"] if (kept := describe_kept(results)) else []
+    lines += [f"tokens: {cost}"] if (cost := describe_cost(asked)) else []
+    if lines:
+        write("", *lines)
 
 
-def _without_secrets(typed: Sequence[str]) -> list[str]:
-    """Return the command as typed, less user names, passwords and queries in addresses."""
-    words = (re.sub(r"(\w+://)[^/,\s]*@", r"\1", re.sub(r"\?[^#\s]*", "", word)) for word in typed)
-    return ["quadrag", *words]
+def start_estimate(arguments: argparse.Namespace) -> Any:
+    """Return an empty `Estimate`, in which calls are noted in place of being made; None where none is asked for."""
+    from quadrag.baselines.systems.tokens import find_counting
+    from quadrag.chat.estimate import Estimate
+
+    return Estimate(find_counting) if arguments.estimate else None
+
+
+def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
+    """Print what was noted."""
+    from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
+    from quadrag.chat.prices import Prices
+    from quadrag.records import dumps
+
+    if arguments.json:
+        write(dumps(describe_estimate(estimate)), file=stdout)
+    else:
+        currency = Prices.load(arguments.prices).currency if arguments.prices else None
+        print_tables(arguments, [tabulate_estimate(estimate, currency)], file=stdout)
+
+
+def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[Any]) -> int:
+    """Print what stopped or failed and what may be typed next; return the exit code.
+
+    A program sees no table, and so reads here what is invalid; that a judge is dead a table says too.
+    """
+    from quadrag.baselines.reporting.messages import say_invalid
+
+    failures = [f"{place}: {why}" for result in results for place, why in result.run.failures.items()]
+    unread = sum(result.run.failed_verdicts for result in results)
+    stopped = [result.stopped for result in results if result.stopped]
+    invalid = [line for result in results if not result.run.dead_judge for line in say_invalid(result.run)]
+    if stopped and (arguments.json or not any(result.run.dead_judge for result in results)):
+        say(stopped[0])
+    elif failures:
+        write(f"answers that failed: {len(failures)}, first {one_line(failures[0])}; run again to ask again")
+    elif unread:
+        write(f"verdicts that failed: {unread}; run again to ask again")
+    if invalid and arguments.json:
+        say(invalid[0])
+    if folder and len(results) == 1 and not stopped:
+        write(f"next: quadrag show {shell_path(folder)} --wrong")
+    return 2 if stopped else 3 if invalid else 0

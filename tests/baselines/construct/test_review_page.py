@@ -1,4 +1,4 @@
-"""What an annotator does on the page, in a real browser, and what the server refuses of others."""
+"""What a person does on the labelling page, in a real browser, and what the server refuses of others."""
 
 import http.client
 import json
@@ -11,9 +11,10 @@ import pytest
 from small_servers import serving
 
 from quadrag.baselines.construct.review.items import list_annotators, load, read_grades
-from quadrag.baselines.construct.review.server import LabelPage, Page, ReviewPage, open_server
+from quadrag.baselines.construct.review.page import review_items
 from quadrag.baselines.judges.corrected import Judged, take_back
 from quadrag.baselines.judges.labels import find_graded
+from quadrag.baselines.page.labelling import label_sheet, open_server
 from quadrag.sheet import write_sheet
 
 WORD = re.compile("[A-Za-z]{2,}")
@@ -56,10 +57,10 @@ def labels() -> str:
 def port(request: pytest.FixtureRequest, labels: str) -> Iterator[int]:
     """The port of a server of that dataset, or of the sheet where a test has it."""
     if "sheet" in request.fixturenames:
-        page: Page = LabelPage(request.getfixturevalue("sheet"), GRADED)
+        page = label_sheet(request.getfixturevalue("sheet"), GRADED)
     else:
         dataset = request.getfixturevalue("dataset")
-        page = ReviewPage(dataset, *load(dataset, labels), labels)
+        page = review_items(dataset, *load(dataset), "Anna", labels)
     server = open_server(page)
     with serving(server):
         yield server.server_port
@@ -67,31 +68,20 @@ def port(request: pytest.FixtureRequest, labels: str) -> Iterator[int]:
 
 @pytest.fixture
 def opened(browser: Any, port: int) -> Iterator[Any]:
-    """A function that opens the page in a browser of its own; what goes wrong in it fails the test."""
+    """The page in a browser of its own; what goes wrong in it fails the test."""
     wrong: list[str] = []
-    contexts = []
-
-    def show(address: str = "") -> Any:
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-        page.on("dialog", lambda dialog: wrong.append(dialog.message))
-        page.on("request", lambda asked: None if f"127.0.0.1:{port}/" in asked.url else wrong.append(asked.url))
-        page.goto(f"http://127.0.0.1:{port}/{address}")
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    page.on("dialog", lambda dialog: wrong.append(dialog.message))
+    page.on("request", lambda asked: None if f"127.0.0.1:{port}/" in asked.url else wrong.append(asked.url))
+    page.goto(f"http://127.0.0.1:{port}/")
+    yield page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()
     # What the server refuses stands there too; the page's policy is told of in other words.
     assert [line for line in wrong if not line.startswith("Failed to load resource")] == []
-
-
-def begin(page: Any, name: str) -> None:
-    page.fill("#annotator", name)
-    page.press("#annotator", "Enter")
-    page.wait_for_selector("#work:not([hidden])[data-item]")
 
 
 def at(page: Any, item: str) -> None:
@@ -100,16 +90,14 @@ def at(page: Any, item: str) -> None:
 
 
 def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, dataset: Path) -> None:
-    items = list(load(dataset)[1].values())
-    page = opened()
-    begin(page, "Anna")
+    items, page = list(load(dataset)[1].values()), opened
     at(page, items[0].id)
-    assert page.inner_text("#progress") == f"anna: question 1 of {len(items)}, 0 graded"
+    assert page.inner_text("#progress") == f"item 1 of {len(items)}, 0 done"
     page.keyboard.press("4")
     at(page, items[1].id)
     assert read_grades(dataset, "anna") == {items[0].id: (4, {})}
 
-    page.click("#grades [value='3']")
+    page.click("#choices [value='3']")
     page.wait_for_selector("#save:not([hidden])")
     assert read_grades(dataset, "anna")[items[1].id] == (3, {}), "the grade is there before its correction"
     question, answer = page.locator("[name=question]"), page.locator("[name=answer]")
@@ -121,90 +109,80 @@ def test_a_grade_a_correction_and_a_reload_that_loses_nothing(opened: Any, datas
     answer.fill("\n".join(items[1].fields["answer"]))
     mended = f"{items[1].fields['question']}（选填）"
     question.fill(mended)
-    page.keyboard.press("Control+Enter")
+    page.click("#save")
     at(page, items[2].id)
     assert page.inner_text("#fault") == ""
     assert read_grades(dataset, "anna")[items[1].id] == (3, {"question": mended})
 
     page.reload()
     at(page, items[2].id)
-    assert page.inner_text("#progress") == f"anna: question 3 of {len(items)}, 2 graded"
+    assert page.inner_text("#progress") == f"item 3 of {len(items)}, 2 done"
     page.keyboard.press("ArrowLeft")
     at(page, items[1].id)
     assert page.input_value("[name=question]") == mended
-    assert page.get_attribute("#grades [value='3']", "aria-pressed") == "true"
-    page.keyboard.press("1")
-    at(page, items[2].id)
-    # A second key before the page shows what the first one led to does nothing: what is graded is what is shown.
+    assert page.get_attribute("#choices [value='3']", "aria-pressed") == "true"
+    # A second key before the first one is on record does nothing: what is graded is what is shown.
     page.evaluate(
-        "for (const key of ['ArrowLeft', '5'])"
+        "for (const key of ['1', '5'])"
         " document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }))"
     )
-    at(page, items[1].id)
-    page.click("#open")
+    at(page, items[2].id)
+    page.keyboard.press("ArrowLeft")
+    page.click("#unlabelled")
     at(page, items[2].id)
     assert read_grades(dataset, "anna") == {items[0].id: (4, {}), items[1].id: (1, {})}
 
 
 def test_what_is_hostile_stays_text_and_answers_are_marked(opened: Any, dataset: Path) -> None:
     item = next(iter(load(dataset)[1].values()))
-    page = opened("#anna")
-    at(page, item.id)
-    assert page.input_value("[name=question]") == f"{EVIL}在哪天？"
-    assert page.inner_text("#source") == EVIL
-    assert page.locator("#passages li").all_text_contents() == list(item.passages)
-    assert set(page.locator("#passages mark").all_text_contents()) == {item.marks[0]}
-    assert page.evaluate("window.hit") is None and page.locator("img").count() == 0
-    wrong = opened()
-    wrong.fill("#annotator", "../anna")
-    wrong.press("#annotator", "Enter")
-    wrong.locator("#fault", has_text="annotator '../anna'").wait_for()
+    at(opened, item.id)
+    assert opened.input_value("[name=question]") == f"{EVIL}在哪天？"
+    assert opened.inner_text("#note").endswith(EVIL)
+    assert opened.locator("#passages li").all_text_contents() == list(item.passages)
+    assert set(opened.locator("#passages mark").all_text_contents()) == {item.marks[0]}
+    assert opened.evaluate("window.hit") is None and opened.locator("img").count() == 0
 
 
 @pytest.mark.parametrize("labels", ["zh"])
 def test_the_page_speaks_chinese(opened: Any, dataset: Path) -> None:
-    page = opened("#anna")
-    at(page, next(iter(load(dataset)[1])))
-    ours = page.locator("header, #fields, #grades, nav, details, h2").all_inner_texts()
-    ours += page.eval_on_selector_all("[title], [aria-label]", "all => all.map((one) => one.title || one.ariaLabel)")
-    assert set(WORD.findall(" ".join(ours))) == {"rgb", "quadrag", "Ctrl", "Enter", "anna"}
+    at(opened, next(iter(load(dataset)[1])))
+    ours = opened.locator("h1, #progress, #fields, #choices, nav, details").all_inner_texts()
+    assert set(WORD.findall(" ".join(ours))) == {"rgb", "anna"}
 
 
 def test_a_sheet_is_labelled_by_keys_and_holds_every_label_at_once(opened: Any, sheet: Path) -> None:
-    page = opened()
     for name, key in zip("abc", ("1", "2", "ArrowRight"), strict=True):
-        at(page, name)
-        page.keyboard.press(key)
-    at(page, "d")
-    assert page.input_value("[name=question]") == f"What is d?{EVIL}" and page.evaluate("window.hit") is None
-    page.keyboard.press("1")
-    page.locator("#grades [aria-pressed=true]").wait_for()
-    assert take_back(sheet, ITEMS, GRADED).values == {"a": 1.0, "b": 0.0, "d": 1.0}
-    page.reload()
-    at(page, "c")
+        at(opened, name)
+        opened.keyboard.press(key)
+    at(opened, "d")
+    assert opened.input_value("[name=question]") == f"What is d?{EVIL}" and opened.evaluate("window.hit") is None
+    opened.keyboard.press("1")
+    opened.locator("#choices [aria-pressed=true]").wait_for()
+    assert take_back(sheet, ITEMS, GRADED).grades == {"a": "right", "b": "wrong", "d": "right"}
+    opened.reload()
+    at(opened, "c")
 
 
 def test_what_does_not_come_from_the_page_is_refused(port: int, dataset: Path) -> None:
     name = next(iter(load(dataset)[1]))
 
-    def ask(body: Any, path: str = "/grade", method: str = "POST", **headers: str) -> int:
+    def ask(body: Any, path: str = "/choice", method: str = "POST", **headers: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
         sent = {"Content-Type": "application/json", **{key.replace("_", "-"): text for key, text in headers.items()}}
         connection.request(method, path, body if isinstance(body, str) else json.dumps(body), sent)
         reply = connection.getresponse()
-        assert "default-src 'none'" in str(reply.getheader("Content-Security-Policy"))
         reply.read()
         connection.close()
         return reply.status
 
-    good = {"annotator": "anna", "item": name, "grade": 4}
+    good = {"item": name, "choice": "4"}
     assert ask(good, Host="evil.example") == ask(good, Origin="http://evil.example") == 403
     assert ask(good, Content_Type="text/plain") == ask(good, path="/else") == 404
-    assert ask("", path="/items?annotator=anna", method="GET", Host=f"evil.example:{port}") == 403
-    assert ask("", path="/review.py", method="GET") == ask("", path="/../server.py", method="GET") == 404
+    assert ask("", path="/", method="GET", Host=f"evil.example:{port}") == 403
+    assert ask("", path="/label.js", method="GET") == ask("", path="/../labelling.py", method="GET") == 404
     assert ask("x", Content_Length=str((1 << 20) + 1)) == ask("x", Content_Length="-1") == 413
-    bad: list[Any] = ["{", "[" * 5000, [], {}, {**good, "grade": 6}, {**good, "grade": True}, {**good, "item": "x"}]
-    bad += [{**good, "annotator": "../a"}, {**good, "texts": {"question": 1}}, {**good, "texts": [1]}]
+    bad: list[Any] = ["{", "[" * 5000, [], {}, {**good, "choice": "6"}, {**good, "choice": 4}, {**good, "item": "x"}]
+    bad += [{**good, "item": [name]}, {**good, "texts": {"question": 1}}, {**good, "texts": [1]}]
     assert [ask(one) for one in bad] == [400] * len(bad)
     assert list_annotators(dataset) == []
     assert ask(good, Origin=f"http://127.0.0.1:{port}") == 200

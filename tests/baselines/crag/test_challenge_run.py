@@ -19,7 +19,7 @@ def test_a_model_file_of_the_challenge_is_run_as_it_is(cli, stages):
     assert any("<" in row["answer"] for row in answers.values()), "the pages come with their HTML"
     info = json.loads(Path("a/run.json").read_text())
     assert info["digests"]["system"]["model"] == "challenge:user_config.py" and info["latency"]["p95"] < 30
-    assert "calls: 15 made, 0 kept replies used" in out and "latency of an answer: median" in out
+    assert "calls: 15 made, 0 kept replies used" in out
     assert cli(*arguments, "--out", "b")[0] == 0
     assert stages(Path("a")) == stages(Path("b"))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from chat_server import Rule
 from crag_runs import SAMPLE, lines, questions
+from specs import spec_file
 
 from quadrag.baselines.core.run_record import read_run
 from quadrag.baselines.crag.language.entities import PROMPT_SCHEMA
@@ -71,7 +72,7 @@ def test_without_a_model_for_entities_a_run_with_the_graph_says_what_to_give(cli
 def test_an_entity_llm_finds_the_entities_in_place_of_the_model_that_answers(cli, server, stages):
     server.rules.append(Rule("reply", model="k", message={"content": ENTITIES}))
     asking = (*GRAPH, "--llm", f"{server.url}#m", "--temperature", "0.7", "--max-tokens", "50")
-    entity = ("--entity-llm", f"{server.url}#k", "--entity-name", "finds")
+    entity = ("--entity-llm", f"{server.url}#k", *spec_file(entity_model={"name": "finds"}))
     assert cli(*asking, *entity, "--out", "a").code == 0
     asked = {name: [body for body in server.state.bodies if body["model"] == name] for name in ("m", "k")}
     assert len(asked["m"]) == len(asked["k"]) == 15

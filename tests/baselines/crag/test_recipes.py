@@ -22,7 +22,6 @@ def test_a_recipe_of_a_table_runs_the_four_settings_with_its_windows(cli, server
     assert inputs["retrieval"]["web_window"] == 16000 and inputs["retrieval"]["kg_window"] == 8000
     assert inputs["retrieval"]["later"] == "show" and inputs["system"]["model"] == "meta-llama/Meta-Llama-3-8B-Instruct"
     assert "web_window 16000; kg_window 8000" in " ".join(out.split())
-    assert "latency of an answer: median" in out
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -1,4 +1,4 @@
-"""CRAG's Table 6: answers rated by people (`quadrag score --ratings`) and their latency, the printed beside them."""
+"""CRAG's Table 6: answers rated by people and their latency, the printed beside them."""
 
 import csv
 import json
@@ -46,7 +46,7 @@ def table(folder: str) -> dict[str, list[str]]:
 
 
 def test_ratings_of_people_give_the_papers_columns(cli: Any, answered: list[str]) -> None:
-    code, out, err = cli(*SCORE, "--ratings", rate(answered))
+    code, out, err = cli(*SCORE, "--option", f"ratings={rate(answered)}")
     assert (code, err) == (0, "")
     assert "Table 6. Systems rated by people" in out and max(map(len, out.splitlines())) <= 80
     scores = json.loads(Path("S/scores.json").read_text())
@@ -66,7 +66,7 @@ def test_ratings_of_people_give_the_papers_columns(cli: Any, answered: list[str]
 
 def test_every_printed_number_of_the_table_is_shown(cli: Any, answered: list[str]) -> None:
     Path("weights.yaml").write_text(json.dumps(WEIGHTS))
-    code, out, _ = cli(*SCORE, "--ratings", rate(answered), "--option", "weights=weights.yaml")
+    code, out, _ = cli(*SCORE, "--option", f"ratings={rate(answered)}", "--option", "weights=weights.yaml")
     with (room("baselines") / "crag" / "published.csv").open(encoding="utf-8", newline="") as lines:
         printed = [row for row in csv.DictReader(lines) if row["table"] == "6"]
     assert code == 0 and len(printed) == 55
@@ -89,11 +89,11 @@ def test_the_latency_of_a_run_stands_in_its_report(cli: Any, answered: list[str]
     assert int(shown["m (ours)"][0]) == round(sum(taken) / 15 * 1000)
     assert "Table 6" not in cli("report", "R").out, "a summary is short"
     # With its answers goes their latency; not with answers that are others, or of nobody knows whom.
-    cli(*SCORE, "--ratings", rate(answered))
+    cli(*SCORE, "--option", f"ratings={rate(answered)}")
     assert table("S")["answers (ours)"][-1] == shown["m (ours)"][0]
     lines = Path("R/answers.jsonl").read_text().splitlines(keepends=True)
     Path("R/answers.jsonl").write_text("".join(lines[::-1]))
-    cli(*SCORE[:-1], "T", "--ratings", "ratings.csv")
+    cli(*SCORE[:-1], "T", "--option", "ratings=ratings.csv")
     assert table("T")["answers (ours)"][-1] == "–"
 
 
@@ -103,7 +103,7 @@ def test_a_model_that_nobody_timed_or_rated_has_no_table(cli: Any) -> None:
 
 
 def test_a_rated_folder_can_be_shown_and_reported_again(cli: Any, answered: list[str]) -> None:
-    cli(*SCORE, "--ratings", rate(answered))
+    cli(*SCORE, "--option", f"ratings={rate(answered)}")
     Path("ratings.csv").unlink()
     assert cli("show", "S", "--id", answered[0]).code == 0
     assert "Table 6. Systems rated by people" in cli("report", "S").out
@@ -117,7 +117,7 @@ def test_two_samples_of_a_question_are_rated_apart(cli: Any, answered: list[str]
     ]
     Path("two_ratings.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rated))
     place = ("--benchmark", "crag", "--config", "qa", "--split", "public", "--data-dir", "sample", "--out", "S")
-    assert cli("score", "two.jsonl", *place, "--ratings", "two_ratings.jsonl").code == 0
+    assert cli("score", "two.jsonl", *place, "--option", "ratings=two_ratings.jsonl").code == 0
     items = [row for _, row in read_jsonl(Path("S/items.jsonl"))]
     assert [row["truthfulness.perfect"]["official"] for row in items] == [1.0, 0.0] * 15
 
@@ -134,13 +134,16 @@ def test_two_samples_of_a_question_are_rated_apart(cli: Any, answered: list[str]
 )
 def test_ratings_that_cannot_be_read_are_one_line(cli: Any, answered: list[str], text: str, said: str) -> None:
     Path("ratings.csv").write_text(text)
-    code, out, err = cli(*SCORE, "--ratings", "ratings.csv")
+    code, out, err = cli(*SCORE, "--option", "ratings=ratings.csv")
     assert (code, out) == (2, "") and said in err and err.count("\n") == 1, err
     assert not Path("S").exists()
 
 
 def test_ratings_and_a_judge_are_not_asked_for_together(cli: Any, answered: list[str]) -> None:
     rate(answered)
-    for more in (("--ratings", "nowhere.csv"), ("--ratings", "ratings.csv", "--judge", "http://127.0.0.1:9/v1#j")):
+    for more in (
+        ("--option", "ratings=nowhere.csv"),
+        ("--option", "ratings=ratings.csv", "--judge", "http://127.0.0.1:9/v1#j"),
+    ):
         code, _, err = cli(*SCORE, *more)
         assert code == 2 and err.count("\n") == 1, err

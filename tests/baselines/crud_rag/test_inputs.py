@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from altered_runs import alter
-from specs import spec_of
+from specs import spec_file, spec_of
 
 from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.crud_rag import benchmark as crud_rag
@@ -57,7 +57,7 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
             "L",
         )
         assert cli(*base, "--out", "a")[0] == 0
-        code, _, err = cli(*base, "--judge-max-tokens", "7", "--out", "a")
+        code, _, err = cli(*base, *spec_file(judges=[{"sampling": {"max_tokens": 7}}]), "--out", "a")
         assert code == 2 and "parameters.max_tokens 1024, not 7" in err
         path = Path("d/src/quest_eval/QuestAnswer1Doc_quest_gt_save.json")
         shipped = json.loads(path.read_text(encoding="utf-8"))
@@ -77,7 +77,6 @@ def test_another_judge_setting_or_other_shipped_questions_make_another_run(cli):
         (("--split", "full", "--option", "gold=test"), "gold=test lacks most gold documents of the split full"),
         (("--retriever", "none", "--option", "gold=test"), "--retriever none searches none"),
         (("--bertscore", "nope"), "unknown embedding 'nope'"),
-        (("--top-p", "1.5"), "'1.5' is not a number from 0 to 1"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_done(cli, arguments, words):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from specs import spec_file
 
 from quadrag.baselines.crud_rag import benchmark as crud_rag
 from quadrag.data.builders import open_builder
@@ -51,10 +52,11 @@ def test_a_run_goes_from_the_files_to_the_table(cli, config):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
-    [("--chunk-size", "64"), ("--chunk-overlap", "50"), ("--tokenizer", "jieba"), ("--option", "gold=test")],
+    [("--chunk-size", "64"), {"chunk_overlap": 50}, ("--tokenizer", "jieba"), ("--option", "gold=test")],
 )
 def test_whatever_changes_the_passages_makes_another_index_and_another_run(cli, change):
     base = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample")
+    change = spec_file(retrieval=change) if isinstance(change, dict) else change
     assert cli(*base, "--out", "a")[0] == cli(*base, *change, "--out", "b")[0] == 0
     assert Path("a/retrieved.jsonl").read_bytes() != Path("b/retrieved.jsonl").read_bytes()
     code, _, err = cli(*base, *change, "--out", "a")
@@ -68,7 +70,6 @@ def test_whatever_changes_the_passages_makes_another_index_and_another_run(cli, 
         (("--tokenizer", "jiba"), "nearest: jieba"),
         (("--embedding", "m"), "does not use --embedding"),
         (("--retriever", "none", "--top-k", "4"), "does not use --top-k"),
-        (("--chunk-overlap", "95"), "chunk_overlap is 95"),
         (("--option", "gold=tset"), "gold"),
         (("--option", "query=paper"), "summary does not use the option query; leave it out"),
         (("--option", "glod=test"), "nearest: gold"),

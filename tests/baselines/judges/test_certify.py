@@ -330,7 +330,7 @@ def test_a_wrong_sheet_is_one_line_that_names_the_place(sheets, labels, verdicts
         (["labels.csv", "--judge", "extractive"], "extractive"),
         (["labels.csv", "--judge", "rule:boundd"], "rule:bounded"),
         (["labels.csv", "--out", "c.json"], "--judge rule:bounded"),
-        (["labels.csv", "--judge", "rule:plain", "--judge", "rule:bounded"], "--judge once"),
+        (["labels.csv", "--judge", "rule:plain", "--judge", "rule:bounded"], "of one judge"),
         (["wice", "--data-dir", "bad", "--items", "i.csv"], "dev.jsonl"),
         (["evouna", "--data-dir", "bad", "--items", "i.csv"], "NQ.json"),
         (["openqa-eval", "--data-dir", "bad", "--items", "i.csv"], "NQ301_human.tsv"),

@@ -156,7 +156,7 @@ def test_quirk_a_failed_call_is_no_answer_to_be_judged(house):
         code, out, err = house.run(*AUTO, *house.models("F"), "--limit", "5", "--out", "failed")
     finally:
         house.server.rules.clear()
-    assert (code, err) == (0, "") and "2 answers failed and are unscored" in out
+    assert (code, err) == (0, "") and "answers that failed: 2, first " in out
     found = house.scores("failed")
     for key in ("f1", "acc", "hal"):
         assert found["all", key, "official"]["unscored"]["api_error"] == 2

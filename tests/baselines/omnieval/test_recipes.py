@@ -34,7 +34,8 @@ def test_sampling_that_a_server_refuses_is_left_out_and_the_run_says_what_was_se
 
     house.server.state.manner = manner
     asked = ("--llm", f"{house.server.url}#m", *SAMPLE, "--retriever", "none", "--limit", "2", "--ledger", "ledger-S")
-    more = ("--sampling-top-k", "5", "--repetition-penalty", "1.05", "--seed", "3", "--out", "refused")
+    (house.folder / "s.yaml").write_text("system: {sampling: {top_k: 5, repetition_penalty: 1.05}}")
+    more = ("--spec", house.folder / "s.yaml", "--seed", "3", "--out", "refused")
     for calls in (range(4, 7), range(1)):
         house.server.bodies.clear()
         code, _, err = house.run("run", "omnieval", "extractive_qa", "--split", "auto", *asked, *more)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from quadrag.baselines.page.answers import Answers
-from quadrag.baselines.page.packed import pack_answers
-from quadrag.baselines.page.render import render_page
+from quadrag.baselines.page.page import render_page
 
 
 @pytest.fixture
@@ -17,9 +16,10 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     wrong: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
 
-    def show(answers: Answers, labels: str = "en", address: str = "", which: str = "all") -> Any:
+    def show(answers: Answers, labels: str = "en", address: str = "") -> Any:
         file = tmp_path / "page.html"
-        file.write_text(render_page("title", [], [], [], pack_answers(answers), labels), encoding="utf-8")
+        names = answers.index["runs"]
+        file.write_text(render_page("title", [], blocks=answers.pack(), labels=labels, names=names), encoding="utf-8")
         page = context.new_page()
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -27,8 +27,6 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
         page.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith("file:") else None)
         page.goto(f"{file.as_uri()}{address}")
         page.wait_for_selector("html[data-ready]")
-        if which != page.input_value("#which"):
-            page.select_option("#which", which)
         return page
 
     yield show

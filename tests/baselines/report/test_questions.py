@@ -14,7 +14,7 @@ import quadrag
 from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
-from quadrag.baselines.page.changes import list_changes
+from quadrag.baselines.page.page import read_words
 from quadrag.baselines.report.questions import RunReader, find_phrase, note_gold, place_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.cli import main
@@ -102,10 +102,10 @@ def test_terminal_python_and_page_go_by_one_metric(cli, capsys):
     capsys.readouterr()
     quadrag.compare(*both).show(better=True)
     assert "better by recall@8" in capsys.readouterr().out
-    changes = list_changes(collect_answers(read_runs(["b", "c"])))
-    assert changes and (changes.metric, changes.counts) == ("recall@8", (2, 0))
-    assert changes.won[0].after - changes.won[0].before == 100, "in percent"
-    assert list_changes(collect_answers(read_runs(["b"]))) is None
+    index = collect_answers(read_runs(["b", "c"]), read_words("en")).index
+    assert index["metrics"][0]["label"] == "recall@8"
+    changed = [item["texts"] for item in index["items"] if item["values"][0][0] != item["values"][1][0]]
+    assert [(before[0], after[0]) for before, after in changed] == [("0.0", "100.0")] * 2, "in percent"
 
 
 @pytest.mark.parametrize(
@@ -164,10 +164,10 @@ def test_the_mean_of_a_column_is_the_score(failing, profile):
     difference = both.to_pandas(texts=False)["accuracy_difference"]
     assert difference.mean() == pytest.approx(both["accuracy"].difference)
     assert difference.count() == both["accuracy"].n == (10 if profile == "official" else 12)
-    lost = list_changes(collect_answers(read_runs(["a", "b"]), profile=profile))
-    assert (lost and [one.place.split("/")[-3] for one in lost.lost]) == (
-        list(FAILED) if profile == "corrected" else None
-    )
+    listed = collect_answers(read_runs(["a", "b"]), read_words("en"), profile).index["items"]
+    values = {item["place"].split("/")[3]: [run[0] for run in item["values"]] for item in listed}
+    lost = [name for name, (before, after) in values.items() if after is not None and after < before]
+    assert lost == (list(FAILED) if profile == "corrected" else [])
 
 
 def test_what_failed_is_worse_under_the_profile_that_counts_it(failing, cli):
@@ -200,7 +200,8 @@ def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("judged")
     with ChatServer(models=["j"], text='{"score": 0} it is wrong') as judge:
         judge.rules.append(Rule("reply", times=1, message={"content": "who knows"}))
-        more = ("--judge", f"{judge.url}#j", "--judge-name", "j", "--concurrency", "1", "--ledger", str(folder / "L"))
+        (folder / "s.yaml").write_text("judges: [{name: j}]\ncalls: {concurrency: 1}")
+        more = ("--judge", f"{judge.url}#j", "--spec", str(folder / "s.yaml"), "--ledger", str(folder / "L"))
         assert main([*CRAG, *more, "--out", str(folder / "run")]) == 0
     return folder
 
@@ -215,11 +216,13 @@ def judged(once: Path, cli: Any) -> Any:
 def test_the_judges_words_stand_beside_the_question_they_are_about(judged, cli):
     out = judged("--limit", "100").out
     assert out.count("the judge: who knows") == 1 and 'the judge: {"score": 0} it is wrong' in out
+    asked = re.findall(r"^  truthfulness.*, asked: (.*)$", judged("--limit", "100", "--verbose").out, re.MULTILINE)
+    assert len(asked) == out.count(", the judge: ") and ", asked: " not in out
     odd = next(part for part in out.split("\n\n") if "who knows" in part)
     unscored = judged("--unscored").out
     assert odd.split("\n")[0] in unscored and "unparsable" in unscored
-    shown = collect_answers(read_runs(["run"])).items
-    said = {reply for item in shown for replies in item["runs"][0]["verdicts"].values() for reply in replies}
+    shown = collect_answers(read_runs(["run"]), read_words("en")).items
+    said = {reply for item in shown for _, reply in item["runs"][0]["verdicts"]}
     assert said == {"who knows", '{"score": 0} it is wrong'}
     _, row = next(read_jsonl(Path("run/verdicts.jsonl")))
     assert {*row} == {"benchmark", "config", "split", "id", "sample", "metric", "about", "request", "reply"}
@@ -300,13 +303,16 @@ def test_what_a_rule_decided_which_gold_the_judge_was_told_and_what_is_scored(cl
     assert "decided by rule" in first and ", the judge:" not in first and "decided by rule" not in second
     for gold in ("$1.12", "1.12"):
         assert f'  truthfulness ({gold}), the judge: {{"score": 0}} it is wrong\n' in second
-    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"])).items[:2])
-    assert "rule" in one["reasons"]["truthfulness.missing"]
-    assert [*two["verdicts"]] == ["truthfulness ($1.12)", "truthfulness (1.12)"]
+    one, two = (item["runs"][0] for item in collect_answers(read_runs(["run"]), read_words("en")).items[:2])
+    assert any("rule" in why for *_, why in one["values"])
+    assert [name for name, _ in two["verdicts"]] == ["truthfulness ($1.12)", "truthfulness (1.12)"]
     answers = ("Let me think. <response>十九座</response>", " 十九座 ")
     asked = ask(cli, "crud_rag", "qa_1doc")
     score(cli, "a", [row | {"answer": text} for row, text in zip(asked, answers, strict=False)])
-    assert [item["runs"][0]["scored"] for item in collect_answers(read_runs(["a"])).items] == ["十九座", ""]
+    assert [item["runs"][0]["scored"] for item in collect_answers(read_runs(["a"]), read_words("en")).items] == [
+        "十九座",
+        "",
+    ]
     assert cli("show", "a").out.count("  scored: 十九座\n") == 1
 
 
@@ -387,8 +393,11 @@ def test_texts_of_ones_own_are_known_as_the_scores_know_them(cli):
     quadrag.evaluate("crud_rag", "qa_1doc", answer, data_dir="sample", limit=2, out="own")
     shown = cli("show", "own", "--limit", "1").out
     assert "  found: gold in passage 2\n" in shown and "  passage 2 (gold) [" in shown and "missed" not in shown
-    [run] = collect_answers(read_runs(["own"])).items[0]["runs"]
-    assert run["found"] == "gold in passage 2" and [gold for _, _, gold, _ in run["passages"]] == [False, True]
+    [run] = collect_answers(read_runs(["own"]), read_words("en")).items[0]["runs"]
+    assert run["found"] == "gold in passage 2" and [head.endswith(" · gold") for _, head, _ in run["passages"]] == [
+        False,
+        True,
+    ]
     assert "检索：片段 2 含标准答案\n" in cli("show", "own", "--labels", "zh").out
 
 

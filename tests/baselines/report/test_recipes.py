@@ -116,7 +116,7 @@ def test_each_departure_makes_the_mark_another_one_and_is_named(run, change, rea
     ("given", "changed"),
     [
         (("--temperature", "0.9"), ["temperature 0.9 (recipe 0.2)"]),
-        (("--top-p", "0.5", "--samples", "2"), ["samples 2 (recipe 1)", "top_p 0.5 (recipe none)"]),
+        (("--max-tokens", "5", "--samples", "2"), ["samples 2 (recipe 1)", "max_tokens 5 (recipe none)"]),
         (("--temperature", "0.2"), []),
     ],
 )

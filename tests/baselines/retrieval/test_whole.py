@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from specs import spec_of
+from specs import spec_file, spec_of
 
 from quadrag.baselines.core.benchmark import SourceFile, load
 from quadrag.baselines.core.parts import Retrieval
@@ -21,7 +21,7 @@ from quadrag.records import Passage, document_id
 
 GENUINE = json.loads(Path(__file__).with_name("whole_file.json").read_text(encoding="utf-8"))
 RUN = ("run", "crud_rag", "qa_1doc", "--data-dir", "sample", "--limit", 4)
-FILES = ("--chunk-source", "files", "--chunk-tokenizer", "cl100k_base")
+FILES = {"chunk_source": "files", "chunk_tokenizer": "cl100k_base"}
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_the_path_takes_its_tokens_from_the_chunk():
 def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
     # Of the bundled sample's gold documents only those of summaries are in no file.
     run = ("run", "crud_rag", "summary", "--data-dir", "sample", "--limit", 4)
-    code, _, err = cli(*run, *FILES, "--option", "gold=test", "--out", "r")
+    code, _, err = cli(*run, *spec_file(retrieval=FILES), "--option", "gold=test", "--out", "r")
     assert (code, err) == (0, "")
     scores = json.loads(Path("r/scores.json").read_text(encoding="utf-8"))
     assert next(row["value"] for row in scores if row["key"] == "hit@8" and row["profile"] == "official") == 1
@@ -87,7 +87,7 @@ def test_gold_documents_are_found_and_their_chunks_hold_nothing_else(cli):
 
 
 def test_articles_alone_can_be_cut_by_the_same_tokens(cli):
-    code, out, _ = cli(*RUN, "--chunk-tokenizer", "cl100k_base", "--out", "r", "-v")
+    code, out, _ = cli(*RUN, *spec_file(retrieval={"chunk_tokenizer": "cl100k_base"}), "--out", "r", "-v")
     assert code == 0 and "chunk_tokenizer cl100k_base" in " ".join(out.split())
     assert "chunk_source" not in Path("r/run.json").read_text(encoding="utf-8")
 
@@ -98,13 +98,14 @@ def test_what_is_lacking_is_one_line(cli, monkeypatch, tmp_path):
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
     cl100k._load.cache_clear()
-    code, _, err = cli(*RUN, *FILES)
+    code, _, err = cli(*RUN, *spec_file(retrieval=FILES))
     assert code == 2 and err.count("\n") == 1 and "pip install --no-deps llama-index-core" in err
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    code, _, err = cli(*RUN, *FILES)
+    code, _, err = cli(*RUN, *spec_file(retrieval=FILES))
     assert code == 2 and err.count("\n") == 1 and "pip install '.[tokens]'" in err
 
 
 def test_a_corpus_without_files_is_refused(cli):
-    code, _, err = cli("run", "omnieval", "extractive_qa", "--data-dir", "sample", "--chunk-source", "files")
+    files = spec_file(retrieval={"chunk_source": "files"})
+    code, _, err = cli("run", "omnieval", "extractive_qa", "--data-dir", "sample", *files)
     assert code == 2 and err.count("\n") == 1 and "no files of many documents" in err

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import tiktoken
 from chat_server import ChatServer, Rule
+from specs import spec_file
 
 from quadrag import catalogue
 from quadrag.baselines.retrieval import cl100k, search
@@ -72,12 +73,12 @@ def test_calls_and_tokens_of_answers_are_those_of_the_run(cli, model, run):
 
 @pytest.mark.parametrize(
     "source",
-    [pytest.param((), marks=pytest.mark.slow), ("--chunk-source", "files", "--chunk-tokenizer", "cl100k_base")],
+    [pytest.param({}, marks=pytest.mark.slow), {"chunk_source": "files", "chunk_tokenizer": "cl100k_base"}],
 )
 def test_a_large_corpus_is_not_indexed_for_an_estimate(cli, model, monkeypatch, tmp_path, source):
     monkeypatch.setenv("QUADRAG_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(search, "LARGE", 1000)
-    place = ("run", "crud_rag", "summary", "--data-dir", "sample", *source)
+    place = ("run", "crud_rag", "summary", "--data-dir", "sample", *spec_file(retrieval=source))
     asked = (*place, "--llm", f"{model.url}#gpt-4", "--ledger", "L", "--out")
     said = json.loads(cli(*asked, "r", "--estimate", "--json").out)
     assert said["notes"] == [search.TOLD] and not list((tmp_path / "cache").glob("indexes/passages-*"))
@@ -135,16 +136,6 @@ def test_what_is_printed(cli, model, readable):
         assert line in " ".join(ran.out.split())
     assert "No price: --prices FILE" in cli(*asked[:-2], "--estimate").out
     assert model.requests == readable.requests == 0
-
-
-def test_a_tokenizer_of_the_users_own_counts(cli, model):
-    asked = (*REJECTION, "--llm", f"{model.url}#gpt-4")
-    other = stages(cli(*asked, "--estimate", "--json", "--tokens-by", "cl100k_base"))
-    assert other == stages(cli(*asked, "--estimate", "--json"))
-    ran = cli(*asked, "--tokens-by", "cl100k_base")
-    assert ran.code == 2 and "--tokens-by says how --estimate counts tokens; give both" in ran.err
-    ran = cli(*asked, "--estimate", "--tokens-by", "nowhere.json")
-    assert ran.code == 2 and "no tokenizer from 'nowhere.json'" in ran.err
 
 
 def test_a_model_that_is_loaded_here_is_not_loaded(cli):

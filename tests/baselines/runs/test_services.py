@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from chat_server import ChatServer
 from kept_runs import ONE, answers
+from specs import spec_file
 
 from quadrag.baselines.core.run_record import read_run
 
@@ -31,7 +32,7 @@ def test_a_second_address_is_refused(cli, server):
 def test_a_folder_is_of_its_services_or_of_models_by_their_names(cli, server, judge):
     judged = ("--judge", f"{judge.url}#j")
     assert cli(*ONE, "--llm", f"{server.url}#m", *judged, "--out", "r").code == 0
-    named = ("--llm-name", "ours", "--judge-name", "a judge")
+    named = ("--llm-name", "ours", *spec_file(judges=[{"name": "a judge"}]))
     assert cli(*ONE, "--llm", f"{server.url}#m", *judged, *named, "--out", "n").code == 0
     with ChatServer() as moved, ChatServer(models=["k"]) as other:
         ran = cli(*ONE, "--llm", f"{moved.url}#m", *judged, "--out", "r")
@@ -58,7 +59,8 @@ def test_a_model_that_the_server_does_not_list_is_refused_and_may_be_called_as_t
     asked = (*ONE, "--llm", f"{server.url}#tiny")
     ran = cli(*asked, "--judge", f"{judge.url}#gpt-4", "--out", "a")
     assert ran.code == 2 and judge.requests == 0 and "serves j, not gpt-4" in ran.err
-    ran = cli(*asked, "--llm-name", "gpt-4", "--judge", f"{judge.url}#j", "--judge-name", "another", "--out", "a")
+    another = ("--judge", f"{judge.url}#j", *spec_file(judges=[{"name": "another"}]))
+    ran = cli(*asked, "--llm-name", "gpt-4", *another, "--out", "a")
     assert ran.code == 0 and server.bodies[0]["model"] == "tiny"
     made, page = read_run(Path("a")), Path("a/report.html").read_text(encoding="utf-8")
     assert (made.llm, made.judge) == ("gpt-4", "another") and "gpt-4" in page and "another" in page

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from chat_server import ChatServer
+from specs import spec_file
 
 from quadrag.baselines.runs.plan import read_recipe, recipes
 from quadrag.baselines.systems.completions import CompletionsTransport, read_templates
@@ -69,8 +70,12 @@ def test_an_unknown_template_is_one_line_with_those_there_are():
 
 def test_a_run_sends_prompts_and_says_so(cli):
     with ChatServer(text=" insufficient information\n") as server:
-        asked = (*ASKING, "--llm", f"{server.url}#m", "--api", "completions", "--template")
-        assert cli(*asked, "vicuna", "--out", "a")[::2] == (0, "")
+
+        def spoken(name):
+            return spec_file(system={"api": "completions", "template": name})
+
+        asked = (*ASKING, "--llm", f"{server.url}#m")
+        assert cli(*asked, *spoken("vicuna"), "--out", "a")[::2] == (0, "")
         assert len(server.bodies) == 2 and all(
             set(body) == {"model", "prompt", "temperature"} for body in server.bodies
         )
@@ -83,7 +88,7 @@ def test_a_run_sends_prompts_and_says_so(cli):
         )
         answers = [json.loads(line)["answer"] for line in Path("a/answers.jsonl").read_text("utf-8").splitlines()]
         assert answers == ["insufficient information"] * 2
-        code, _, err = cli(*asked, "belle", "--out", "a")
+        code, _, err = cli(*asked, *spoken("belle"), "--out", "a")
         assert code == 2 and "parameters" in err, "another template is another run"
         assert cli(*ASKING, "--llm", f"{server.url}#m", "--out", "b")[::2] == (0, "")
         assert len(server.bodies) == 4 and "messages" in server.bodies[-1], "a chat is another call"
@@ -101,7 +106,7 @@ def test_recipes_of_models_without_a_chat_interface_name_their_template():
 def test_a_recipe_asks_for_completions_and_the_user_may_say_otherwise(cli):
     with ChatServer(models=["THUDM/chatglm2-6b"], text="x") as server:
         asked = ("run", "--recipe", "rgb-table3-chatglm2-6b", "--data-dir", "sample", "--limit", "1", "--ledger", "L")
-        for more, field in (((), "prompt"), (("--api", "chat"), "messages")):
+        for more, field in (((), "prompt"), (spec_file(system={"api": "chat"}), "messages")):
             server.bodies.clear()
             code, _, err = cli(*asked, "--llm", server.url, *more, "--out", field)
             assert (code, err) == (0, "") and server.bodies and all(field in body for body in server.bodies)

@@ -150,13 +150,6 @@ def test_decimals_and_intervals_are_those_that_the_number_of_items_has_earned():
     assert (adjusted.text, adjusted.sub) == ("+0.1", "0.1–0.2")
 
 
-def test_points_stand_under_points():
-    texts = ["96.33", "3.37?", "55", "12", "–"]
-    lines = [Line("", [Cell(text)], "published" if place < 3 else "ours") for place, text in enumerate(texts)]
-    aligned = [cells[0].text for cells in align_cells(Grid("", "", ["a"], lines))]
-    assert aligned == ["96.33 ", "3.37?", "55    ", "12", "–"], "12 is a count"
-
-
 def test_what_is_unscored_or_did_not_run_is_one_line_each():
     lacking = {"unscored": {"no_questions": 1, "api_error": 2}}
     both = [score("bleu", 0.5, **lacking), score("bleu", 0.4, "corrected", **lacking), score("rouge_l", 0.5, **lacking)]

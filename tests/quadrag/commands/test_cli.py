@@ -37,6 +37,7 @@ def test_help_and_lists(cli, name, typed):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_has_help_that_fits_a_terminal(cli, name):
     code, out, _ = cli(name, "--help")
+    assert out.count("\n") <= {"run": 100, "score": 70}.get(name, 60)
     assert code == 0 and out.startswith(f"usage: quadrag {name}") and "\nexample" in out
     assert max(map(len, out.partition("\nexample")[0].splitlines())) <= 80
 
@@ -51,15 +52,16 @@ def test_help_loads_nothing_heavy(python, environment):
     code = """
 import sys
 from quadrag.cli import main
-heavy = {"numpy", "datasets", "huggingface_hub", "rich", "evaluate", "pyarrow", "requests", "yaml", "sqlite3"}
+heavy = {"pydantic", "filelock", "numpy", "datasets", "huggingface_hub", "rich", "evaluate"}
+heavy |= {"pyarrow", "requests", "yaml", "sqlite3"}
 for command in sys.argv[1:]:
     try:
         main([*command.split(), "--help"])
     except SystemExit as stop:
         assert stop.code == 0
-    print("LOADED", sorted(({"pydantic", "filelock"} | heavy if not command else heavy) & set(sys.modules)))
+    print("LOADED", sorted(heavy & set(sys.modules)))
 """
-    commands = ("", "demo", "list", "prepare", "run", "score", "report")
+    commands = ("", *NAMES)
     ran = python(code, *commands, env=environment())
     assert (ran.returncode, ran.stderr) == (0, "") and ran.stdout.count("LOADED []\n") == len(commands)
 
@@ -104,14 +106,6 @@ def test_what_failed_decides_the_exit_code(cli):
     assert (code, json.loads(out)["valid"]) == (0, True) and "next: quadrag show out" in err
 
 
-def test_without_a_model_the_first_line_says_what_answers(cli):
-    said = "No --llm: the extractive baseline answers, the sentence most like the question.\n"
-    assert cli(*RUN)[1].startswith(said)
-    assert said not in cli(*RUN, "--llm", "extractive")[1]
-    code, out, _ = cli("run", "crud_rag", "summary", "--data-dir", "sample", "--limit", "1")
-    assert code == 0 and "\nruns/crud_rag-summary-first-1-extractive/report.html" in out
-
-
 @pytest.mark.slow
 def test_the_demo_measures_every_benchmark(cli):
     code, out, err = cli("demo", "--out", "kept")
@@ -122,8 +116,8 @@ def test_the_demo_measures_every_benchmark(cli):
     for name in ("summary", "task_1_2-snippets-kg", "all", "counterfactual_robustness_en-none"):
         assert re.search(rf"(?m)^{name} +\w+ +\d+\.\d +[\d.–]+ +\d+ of \d+$", out), name
     page = Path("kept/report.html").read_text(encoding="utf-8")
-    titles = ("RGB: Table 1. Noi", "CRAG: Table 5. Tru", "CRUD-RAG: Retrieval", "omnieval all, extractive, auto: rouge")
-    assert all(f'">{title}' in page for title in titles)
+    for title in ("RGB: .*Table 1. Noi", "CRAG: .*Table 5. Tru", "CRUD-RAG: .*Retrieval", "OmniEval: .*rouge"):
+        assert re.search(f">{title}", page), title
     assert '"id": "kg/0"' in Path("kept/crag/task_1_2-snippets-kg/retrieved.jsonl").read_text(encoding="utf-8")
     assert cli("demo", "--out", "kept")[0] == 0
 

@@ -23,21 +23,18 @@ def plain(n=12):
 
 # What is typed, and what of it, or near to it, the line names.
 TYPED = [
-    ("rnu", "perhaps run"),
-    ("compare a b", "perhaps report"),
-    ("xyzzy", "expected one of demo, list"),
-    ("--labels zh run", "--labels"),
+    ("rnu", "nearest: run"),
+    ("xyzzy", "known: demo, list"),
     ("run rgb --nonsense", "--nonsense"),
     ("run rgb noise_robustness_en --max-token 5 --tempreature=1", "nearest: --temperature"),
     ("run", "rgb"),
     ("run --all", "rgb"),
     ("run rgb", "noise_robustness_zh"),
     ("run rbg noise_robustness_zh", "nearest: rgb"),
-    ("run rgb noise_robustness_zh noise_0", "nearest: --split noise_0"),
-    ("run rgb --config noise_robustness_zh", "nearest: CONFIG, without --config"),
+    ("run rgb noise_robustness_zh noise_0", "'noise_0'"),
+    ("run rgb --config noise_robustness_zh", "'--config'"),
     ("run rgb noise_robustness", "noise_robustness_zh"),
     ("run rgb noise_robustnes_zh --llm DEAD --ledger L", "nearest: noise_robustness_zh"),
-    ("RUN --model m", "nearest: --llm"),
     ("RUN --split tset", "nearest: test"),
     ("RUN --retriever nonsense", "nonsense"),
     ("RUN --option nois_ratio=1", "nearest: noise_ratio"),
@@ -66,18 +63,16 @@ TYPED = [
     ("RUN --temperature nan", "--temperature"),
     ("RUN --max-tokens 0", "--max-tokens"),
     ("RUN --seed -1", "--seed"),
-    ("RUN --stop= --llm DEAD", "--stop"),
     ("RUN --retry cutt", "'cutt'"),
     ("RUN --budget -1 --prices p.yaml", "'-1'"),
     ("RUN --budget inf", "--budget"),
     ("RUN --profile best", "official"),
-    ("RUN --rag-name x", "--rag-name"),
-    ("RUN --rag http://h/x --llm DEAD", "--llm"),
-    ("RUN --tokens-by cl100k_base", "--estimate"),
+    ("RUN --rag http://h/x --llm DEAD", "llm"),
+    ("RUN --rag http://h/x --retriever none", "retriever"),
+    ("RUN --rag http://h/x --temperature 1", "sampling"),
     ("RUN --judge-format json", "--judge-format"),
-    ("RUN --judge-max-tokens 5", "--judge-max-tokens"),
     ("RUN --temperature 0", "temperature"),
-    ("RUN --top-p 0.5 --llm extractive", "top_p"),
+    ("RUN --max-tokens 5 --llm extractive", "max_tokens"),
     ("RUN --llm nonsense", "http://host:port"),
     ("RUN --llm ftp://x/v1", "ftp"),
     ("RUN --llm provider:", "provider:MODEL"),
@@ -98,7 +93,7 @@ TYPED = [
     ("recall crag task_1_2 --data-dir sample --out /proc/x", "/proc/x"),
     ("label runs/a", "--people"),
     ("construct review x --sampel 3", "nearest: --sample"),
-    ("show a --wrong 3", "nearest: --limit 3"),
+    ("show a --wrong 3", "'3'"),
     ("show a b --wrong", "--worse"),
     ("questions rgb", "noise_robustness_zh"),
     ("report a b --out both.html", "--out"),
@@ -184,6 +179,28 @@ def test_prices_of_no_use(refused, prices, more, named):
 def test_a_recipe_of_another_form(refused, recipe):
     Path("mine.yaml").write_text(recipe)
     refused("run", "--recipe", "mine.yaml", "--data-dir", "sample", "--out", "out")
+
+
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ("[]", "expected a mapping"),
+        ("sytem: {}", "nearest: system"),
+        ("system: {llm: extractive, sampling: {top_p: 0.5}}", "top_p"),
+        ("system: {llm: 'http://h/v1#m', sampling: {top_p: 1.5}}", "top_p"),
+        ("system: {llm: 'http://h/v1#m', sampling: {stop: ['']}}", "stop"),
+        ("system: {llm: 'http://h/v1#m', api: completions}", "template"),
+        ("retrieval: {top_k: 5}", "--top-k"),
+        ("judges: {name: j}", "judges"),
+        ("judges: [{name: j}]", "--judge"),
+        ("calls: {max_reply_byts: 5}", "nearest: max_reply_bytes"),
+        ("calls: {retries: many}", "'many'"),
+        ("calls: {timeout: .nan}", "timeout is nan"),
+    ],
+)
+def test_a_spec_file_that_cannot_be(refused, spec, named):
+    Path("s.yaml").write_text(spec)
+    assert named in refused(*RUN, "--spec", "s.yaml")
 
 
 @pytest.mark.parametrize(

@@ -25,26 +25,6 @@ SCORE = ("--benchmark", "rgb", "--config", "negative_rejection_en", "--data-dir"
 ENTRY = "import sys; from quadrag.cli import main; sys.exit(main())"
 
 
-NO_DESCRIPTORS = """
-import asyncio, os, resource, sys
-from quadrag.cli import main
-from quadrag.progress import Progress
-from quadrag.commands import list as command
-def run(arguments):
-    number = len(os.listdir("/proc/self/fd"))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (number, number))
-    asyncio.new_event_loop()
-command.run = run
-sys.exit(main(["list"]))
-"""
-
-
-def test_no_descriptors_left_is_one_line(forked_python):
-    done = forked_python(NO_DESCRIPTORS, env=os.environ)
-    said = "quadrag: the system: Too many open files; allow more with `ulimit -n`, and run again\n"
-    assert (done.returncode, done.stderr) == (2, said)
-
-
 def test_a_reader_that_has_seen_enough_is_no_error(environment):
     for typed in ("list", " ".join(RUN)):
         command = f"{sys.executable} -c '{ENTRY}' {typed} | true; echo ${{PIPESTATUS[0]}}"
@@ -205,7 +185,7 @@ def test_what_a_command_writes_is_there_though_nobody_reads_what_it_prints(cli, 
 def test_narrow_terminals_cut_no_number(cli, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     _, out, _ = cli("run", "rgb", "--all", "--data-dir", "sample")
-    assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in out
+    assert "…" not in out and "vicuna-7b-v1.3" in out and "96.33 94.67 94.00 90.00 76.00" in " ".join(out.split())
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii:strict", "gbk"])

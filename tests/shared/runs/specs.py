@@ -1,11 +1,19 @@
 """Specs and records of runs that tests make without a run."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from quadrag.baselines.core.parts import Retrieval
 from quadrag.baselines.core.run_record import RunRecord
 from quadrag.baselines.core.spec import RunSpec
+
+
+def spec_file(**said: Any) -> tuple[str, str]:
+    """Return the option of a file in the current folder that says settings which no option does."""
+    Path("spec.json").write_text(json.dumps(said), encoding="utf-8")
+    return "--spec", "spec.json"
 
 
 def spec_of(

@@ -19,25 +19,25 @@ def server():
 
 def test_a_service_is_run_into_a_folder_of_its_own(cli, server):
     with_password = server.url.replace("//", "//ann:a-long-password@")
-    ran = cli(*ONE, "--rag", with_password, "--rag-name", "mine")
+    ran = cli(*ONE, "--rag", with_password, "--llm-name", "mine")
     assert ran.code == 0 and ran.err == "", ran.err
     assert "crud_rag qa_1doc test, mine" in ran.out and server.requests == 8
     (folder,) = Path("runs").iterdir()
     assert folder.name == "crud_rag-qa_1doc-rag-mine"
     assert read_run(folder).llm == "mine"
     assert not any(b"a-long-password" in path.read_bytes() for path in (*folder.iterdir(), Path("L")))
-    again = cli(*ONE, "--rag", server.url, "--rag-name", "mine", "--out", "r", "--replay")
+    again = cli(*ONE, "--rag", server.url, "--llm-name", "mine", "--out", "r", "--replay")
     assert again.code == 0 and server.requests == 8
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--llm", "extractive"), "leave out --llm"),
-        (("--retriever", "bm25"), "leave out --retriever"),
+        (("--llm", "extractive"), "leave out its llm"),
+        (("--retriever", "bm25"), "leave out its retriever"),
         (("--all",), "leave out --all"),
         (("--top-k", "3"), "does not use --top-k"),
-        (("--temperature", "0"), "leave out --temperature"),
+        (("--temperature", "0"), "leave out its sampling"),
         (("--samples", "2"), "leave out --samples"),
         (("--option", "gold=test"), "has its own"),
     ],
