@@ -83,7 +83,6 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.questions import find_metric
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.results.note import Level, Note, NoteCode
-    from quadrag.baselines.tables.grid import level_of
     from quadrag.baselines.tables.run_notes import note_validity
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
@@ -108,7 +107,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
         return 0
     answers = Counter(row["split"] for row in result.items)
     grid = tabulate_classes(title_of(result), classes, answers, items, labels, call_policy(arguments).max_failed)
-    invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
+    invalid = any(isinstance(note, Note) and note.level is Level.WARNING for note in grid.notes)
     metric = find_metric([[reader]], None)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
     if labels.stopped:

@@ -67,7 +67,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     """Score files, and print and write what they came to."""
     from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import gather_systems, head_benchmark, tabulate_all
+    from quadrag.baselines.report.all import gather_systems, tabulate_all
     from quadrag.baselines.report.comparison import tabulate_comparison
     from quadrag.baselines.report.merged import merge_runs
     from quadrag.baselines.report.summary import show_runs
@@ -95,7 +95,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
             pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
             write_page(pages[-1], systems, page, arguments.labels)
         if len(benchmarks) > 1:
-            shown[0].notes.insert(0, head_benchmark(benchmark))
+            shown[0].title = f"{benchmark}: {shown[0].title}"
         grids += shown
     session.print_results(arguments, stdout, out, results, grids)
     session.print_calls(results)
