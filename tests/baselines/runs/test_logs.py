@@ -1,7 +1,6 @@
 """Logs of lm-eval and Inspect: what is read and refused, what is one system, what is scored on which data."""
 
 import json
-import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
