@@ -5,16 +5,11 @@ from typing import Any
 
 from quadrag.chat.estimate import Estimate, Stage
 
+from ..results.note import Note, NoteCode
 from ..systems.estimated import JUDGE
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import keep_name
-
-_LENGTHS = (
-    "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
-    "thinks first, costs more. Where --max-tokens bounds a reply, `at most` has it."
-)
-_JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
 def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
@@ -23,13 +18,13 @@ def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
     rows = {f"{one.name}, {keep_name(one.model)}": [one] for one in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
     lines = [Line(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
-    notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
+    told: list[dict[str, Any]] = [{"kind": "columns"}]
     for how in dict.fromkeys(estimate.how.values()):
-        models = ", ".join(keep_name(one) for one in estimate.how if estimate.how[one] == how)
-        notes.append(f"Tokens of {models}: {how}.")
+        told.append({"kind": "tokens", "models": [one for one in estimate.how if estimate.how[one] == how], "how": how})
     asked = {one.name for one in stages if one.calls}
-    notes += [_LENGTHS] * bool(asked) + [_JUDGED] * (JUDGE in asked) + estimate.notes
-    notes += ["No price: --prices FILE names what tokens cost."] * (currency is None)
+    fits = {"lengths": bool(asked), "judged": JUDGE in asked, "prices": currency is None}
+    told += [{"kind": kind} for kind, is_so in fits.items() if is_so]
+    notes = [*(Note(NoteCode.ESTIMATE, params) for params in told), *estimate.notes]
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
     return Grid("What it will take; no model was asked", "stage", columns, lines, notes)
 

@@ -15,14 +15,13 @@ from ..tables.cells import NOTHING, items_of, mark_cell, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import name_apart
 from ..tables.notes import note_units
+from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import note_context, note_validity
-from .run import rows_beside, tabulate_run, tabulate_systems, title_of
+from .run import rows_beside, tabulate_run, title_of
 from .samples import tabulate_samples
-
-MORE = "All metrics, profiles, slices, settings, the papers' conditions: --verbose."
 
 
 def show_runs(
@@ -32,9 +31,10 @@ def show_runs(
     if verbose:
         return [grid for result in results for grid in tabulate_run(result, profiles, labels)]
     grid = summary(results, profiles[0])
-    grid.notes.append(MORE)
-    rated = [grid for one in results if one.run.options.get("ratings") for grid in tabulate_systems(one, profiles)]
-    return [grid, *rated, *(grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one)))]
+    grid.notes.append(Note(NoteCode.MORE_TABLES))
+    rated = [one for one in results if one.run.options.get("ratings")]
+    systems = [grid for one in rated for grid in load_tables(one.run.benchmark).systems(one, profiles)]
+    return [grid, *systems, *(grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one)))]
 
 
 def list_headlines(result: Result, profile: str) -> list[Score]:
