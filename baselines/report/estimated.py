@@ -5,26 +5,30 @@ from typing import Any
 
 from quadrag.chat.estimate import Estimate, Stage
 
-from ..results.note import Note, NoteCode
 from ..systems.estimated import JUDGE
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
-from ..tables.names import keep_name
+
+_LENGTHS = (
+    "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
+    "thinks first, costs more. Where --max-tokens bounds a reply, `at most` has it."
+)
+_JUDGED = "Where there are no answers yet a judge is asked this often at most: rules may settle some answers."
 
 
 def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
     """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
     stages = estimate.stages
-    rows = {f"{one.name}, {keep_name(one.model)}": [one] for one in stages}
+    rows = {f"{one.name}, {one.model}": [one] for one in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
     lines = [Line(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
-    told: list[dict[str, Any]] = [{"kind": "columns"}]
+    notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
-        told.append({"kind": "tokens", "models": [one for one in estimate.how if estimate.how[one] == how], "how": how})
+        models = ", ".join(one for one in estimate.how if estimate.how[one] == how)
+        notes.append(f"Tokens of {models}: {how}.")
     asked = {one.name for one in stages if one.calls}
-    fits = {"lengths": bool(asked), "judged": JUDGE in asked, "prices": currency is None}
-    told += [{"kind": kind} for kind, is_so in fits.items() if is_so]
-    notes = [*(Note(NoteCode.ESTIMATE, params) for params in told), *estimate.notes]
+    notes += [_LENGTHS] * bool(asked) + [_JUDGED] * (JUDGE in asked) + estimate.notes
+    notes += ["No price: --prices FILE names what tokens cost."] * (currency is None)
     columns = ["calls", "kept", "tokens in", "out", "at most", *([currency, "at most"] if currency is not None else [])]
     return Grid("What it will take; no model was asked", "stage", columns, lines, notes)
 

@@ -134,9 +134,8 @@ def print_tables(
 ) -> None:
     """Print tables in the language of the labels."""
     from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
 
-    print_grids(speak_grids(grids, arguments.labels), verbose=verbose, file=file)
+    print_grids(grids, file, verbose, arguments.labels)
 
 
 def shell_path(folder: object) -> str:
@@ -146,13 +145,9 @@ def shell_path(folder: object) -> str:
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, what they cost, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import describe_cost, describe_kept, tell_calls
+    from quadrag.baselines.report.facts import tell_calls
 
-    asked = [result for result in results if not result.reused] or results
-    lines = [*tell_calls(results)]
-    lines += [f"kept replies: {kept}"] if (kept := describe_kept(results)) else []
-    lines += [f"tokens: {cost}"] if (cost := describe_cost(asked)) else []
-    if lines:
+    if lines := tell_calls(results):
         write("", *lines)
 
 
