@@ -221,7 +221,7 @@ class Comparison(Mapping[str, Any]):
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
         shown = [one for one in self._compared.differences if verbose or one.headline]
-        return comparison_table(replace(self._compared, differences=shown), self._names)
+        return comparison_table(replace(self._compared, differences=shown), self._names, verbose)
 
     def _speak(self, grid: Grid) -> Grid:
         return speak_grid(grid, self.labels, python=True)
