@@ -219,7 +219,7 @@ def evaluate(
     measured = Evaluation(found, shown_in)
     measured.report(folder / PAGE)
     for line in measured.invalid:
-        warnings.warn(f"INVALID, {line}", stacklevel=3)  # of the caller, beyond the decorator
+        warnings.warn(line, stacklevel=3)  # of the caller, beyond the decorator
     return measured
 
 

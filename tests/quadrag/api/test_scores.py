@@ -14,6 +14,7 @@ import pytest
 import quadrag
 from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.cli import main
+from quadrag.errors import GateFailed
 
 RGB = ("rgb", "noise_robustness_en")
 pytestmark = pytest.mark.filterwarnings("ignore:INVALID")
@@ -238,6 +239,23 @@ def test_what_is_not_compared_is_a_row_with_the_reason():
     assert tuple(rows.loc["noise_20/accuracy", ["reason", "n", "before"]]) == ("only v1 has it", 0, 0.75)
     with pytest.raises(KeyError, match="only v1 has it"):
         both["all 5 splits/accuracy"]
+
+
+def test_a_run_that_is_worse_or_below_fails_the_gate():
+    poor, good = measure(first, "poor", split="noise_80"), measure(every, "good", split="noise_80")
+    bad = measure(lambda one: "x" if one.id == "1" else None, "bad", split="noise_80")
+    quadrag.compare(poor, good).check(below={"accuracy": 0.5})
+    for runs, below, code in (
+        ((good, poor), {}, 4),
+        ((good, poor), {"accuracy": 0.9}, 4),
+        ((poor, good), {"accuracy": 1.1}, 4),
+        ((poor, bad), {}, 3),
+    ):
+        with pytest.raises(GateFailed) as failed:
+            quadrag.compare(*runs).check(below=below)
+        assert failed.value.code == code and "\n" not in str(failed.value)
+    with pytest.raises(quadrag.QuadragError, match="'acuracy'; nearest: accuracy"):
+        quadrag.compare(poor, good).check(below={"acuracy": 0.5})
 
 
 # Three runs and more.
