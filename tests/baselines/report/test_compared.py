@@ -1,5 +1,6 @@
 """Runs compared: differences, p and verdicts as one works them out by hand, when there are none, and the gate."""
 
+import json
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -373,3 +374,19 @@ def test_the_gate(runs: Any, worse: bool, least: Any, code: int, said: Any) -> N
     except QuadragError as error:
         found, line = 2, str(error)
     assert found == code and all(part in line for part in said), line
+
+
+def test_the_command_line_exits_as_the_gate_says(cli: Any) -> None:
+    for name, more in (("a", ()), ("b", ("--retriever", "none"))):
+        place = ("rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample")
+        assert cli("run", *place, "--out", name, *more).code == 0
+    worse = cli("report", "a", "b", "--fail-if", "worse")
+    assert worse.code == 4 and "b is worse on noise_0/accuracy" in worse.err and worse.err.count("\n") == 1
+    assert cli("report", "b", "a", "--fail-if", "worse", "--fail-below", "accuracy=0.5").code == 0
+    below = cli("report", "b", "--json", "--fail-below", "accuracy=0.5")
+    assert below.code == 4 and json.loads(below.out) and "below 0.5" in below.err
+    for wrong in (("a", "--fail-if", "worse"), ("a", "--fail-below", "accuracy"), ("a", "--fail-below", "hal=0.5")):
+        assert cli("report", *wrong).code == 2
+    with pytest.raises(GateFailed) as failed:
+        quadrag.compare("a", "b").check()
+    assert failed.value.code == 4 and str(failed.value) in worse.err
