@@ -168,6 +168,7 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         own = [one for one in comparison.list_told() if one.run == number]
         told += [(called[number], note) for note in _check_length(runs[0], other, own, labels)]
         told += [(called[number], note) for note in _check_missing(comparison, number, called, labels)]
+        told += [(called[number], Note(NoteCode.SAME_ANSWERS, {"base": called[0]}))] * answer_alike(runs[0], other)
     pairs = [one.pair for one in heads if one.pair]
     shown = [score for one in comparison.differences for score in one.scores if score]
     noted = group_notes(told, called[1:])
@@ -175,7 +176,6 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         *(note for note in noted if note.level is Level.HEADLINE),
         *_check_lead(comparison, called, labels),
         *(note for note in noted if note.level is not Level.HEADLINE),
-        *_check_answers(runs, called),
         *note_validity(runs, called),
         note_units(shown, profile),
         *[Note(NoteCode.CHANGES)] * any(one.changes for one in comparison.differences),
@@ -262,20 +262,6 @@ def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Resul
     about = [name for name, is_it in zip((called[0], called[one.run]), one.about, strict=True) if is_it]
     judges = name_judges(runs[0], runs[one.run]) or ("", "")
     return Note(NoteCode.NOT_COMPARED, {"kind": f"why.{kind}", "about": about, "judges": " / ".join(judges)})
-
-
-def _check_answers(runs: Sequence[Result], called: Sequence[str]) -> Iterator[Note]:
-    """Say which of several runs have the same texts for all answers, so that no system was changed and asked anew."""
-    groups: list[list[int]] = []
-    for at, result in enumerate(runs):
-        group = next((one for one in groups if answer_alike(runs[one[0]], result)), None)
-        if group is None:
-            groups.append([at])
-        else:
-            group.append(at)
-    for group in groups:
-        if len(group) > 1:
-            yield Note(NoteCode.SAME_ANSWERS, {"names": [called[at] for at in group]})
 
 
 # What cannot be compared at all.

@@ -300,8 +300,8 @@ def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> No
     assert [line.label.strip() for line in grid.lines if line.cells[1].text] == ["z", "y"] * 3
     pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
     assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
-    same = [run([0.5] * 10, text=text) for text in "xyy"]
-    assert notes(*same)[NoteCode.SAME_ANSWERS].params["names"] == ["B", "C"]
+    same = [run([0.5] * 10, text=text) for text in "xyx"]
+    assert notes(*same)[NoteCode.SAME_ANSWERS].runs == ("C",)
 
 
 def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
