@@ -220,7 +220,7 @@ class Comparison(Mapping[str, Any]):
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
         shown = [one for one in self._compared.differences if verbose or one.headline]
-        return comparison_table(replace(self._compared, differences=shown), self._names)
+        return comparison_table(replace(self._compared, differences=shown), self._names, verbose)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""
