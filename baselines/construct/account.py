@@ -1,14 +1,11 @@
 """What became of the documents, told: as a table for a screen, and as the dataset's card."""
 
-import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from quadrag.hub.card import join_card, size_category
 from quadrag.printing import wrap
 
-from ..tables.language import ENGLISH, speak
 from .steps import Stage
 
 RULES = "rules"  # in place of a model's name
@@ -16,15 +13,14 @@ _WIDTH = 80
 _REASONS = 5  # of a step, the most frequent ones
 
 
-def tell_steps(stages: Sequence[Stage], language: str = ENGLISH) -> list[str]:
+def tell_steps(stages: Sequence[Stage]) -> list[str]:
     """Return the lines of a table: what came into each step, what was kept, and what was dropped for which reasons."""
-    say = partial(speak, language=language)
-    *heads, why = re.split(", |、", say("step, rows, kept, dropped, why"))
+    *heads, why = "step", "rows", "kept", "dropped", "why"
     lines = ["".join(map(_push, heads, (-21, 6, 7, 9))) + f"   {why}"]
     for stage in stages:
-        reasons = [f"{n:,} {say(why)}" for why, n in stage.dropped.most_common(_REASONS)]
+        reasons = [f"{n:,} {why}" for why, n in stage.dropped.most_common(_REASONS)]
         if left := sum(stage.dropped.values()) - sum(n for _, n in stage.dropped.most_common(_REASONS)):
-            reasons.append(f"{left:,} {say('for other reasons')}")
+            reasons.append(f"{left:,} for other reasons")
         head = f"{stage.name:21}{stage.rows:>6,}{stage.kept:>7,}{sum(stage.dropped.values()):>9,}   "
         for reason in reasons or [""]:
             lines += [line.rstrip() for line in _fold(reason, head, "  ")]
@@ -32,14 +28,14 @@ def tell_steps(stages: Sequence[Stage], language: str = ENGLISH) -> list[str]:
     return lines
 
 
-def tell_splits(splits: Mapping[str, int], language: str = ENGLISH) -> list[str]:
+def tell_splits(splits: Mapping[str, int]) -> list[str]:
     """Return the lines of a table: how many questions each split of each config has."""
     by_config: dict[str, list[str]] = {}
     for name, n in splits.items():
         config, _, split = name.partition("/")
         by_config.setdefault(config, []).append(f"{split}\N{NO-BREAK SPACE}{n:,}")
     width = max(map(len, by_config), default=0) + 3
-    lines = [_push(speak("config", language), -width) + speak("questions by split", language)]
+    lines = [_push("config", -width) + "questions by split"]
     for config, found in by_config.items():
         lines += _fold(", ".join(found), f"{config:{width}}")
     return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]

@@ -13,7 +13,7 @@ from ..results.note import Note
 from ..results.run import Result
 from ..results.score import Score
 from ..tables.cells import NOTHING
-from ..tables.grid import Cell, Detail, Grid, Line
+from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
 from ..tables.names import name_model
 from ..tables.paper import PaperTables
@@ -121,13 +121,7 @@ def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[
     lines: list[Line] = []
     for name, result in zip(_name_tasks(ranked), ranked, strict=True):
         lines += _our_lines(name, result, columns, profiles)
-    notes: list[str] = [
-        Detail(
-            "Ranks are of passages; a document counts at its first. mrr_per_gold: mean over a question's documents."
-        ),
-        Detail("map: official over the documents found, corrected over all that are relevant."),
-    ]
-    return [Grid("Retrieval", "task", [column.replace("_", "_\n", 1) for column in columns], lines, notes)]
+    return [Grid("Retrieval", "task", [column.replace("_", "_\n", 1) for column in columns], lines)]
 
 
 def _rank_rows(one: Result) -> list[Score]:

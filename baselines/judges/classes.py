@@ -22,9 +22,10 @@ from quadrag.paths import room
 from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
+from ..results.note import Note, NoteCode
 from ..systems.system import Completer
 from ..tables.cells import interval_cell
-from ..tables.grid import Alarm, Cell, Grid, Line
+from ..tables.grid import Cell, Grid, Line
 from ..tables.notes import INTERVALS
 from .corrected import Judged
 from .labels import Graded
@@ -141,10 +142,11 @@ def tabulate_classes(
 ) -> Grid:
     """Make the table of a run with so many `answers` by split: the shares of wrong answers that have a class.
 
-    An `Alarm` names every split with more than the share `most` of verdicts that failed.
+    A warning names every split with more than the share `most` of verdicts that failed.
     """
     columns: list[list[Cell]] = []
-    alarms, left_out = [], []
+    alarms: list[Note] = []
+    left_out = []
     for split_name, n in answers.items():
         wrong = [item for item in items if item.split == split_name]
         named = [(item.asked, labels.grades[item.id].split(";")) for item in wrong if item.id in labels.grades]
@@ -154,8 +156,8 @@ def tabulate_classes(
         if reasons:
             left_out.append(f"{split_name} {counts}")
         if invalid := failed > most * len(wrong):
-            told = f"INVALID, {split_name}: {failed} of {len(wrong)} verdicts failed ({counts})"
-            alarms.append(Alarm(f"{told}; try --judge-format json, or another judge."))
+            lost = {"split": split_name, "failed": failed, "total": len(wrong), "reasons": dict(reasons)}
+            alarms.append(Note(NoteCode.VERDICTS_FAILED, lost))
         shown = [] if invalid else named
         means = summarise_all(
             [[Item(asked, float(name in names)) for asked, names in shown] for name in classes.classes]

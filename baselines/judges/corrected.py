@@ -15,9 +15,9 @@ from quadrag.errors import QuadragError
 from quadrag.sheet import read_sheet
 from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 
+from ..reporting.messages import translate
 from ..tables.cells import NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
-from ..tables.language import speak
 from .labels import Graded, list_lines, read_grade
 
 _UNREAD = "none"  # the stratum of items without a verdict
@@ -76,8 +76,10 @@ def draw_sheet(items: Sequence[Judged], n: int, graded: Graded, seed: int, label
         (item, shares[name] / len(here)) for name, here in strata.items() for item in draw.sample(here, shares[name])
     ]
     draw.shuffle(drawn)
-    grades = [name if graded.several else speak(name, labels) for name in graded.grades]  # classes are read as named
-    rows = [[*_COLUMNS, f"{speak(graded.asks, labels)} {' / '.join(grades)}"]]
+    grades = [
+        name if graded.several else translate(name, labels) for name in graded.grades
+    ]  # classes are read as named
+    rows = [[*_COLUMNS, f"{graded.ask(labels)} {' / '.join(grades)}"]]
     for item, share in drawn:
         passages = "\n\n".join(item.passages)
         rows.append([item.id, item.question, passages, item.gold, item.answer, "", f"{share:.6g}", ""])

@@ -37,6 +37,10 @@ class Graded:
     key: str = ""  # of the module's result
     several: bool = False  # whether an answer may have several of them at once
 
+    def ask(self, language: str) -> str:
+        """Return what people are asked, in a language."""
+        return metric_record(self.metric).prose(self.asks)[language] if self.metric else self.asks
+
     @property
     def spelled(self) -> str:
         """What a person may write, as a message says it."""

@@ -12,7 +12,6 @@ from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..tables.cells import ALIKE, NOTHING, write_number
 from ..tables.grid import Cell, Grid, Line
-from ..tables.names import keep_name
 from .ask import read_signature
 from .certificate import Certificate, find_certificate, round_two, tell_few, unique
 from .labels import LabelSet
@@ -81,7 +80,7 @@ def _compare(judges: Sequence[Certificate]) -> Grid:
     notes += [*labels["notes"], _IN_PERCENT, _INTERVALS]
     lines = []
     for judge in judges:
-        name, figures = keep_name(judge.judge), judge.figures
+        name, figures = judge.judge, judge.figures
         mark = ALIKE if judge.is_chance else ""
         lines.append(Line(name, _cells(figures, mark)))
         if pipeline := figures.get("pipeline"):
@@ -123,4 +122,4 @@ def _classes(judge: Certificate) -> Grid:
         cells = [NOTHING if share is None else _percent(share) for share in shares]
         lines.append(Line(label, [*map(Cell, [*cells, *map(str, counts), str(figure["labels"])])]))
     columns = ["precision", "recall", "F1", *(f"judge {label}" for label in figures["classes"]), "n"]
-    return Grid(f"By class, {keep_name(judge.judge)}", "people say", columns, lines, ["Percent, and counts."])
+    return Grid(f"By class, {judge.judge}", "people say", columns, lines, ["Percent, and counts."])

@@ -125,7 +125,7 @@ def label_sheet(path: Path, graded: Graded, labels: str = "en") -> Labelling:
         return ""
 
     choices = {name: translate(name, labels) for name in graded.grades}
-    return Labelling(path.name, [translate(graded.asks, labels)], choices, read, save, labels=labels)
+    return Labelling(path.name, [graded.ask(labels)], choices, read, save, labels=labels)
 
 
 def open_server(page: Labelling, port: int = 0) -> ThreadingHTTPServer:

@@ -23,11 +23,11 @@ from ..report.comparison import name_runs
 from ..report.facts import list_facts
 from ..report.summary import summary
 from ..reporting.messages import translate
-from ..results.note import Note
+from ..results.note import Level, Note
 from ..results.run import PROFILES, Result, own_profile
 from ..tables.draw import join_counts
-from ..tables.grid import Alarm, Detail, Grid, Loud, Verdict
-from ..tables.language import speak_grids, speak_note
+from ..tables.grid import Grid
+from ..tables.language import Sentence, translate_grid, write_note
 from ..tables.names import name_model
 from .answers import collect_answers
 
@@ -91,8 +91,8 @@ def render_page(
 
     Runs that stand side by side have these `names`. Of data that are `made_up` no chart has published values.
     """
-    spoken = speak_grids(grids, labels)
-    alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if isinstance(note, Alarm))
+    spoken = [translate_grid(grid, labels) for grid in grids]
+    alarms = dict.fromkeys(note for grid in spoken for note in grid.notes if note.level is Level.WARNING)
     tables = [replace(grid, notes=[note for note in grid.notes if note not in alarms]) for grid in spoken]
     drawn = [
         replace(grid, lines=[line for line in grid.lines if line.kind != "published"]) if made_up else grid
@@ -106,7 +106,7 @@ def render_page(
         .get_template("page.html")
         .render(
             title=title,
-            lead=sorted([*alarms, *(speak_note(note, labels, names) for note in lead)], key=_rank_alarm),
+            lead=sorted([*alarms, *(write_note(note, labels) for note in lead)], key=_rank_alarm),
             tables=[(join_counts(grid), draw_grid(chart)) for grid, chart in zip(tables, drawn, strict=True)],
             facts=[(translate(name, labels), translate(value, labels)) for name, value in facts],
             blocks=blocks,
@@ -118,8 +118,8 @@ def render_page(
     )
 
 
-def _rank_alarm(note: str) -> int:
-    return 0 if isinstance(note, Loud) else 1 if isinstance(note, Alarm) else 2
+def _rank_alarm(note: Sentence) -> int:
+    return 0 if note.loud else 1 if note.level is Level.WARNING else 2
 
 
 @cache
@@ -132,8 +132,6 @@ def make_environment() -> "Environment":
     environment.filters["depth"] = lambda label: len(label) - len(label.lstrip(" "))
     environment.filters["sha256"] = lambda text: base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     environment.filters["code"] = lambda note: Markup(mark_code(note))
-    for name, kind in {"detail": Detail, "loud": Loud, "verdict": Verdict}.items():
-        environment.tests[name] = lambda note, kind=kind: isinstance(note, kind)
     return environment
 
 

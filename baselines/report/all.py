@@ -7,7 +7,7 @@ from quadrag.catalogue import configs
 
 from ..results.run import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
-from ..tables.grid import Grid, Verdict
+from ..tables.grid import Grid
 from .comparison import refuse_apart, tabulate_comparison
 from .merged import merge_runs
 from .paper import show_paper
@@ -47,13 +47,8 @@ def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Grid]:
     groups = merge_all(runs)
     grids = [tabulate_comparison(merged, profile, every) for merged in groups]
     for grid, ((_, first), *_) in zip(grids, groups, strict=True):
-        grid.notes[:0] = [head_benchmark(first.run.benchmark)] * (len(groups) > 1)
+        grid.title = f"{first.run.benchmark}: " * (len(groups) > 1) + grid.title
     return grids
-
-
-def head_benchmark(benchmark: str) -> Verdict:
-    """Return what stands above the tables of one of several benchmarks."""
-    return Verdict(f"== {benchmark}")
 
 
 def merge_all(runs: Runs) -> list[list[tuple[str, Result]]]:

@@ -8,7 +8,6 @@ from quadrag.chat.estimate import Estimate, Stage
 from ..systems.estimated import JUDGE
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
-from ..tables.names import keep_name
 
 _LENGTHS = (
     "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "
@@ -20,12 +19,12 @@ _JUDGED = "Where there are no answers yet a judge is asked this often at most: r
 def tabulate_estimate(estimate: Estimate, currency: str | None) -> Grid:
     """Make the table of an estimate; `currency` is that of the prices, None where there are none."""
     stages = estimate.stages
-    rows = {f"{one.name}, {keep_name(one.model)}": [one] for one in stages}
+    rows = {f"{one.name}, {one.model}": [one] for one in stages}
     rows |= {"all": stages} if len(stages) > 1 else {}
     lines = [Line(name, _cells(group, currency is not None), rule=name == "all") for name, group in rows.items()]
     notes = ["calls: to be made; kept: replies that the ledger holds, which cost nothing; out: in the replies."]
     for how in dict.fromkeys(estimate.how.values()):
-        models = ", ".join(keep_name(one) for one in estimate.how if estimate.how[one] == how)
+        models = ", ".join(one for one in estimate.how if estimate.how[one] == how)
         notes.append(f"Tokens of {models}: {how}.")
     asked = {one.name for one in stages if one.calls}
     notes += [_LENGTHS] * bool(asked) + [_JUDGED] * (JUDGE in asked) + estimate.notes

@@ -7,7 +7,6 @@ from quadrag.stats import spread
 
 from ..core.run_record import RunRecord
 from ..results.run import Result
-from ..tables.names import keep_name, keep_names
 
 _ROLES = {"llm": "answers", "entity": "entities"}
 
@@ -20,9 +19,9 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
 
     runs = [result.run for result in results]
     rows = [
-        ("model", join(keep_name(run.llm) for run in runs)),
-        ("model of the entities", join(keep_name(run.entity["model"]) for run in runs if run.entity)),
-        ("judge", join(keep_names(run.judge) if run.judge else "none: judged metrics are not run" for run in runs)),
+        ("model", join(run.llm for run in runs)),
+        ("model of the entities", join(run.entity["model"] for run in runs if run.entity)),
+        ("judge", join(run.judge if run.judge else "none: judged metrics are not run" for run in runs)),
         ("data", join(run.source for run in runs)),
         ("parameters", join(", ".join(f"{k} {v}" for k, v in run.sent.items()) or "none given" for run in runs)),
         ("calls", describe_calls(results)),

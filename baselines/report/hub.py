@@ -54,13 +54,7 @@ def plan_results(
     plan = ResultsPlan(model, {}, [])
     for folder in {part.resolve(): part for root in runs for part in run_folders(Path(root)) or [Path(root)]}.values():
         run = read_run(folder)
-        _check(folder, run)
-        unlike = _find_differences(run)
-        if unlike and not accept_data:
-            raise QuadragError(
-                f"{folder} is not of all the benchmark's own questions ({'; '.join(unlike)}); run on"
-                " those, or give --accept-data, and the notes say so"
-            )
+        unlike = _check(folder, run, accept_data)
         files = _make_files(run, read_scores(folder, run), unlike, org, source)
         if twice := plan.files.keys() & files.keys():
             raise QuadragError(f"{folder} is the second run of {min(twice)}; name one of them")
@@ -98,28 +92,26 @@ def hide_places(text: str) -> str:
     return one_line(_PLACE.sub("", text))
 
 
-def _check(folder: Path, run: RunRecord) -> None:
+def _check(folder: Path, run: RunRecord, accept_data: bool) -> list[str]:
+    """Return in what the questions of a run are not the benchmark's own, all of them; raise where it is no result."""
+    known = options_of(catalogue.config(run.benchmark, run.config))
+    # An option that names a file says where the questions are, and `source` whether they are upstream's.
+    own = {name: value for name, value in run.options.items() if name in known and not name.endswith(("_file", "_dir"))}
+    unlike = [f"answers to {run.coverage} questions"] if run.coverage else []
+    unlike += [f"option {name}={value}" for name, value in own.items()]
+    unlike += [f"{run.whose.value} data"] if run.whose is not Provenance.AUTHORS else []
     faults = {
         f"not finished ({run.stopped or run.state})": run.state != "finished",
         "INVALID: too many of its items failed": run.has_note("invalid"),
         "on the bundled sample, whose questions are made up": run.whose is Provenance.SAMPLE,
         "of the extractive baseline, which is no model": run.llm == "extractive",
+        f"not of the benchmark's own questions ({'; '.join(unlike)}), which --accept-data allows": unlike
+        and not accept_data,
     }
     for fault, there in faults.items():
         if there:
-            raise QuadragError(f"{folder} is {fault}; expected a finished run of a model on real data")
-
-
-def _find_differences(run: RunRecord) -> list[str]:
-    """Say in what the questions of a run are not the benchmark's own, all of them."""
-    known = options_of(catalogue.config(run.benchmark, run.config))
-    # An option that names a file says where the questions are, and `source` whether they are upstream's.
-    own = {name: value for name, value in run.options.items() if name in known and not name.endswith(("_file", "_dir"))}
-    return [
-        *[f"answers to {run.coverage} questions"] * bool(run.coverage),
-        *(f"option {name}={value}" for name, value in own.items()),
-        *[f"{run.whose.value} data"] * (run.whose is not Provenance.AUTHORS),
-    ]
+            raise QuadragError(f"{folder} is {fault}; expected a finished run of a model on all the authors' questions")
+    return unlike
 
 
 def _make_files(
@@ -183,10 +175,8 @@ def _write_value(score: Score, task: HubTask) -> str:
 
 
 def _list(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_last(value)}" for name, value in settings.items() if value is not None)
-
-
-def _last(value: Any) -> Any:
-    """Return the last name of a value that is a place as a whole, blanks and brackets included; others as they are."""
-    is_place = isinstance(value, str) and re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value)
-    return re.split(r"[/\\]", value.rstrip("/\\"))[-1] if is_place else value
+    """List settings; of one that is a place as a whole, blanks and brackets included, the last name."""
+    known = {name: str(value) for name, value in settings.items() if value is not None}
+    places = {name for name, value in known.items() if re.match(r"~?/|\.{1,2}/|[A-Za-z]:\\", value)}
+    last = {name: re.split(r"[/\\]", known[name].rstrip("/\\"))[-1] for name in places}
+    return ", ".join(f"{name} {value}" for name, value in {**known, **last}.items())

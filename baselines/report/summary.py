@@ -11,7 +11,7 @@ from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..results.selection import pick_headlines, pool_rows
-from ..tables.cells import NOTHING, count_both, mark_cell, value_cell
+from ..tables.cells import NOTHING, items_of, mark_cell, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import name_apart
 from ..tables.notes import note_units
@@ -107,9 +107,7 @@ def headline_cells(row: Score) -> list[Cell]:
     """Make the cells of a headline: value, interval, over how many items."""
     cell = value_cell(row)
     figure = cell.figure if row.record.range == (0, 1) else None
-    scored, total = count_both(row)
-    n = f"{row.counts.n_total} × {row.counts.times} splits" if row.counts.times else f"{scored} of {total}"
-    return [mark_cell(Cell(cell.text, figure=figure), row), Cell(cell.sub or NOTHING), Cell(n)]
+    return [mark_cell(Cell(cell.text, figure=figure), row), Cell(cell.sub or NOTHING), Cell(items_of(row))]
 
 
 def _find_best(printed: Iterable[Published], row: Score) -> Published | None:

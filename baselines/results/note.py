@@ -96,10 +96,13 @@ class NoteCode(StrEnum):
     CONDITIONS = "conditions", Level.DETAIL
     INTERVALS = "intervals", Level.DETAIL
     SETTINGS = "settings", Level.DETAIL
+    VERDICTS_FAILED = "verdicts_failed", Level.WARNING
+    KEPT = "kept", Level.WARNING
+    """What is kept of an earlier run and was not asked again."""
     # Of a comparison.
+    PROFILES_MIXED = "profiles_mixed", Level.WARNING
     VERDICT = "verdict", Level.HEADLINE
     """What a run is by the score that leads: kind (a verdict, ``few``), name, metric, difference, interval, p, n."""
-    DIFFERENT_JUDGES = "different_judges", Level.WARNING
     SAME_ANSWERS = "same_answers", Level.WARNING
     LONGER_ANSWERS = "longer_answers", Level.WARNING
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING

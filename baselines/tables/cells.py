@@ -80,6 +80,12 @@ def mark_cell(cell: Cell, *rows: Score) -> Cell:
     return Cell(cell.text, "NOT RELIABLE", cell.figure) if unreliable else cell
 
 
+def items_of(row: Score) -> str:
+    """Write over how many items a score's value is, of those that the metric is about, or all in how many splits."""
+    scored, total = count_both(row)
+    return f"{total} × {row.counts.times} splits" if row.counts.times else f"{scored} of {total}"
+
+
 def count_both(row: Score) -> tuple[int, int]:
     """Count the items that a score's value is over, and those that its metric is about.
 

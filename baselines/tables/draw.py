@@ -9,7 +9,10 @@ from typing import IO, Any
 
 from quadrag.printing import is_terminal, wrap, write
 
-from .grid import COUNT, NOTHING, Alarm, Cell, Detail, Grid, Line, Verdict
+from ..reporting.messages import ENGLISH
+from ..results.note import Level
+from .grid import COUNT, NOTHING, Cell, Grid, Line
+from .language import pick_notes, translate_grid
 
 _WIDTH = 80  # columns of a narrow terminal
 _LABEL = 20  # columns, to which a wider label may be broken
@@ -18,20 +21,29 @@ _WORDS = re.compile(r"[^\W\d_]{3,}.* ")  # of a cell that may be broken at blank
 _BLANKS = re.compile(r"(?m) +((?:\x1b\[[0-9;]*m)*)$")  # at the ends of lines, also before what ends a style
 
 
-def print_grids(grids: Sequence[Grid], file: IO[str] | None = None, verbose: bool = False) -> None:
+def print_grids(
+    grids: Sequence[Grid],
+    file: IO[str] | None = None,
+    verbose: bool = False,
+    language: str = ENGLISH,
+    python: bool = False,
+) -> None:
     """Print tables as text, as wide as the terminal, but not narrower than 80 columns: numbers are never cut.
 
     Args:
         grids: the tables.
         file: where to; stdout when None.
         verbose: with the notes that a specialist needs.
+        language: of heads, labels and notes.
+        python: whether options in notes are arguments.
     """
     for grid in grids:
-        write(to_text(grid, verbose, is_terminal(file or sys.stdout)), file=file, end="")
+        shown = translate_grid(grid, language, python)
+        write(to_text(shown, verbose, is_terminal(file or sys.stdout)), file=file, end="")
 
 
 def to_text(grid: Grid, verbose: bool = False, styled: bool = False) -> str:
-    """Return a table as text, with a line's end before and behind it; `styled` as a terminal shows it."""
+    """Return a translated table as text, with a line's end before and behind; `styled` as a terminal shows it."""
     from rich.console import Console
 
     canvas = io.StringIO()
@@ -46,18 +58,16 @@ def _draw(console: Any, grid: Grid, verbose: bool) -> None:
     from rich.text import Text
 
     console.print()
-    above = [note for note in grid.notes if isinstance(note, Verdict)]
+    above = pick_notes(grid.notes, Level.HEADLINE)
     blocks = ["\n".join(wrapped) for block in ("\n".join(above), grid.title) if (wrapped := _wrap(block, console))]
     if blocks:
         console.print(Text("\n\n".join(blocks), style="bold"))
-    for note in grid.notes:
-        if isinstance(note, Alarm):
-            console.print(Text(_mark(note, "!", console.width)))
+    for text in pick_notes(grid.notes, Level.WARNING):
+        console.print(Text(_mark(text, "!", console.width)))
     for at, table in enumerate(_fit_width(console.width, join_counts(grid))):
         console.print(*[""] * bool(at), table, sep="\n")
-    for note in grid.notes:
-        if not isinstance(note, Alarm | Verdict) and (verbose or not isinstance(note, Detail)):
-            console.print(Text(_mark(note, "-", console.width), style="dim"))
+    for text in pick_notes(grid.notes, Level.INFO, *[Level.DETAIL] * verbose):
+        console.print(Text(_mark(text, "-", console.width), style="dim"))
 
 
 def _wrap(block: str, console: Any) -> list[str]:

@@ -4,41 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from ..results.note import Level, Note, NoteCode
-
 Form = Literal["", "points", "curves", "sweep", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
 COUNT = "  n"  # the label of a line of how many items the values above it are over
-
-
-class Alarm(str):
-    """A note without which a table misleads: it stands on top."""
-
-
-class Loud(Alarm):
-    """An alarm about numbers that nobody may use as they are."""
-
-
-class Detail(str):
-    """A note that a specialist needs: on the page, and where all is asked for."""
-
-
-class Verdict(str):
-    """A note that says in words what a chart shows: it stands above the chart."""
-
-
-def level_of(note: Note | str) -> Level:
-    """Say who needs a note."""
-    if isinstance(note, Note):
-        return note.level
-    kinds = {Alarm: Level.WARNING, Detail: Level.DETAIL, Verdict: Level.HEADLINE}
-    return next((level for kind, level in kinds.items() if isinstance(note, kind)), Level.INFO)
-
-
-def is_loud(note: Note | str) -> bool:
-    """Whether a note is about numbers that nobody may use as they are."""
-    codes = (NoteCode.INVALID, NoteCode.UNRELIABLE)
-    return note.code in codes if isinstance(note, Note) else isinstance(note, Loud)
 
 
 class Figure(NamedTuple):
@@ -87,7 +55,7 @@ class Grid:
     - ``heat``: a matrix;
     - ``forest``: differences with their intervals.
 
-    `names` are longer heads, for charts.
+    `notes` are `Note`s, or plain sentences for everyone. `names` are longer heads, for charts.
     """
 
     title: str

@@ -8,7 +8,6 @@ from ..core.run_record import RunRecord
 from ..results.run import Result
 from ..results.selection import is_whole as is_whole
 from ..results.selection import name_whole as name_whole
-from .language import MARKS, is_ours
 from .paper import load_tables
 
 Text = TypeVar("Text", bound=str)
@@ -20,9 +19,9 @@ def name_model(inputs: RunRecord) -> str:
     The name that a user gave to a system of one's own stays whole.
     """
     if "contract" in inputs.parameters and "://" not in inputs.llm:
-        return keep_name(inputs.llm)
+        return inputs.llm
     names = [name.rstrip("/").rsplit("/", 1)[-1] for name in (inputs.llm, inputs.served_as.get("llm", ""))]
-    return ", served by ".join(map(keep_name, filter(None, names)))
+    return ", served by ".join(filter(None, names))
 
 
 def number_of(result: Result) -> str:
@@ -31,19 +30,6 @@ def number_of(result: Result) -> str:
     inputs = result.run
     again = "contract" in inputs.parameters and stem.endswith(re.sub(r"[^\w.-]", "_", inputs.llm))
     return f"-{number}" if again and number.isdecimal() else ""
-
-
-def keep_name(name: str) -> str:
-    """Return what the user named as texts say it: between marks, and so never translated, if it reads as words of ours.
-
-    Whoever speaks the text takes the marks away, in any language.
-    """
-    return name.join(MARKS) if is_ours(name) else name
-
-
-def keep_names(names: str) -> str:
-    """Return several names, as of a run's judges, as texts say them."""
-    return "; ".join(map(keep_name, names.split("; ")))
 
 
 def group_notes(told: Iterable[tuple[str, Text]]) -> list[tuple[Text, list[str]]]:

@@ -38,7 +38,6 @@ from quadrag.baselines.results import compare as results
 from quadrag.baselines.results.score import ALL, Place, Score, ScoreKey
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
-from quadrag.baselines.tables.language import speak_grid
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.labels import choose_labels
 from quadrag.printing import write
@@ -145,7 +144,7 @@ class Comparison(Mapping[str, Any]):
             limit: so many questions.
         """
         if not (worse or better):
-            print_grids([self._speak(self._table(verbose))], verbose=verbose)
+            print_grids([self._table(verbose)], verbose=verbose, language=self.labels, python=True)
             return
         if len(self.runs) > 2:
             raise QuadragError("worse and better are of two runs; compare the two alone")
@@ -192,11 +191,11 @@ class Comparison(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         """Say which is better, and show the differences of the headlines."""
-        return to_text([self._speak(self._table())])
+        return to_text([self._table()], self.labels)
 
     def _repr_html_(self) -> str:
         """Show a notebook the same."""
-        return to_html([self._speak(self._table())])
+        return to_html([self._table()], self.labels)
 
     @property
     def _names(self) -> list[str]:
@@ -234,9 +233,6 @@ class Comparison(Mapping[str, Any]):
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
         return comparison_table(self._every if verbose else self._heads, self._names)
-
-    def _speak(self, grid: Grid) -> Grid:
-        return speak_grid(grid, self.labels, python=True)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""

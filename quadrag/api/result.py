@@ -22,14 +22,15 @@ from quadrag.baselines.report.summary import show_runs
 from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
 from quadrag.baselines.results import score as results
 from quadrag.baselines.results.items import FAILED, read_items
+from quadrag.baselines.results.note import Level, Note, NoteCode
 from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import ScoreKey, Status
 from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_rows
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.baselines.tables.draw import print_grids
-from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Verdict
-from quadrag.baselines.tables.language import speak_grid
+from quadrag.baselines.tables.grid import Cell, Grid
+from quadrag.baselines.tables.language import pick_notes, translate_grid
 from quadrag.baselines.tables.names import number_of
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
@@ -182,7 +183,7 @@ class Evaluation(Mapping[str, Score]):
     @property
     def notes(self) -> list[str]:
         """What stands above the numbers where they are printed, a line each: what is partial, invalid, odd or kept."""
-        return [str(note) for note in self._tables()[0].notes if isinstance(note, Alarm)]
+        return pick_notes(translate_grid(self._tables()[0], self.labels, python=True).notes, Level.WARNING)
 
     @entrance
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
@@ -238,7 +239,7 @@ class Evaluation(Mapping[str, Score]):
             wanted = ItemFilter(wrong=wrong, unscored=unscored, metric=metric, profile=self.profile)
             write(*write_items(self.reader, wanted, display(limit, verbose, self.labels)))
             return
-        print_grids(self._tables(verbose), verbose=verbose)
+        print_grids(self._tables(verbose), verbose=verbose, language=self.labels, python=True)
         write(f"\n{self.folder / PAGE}")
 
     @entrance
@@ -250,12 +251,12 @@ class Evaluation(Mapping[str, Score]):
 
     def __repr__(self) -> str:
         """Show the summary."""
-        return to_text(self._tables())
+        return to_text(self._tables(), self.labels)
 
     def _repr_html_(self) -> str:
         """Show a notebook the summary."""
         page = escape(str(self.folder / PAGE))
-        return f'{to_html(self._tables())}<p><a href="{page}">{page}</a></p>'
+        return f'{to_html(self._tables(), self.labels)}<p><a href="{page}">{page}</a></p>'
 
     @cached_property
     def reader(self) -> RunReader:
@@ -305,8 +306,9 @@ class Evaluation(Mapping[str, Score]):
     def _tables(self, verbose: bool = False) -> list[Grid]:
         """Make what the command prints, with what of it is kept on top."""
         grids, run = show_runs([self.result], self._profiles, self.labels, verbose), [self.result]
-        grids[0].notes[:0] = [Alarm(told) for told in (tell_kept(run), *tell_reused(run)) if told]
-        return [speak_grid(grid, self.labels, python=True) for grid in grids]
+        kept = filter(None, (tell_kept(run), *tell_reused(run)))
+        grids[0].notes[:0] = [Note(NoteCode.KEPT, {"said": said}) for said in kept]
+        return grids
 
 
 @entrance
@@ -395,26 +397,24 @@ def type_reasons(frame: Any, *columns: str) -> Any:
     return frame.assign(**{name: frame[name].astype(object).where(frame[name].notna(), None) for name in columns})
 
 
-def to_text(grids: Sequence[Grid]) -> str:
+def to_text(grids: Sequence[Grid], language: str) -> str:
     """Draw tables as a terminal has them."""
     text = io.StringIO()
-    print_grids(grids, text)
+    print_grids(grids, text, language=language, python=True)
     return text.getvalue().strip("\n")
 
 
-def to_html(grids: Sequence[Grid]) -> str:
+def to_html(grids: Sequence[Grid], language: str) -> str:
     """Draw tables as a notebook has them: HTML without script or style, alarms above the numbers."""
     parts = []
-    for grid in grids:
+    for grid in (translate_grid(grid, language, python=True) for grid in grids):
         rows = [[escape(text) for text in (grid.corner, *grid.columns)]]
         rows += [[escape(line.label), *map(_html_cell, line.cells)] for line in grid.lines]
         table = "".join(f"<tr>{''.join(f'<td>{text}</td>' for text in row)}</tr>" for row in rows)
-        verdicts = [note for note in grid.notes if isinstance(note, Verdict)]
-        alarms = [note for note in grid.notes if isinstance(note, Alarm)]
-        notes = [note for note in grid.notes if not isinstance(note, Verdict | Alarm | Detail)]
-        lines = [f"<b>{escape(text)}</b><br>" for text in (*verdicts, grid.title)]
-        lines += [f"! {escape(note)}<br>" for note in alarms]
-        lines += [f"<table>{table}</table>", *(f"<small>{escape(note)}</small><br>" for note in notes)]
+        lines = [f"<b>{escape(text)}</b><br>" for text in (*pick_notes(grid.notes, Level.HEADLINE), grid.title)]
+        lines += [f"! {escape(text)}<br>" for text in pick_notes(grid.notes, Level.WARNING)]
+        lines += [f"<table>{table}</table>"]
+        lines += [f"<small>{escape(text)}</small><br>" for text in pick_notes(grid.notes, Level.INFO)]
         parts.append("".join(lines))
     return clean(f"<div>{''.join(parts)}</div>")
 

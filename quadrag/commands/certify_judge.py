@@ -95,7 +95,7 @@ def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> 
 
     asked = len(labels.items) - len(verdicts.by_rule)
     lacking = asked - sum(verdicts.grades.get(item.id) is not None for item in labels.items)
-    if verdicts.usage and asked * most_failed(arguments) < lacking < len(labels.items):
+    if verdicts.usage and asked * call_policy(arguments).max_failed < lacking < len(labels.items):
         said = f"{verdicts.judge} gave no readable verdict on {lacking} of {asked} items; no certificate"
         return f"{said}{verdicts.unread}"
     judged = list_judged(labels, verdicts)
@@ -103,11 +103,6 @@ def _find_invalid(arguments: argparse.Namespace, labels: Any, verdicts: Any) -> 
         return few
     check_classes(judged, f"{labels.name}, what {verdicts.judge} judged", labels.graded)
     return ""
-
-
-def most_failed(arguments: argparse.Namespace) -> float:
-    """Return the share of verdicts that may fail."""
-    return float(call_policy(arguments).max_failed)
 
 
 @contextmanager

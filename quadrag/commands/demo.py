@@ -56,10 +56,9 @@ def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     from quadrag.baselines.report.summary import headline_cells
     from quadrag.baselines.results.selection import pick_headlines
     from quadrag.baselines.tables.grid import Grid, Line
-    from quadrag.baselines.tables.names import keep_name
 
     lines = []
     for folder, result in runs:
         score = pick_headlines(result.scores, "official")[0]
-        lines.append(Line(keep_name(f"{folder.name} {score.label}"), headline_cells(score)))
+        lines.append(Line(f"{folder.name} {score.label}", headline_cells(score)))
     return Grid(load(name).sample, "task and metric", ["value", "95% interval", "n"], lines)

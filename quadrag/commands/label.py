@@ -20,10 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from quadrag.commands.certify_judge import most_failed, open_judge
+from quadrag.commands.certify_judge import open_judge
 from quadrag.commands.construct.review import serve
 from quadrag.commands.shared import options
-from quadrag.commands.shared.session import print_tables
+from quadrag.commands.shared.session import call_policy, print_tables
 from quadrag.errors import QuadragError
 from quadrag.printing import clean, write
 from quadrag.progress import say
@@ -86,7 +86,6 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.report.questions import ItemFilter, find_metric
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.results.note import Level, Note, NoteCode
-    from quadrag.baselines.tables.grid import level_of
     from quadrag.baselines.tables.run_notes import note_validity
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
@@ -110,8 +109,8 @@ def _label_errors(arguments: argparse.Namespace) -> int:
         _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
         return 0
     answers = Counter(row["split"] for row in result.items)
-    grid = tabulate_classes(title_of(result), classes, answers, items, labels, most_failed(arguments))
-    invalid = any(level_of(note) is Level.WARNING for note in grid.notes)
+    grid = tabulate_classes(title_of(result), classes, answers, items, labels, call_policy(arguments).max_failed)
+    invalid = any(isinstance(note, Note) and note.level is Level.WARNING for note in grid.notes)
     metric = find_metric([[reader]], None)[0].partition(".")[2]
     grid.notes += [f"Wrong: below the best {metric}. Sorted by {by}.", *note_validity([result])]
     if labels.stopped:

@@ -8,7 +8,6 @@ quadrag's own is to stand. The token is HF_TOKEN, or that of `hf auth login`.
 """
 
 import argparse
-import sys
 from typing import Any
 
 from quadrag.commands.shared import options
@@ -43,38 +42,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run the command."""
+    from quadrag.baselines.report.hub import plan_results, push_results
+    from quadrag.hub.push import plan_push, push
+
     results = arguments.results is not None  # given, even where it came out empty
     if results != bool(arguments.run) or (results and (arguments.benchmark or arguments.metric)):
         raise QuadragError("--results MODEL and --run DIR go together, and without --benchmark and --metric")
     if results:
-        _results(arguments)
+        plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
+        for line in plan.left_out:
+            remark(f"left out: {line}")
+        if arguments.yes:
+            write(push_results(plan) or "the results stand there already; nothing to do")
+            return
+        for path, text in plan.files.items():
+            write(path, text)
     else:
-        _repositories(arguments)
-
-
-def _repositories(arguments: argparse.Namespace) -> None:
-    from quadrag.hub.push import plan_push, push
-
-    org = arguments.org
-    repositories = plan_push(org, arguments.benchmark, arguments.metric, arguments.data_dir, arguments.accept_licence)
-    if arguments.yes:
-        for address in push(org, repositories, arguments.private, remark):
-            write(address)
-        return
-    for each in repositories:
-        write(f"{each.kind} {org}/{each.name}", *(f"  {line}" for line in each.about))
+        org, given = arguments.org, (arguments.benchmark, arguments.metric, arguments.data_dir)
+        repositories = plan_push(org, *given, arguments.accept_licence)
+        if arguments.yes:
+            for address in push(org, repositories, arguments.private, remark):
+                write(address)
+            return
+        for each in repositories:
+            write(f"{each.kind} {org}/{each.name}", *(f"  {line}" for line in each.about))
     write("nothing was sent; the same command with --yes does it")
-
-
-def _results(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.report.hub import plan_results, push_results
-
-    plan = plan_results(arguments.org, arguments.results, arguments.run, arguments.accept_data, arguments.source)
-    for line in plan.left_out:
-        write(f"left out: {line}", file=sys.stderr)
-    if arguments.yes:
-        write(push_results(plan) or "the results stand there already; nothing to do")
-        return
-    for path, text in plan.files.items():
-        write(path, text)
-    write("nothing was sent; the same command with --yes opens the pull request")

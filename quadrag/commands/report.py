@@ -95,8 +95,8 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     from quadrag.baselines.report.all import compare_all, tabulate_all
     from quadrag.baselines.report.summary import show_runs
     from quadrag.baselines.report.without import tabulate_without
+    from quadrag.baselines.results.note import Note, NoteCode
     from quadrag.baselines.results.run import own_profile
-    from quadrag.baselines.tables.grid import Alarm
 
     results = [result for _, parts in runs for result in parts]
     own = own_profile(results)
@@ -116,7 +116,7 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
         grids = compare_all(runs, profiles[0], arguments.verbose)
         page = tabulate_all(runs, profiles, arguments.labels) if arguments.html else None
         for first, *_ in filter(None, (grids, page)) if not (own or arguments.profile) else ():
-            first.notes.insert(0, Alarm(_MIXED))
+            first.notes.insert(0, Note(NoteCode.PROFILES_MIXED))
     elif len(results) > 1:
         grids = tabulate_all(runs, profiles, arguments.labels, arguments.verbose)
     else:

@@ -11,18 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands.shared import options
-from quadrag.commands.shared.session import (
-    add_judges,
-    call_policy,
-    close,
-    partial_spec,
-    print_calls,
-    print_estimate,
-    print_results,
-    results_alone,
-    start_estimate,
-)
+from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError, one_line
 from quadrag.printing import write
 
@@ -51,11 +40,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the command."""
     from quadrag.baselines.judges.certificate import lay_beside
 
-    with results_alone(arguments.json) as stdout:
-        if estimate := start_estimate(arguments):
+    with session.results_alone(arguments.json) as stdout:
+        if estimate := session.start_estimate(arguments):
             with tempfile.TemporaryDirectory(prefix="quadrag-estimate-") as aside:
                 _, campaign = _run_all(arguments, estimate, Path(aside))
-            print_estimate(arguments, estimate, stdout)
+            session.print_estimate(arguments, estimate, stdout)
             _print_left_out(campaign)
             return 0
         out, campaign = _run_all(arguments)
@@ -71,7 +60,7 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
     from quadrag.baselines.runs.models import open_models
     from quadrag.baselines.runs.run import run
 
-    policy, partial = call_policy(arguments, estimate), partial_spec(arguments)
+    policy, partial = session.call_policy(arguments, estimate), session.partial_spec(arguments)
     recipes = plan.recipes_of_table(arguments.recipe)
     if arguments.all and arguments.recipe is not None:
         raise QuadragError("--all and --recipe each say what to run; give one of them")
@@ -83,7 +72,7 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
         benchmark = plan.read_recipe(recipes[0] if recipes else arguments.recipe)[1]["benchmark"]
     else:
         benchmark = plan.name_benchmark(partial)
-    partial, trust = add_judges(arguments, partial, benchmark), policy.trust
+    partial, trust = session.add_judges(arguments, partial, benchmark), policy.trust
 
     def place(name: str) -> Path:
         return aside / "run" if aside else Path(arguments.out or name)
@@ -131,11 +120,11 @@ def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: A
     write_page(out / "report.html", [(out.name, results)], page or grids, arguments.labels)
     if reused := tell_reused(results):
         write(*reused)
-    print_results(arguments, stdout, out, results, grids)
+    session.print_results(arguments, stdout, out, results, grids)
     _print_left_out(campaign)
-    print_calls(results)
+    session.print_calls(results)
     write("", out / "report.html")
-    return close(arguments, campaign.runs[0][0], results)
+    return session.close(arguments, campaign.runs[0][0], results)
 
 
 def _print_left_out(campaign: Any) -> None:

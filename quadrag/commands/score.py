@@ -13,18 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from quadrag.commands.shared import options
-from quadrag.commands.shared.session import (
-    add_judges,
-    call_policy,
-    close,
-    partial_spec,
-    print_calls,
-    print_estimate,
-    print_results,
-    results_alone,
-    start_estimate,
-)
+from quadrag.commands.shared import options, session
 from quadrag.errors import QuadragError
 from quadrag.printing import write
 from quadrag.progress import say
@@ -64,10 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
     if len(named) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
     files, broken = sift_logs([*dict.fromkeys(named)])
-    with results_alone(arguments.json) as stdout:
-        if estimate := start_estimate(arguments):
+    with session.results_alone(arguments.json) as stdout:
+        if estimate := session.start_estimate(arguments):
             _score_files(arguments, files, None, None, estimate)
-            print_estimate(arguments, estimate, stdout)
+            session.print_estimate(arguments, estimate, stdout)
             code = 0
         else:
             code = _score(arguments, files, stdout)
@@ -80,7 +69,7 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     """Score files, and print and write what they came to."""
     from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import gather_systems, head_benchmark, tabulate_all
+    from quadrag.baselines.report.all import gather_systems, tabulate_all
     from quadrag.baselines.report.comparison import tabulate_comparison
     from quadrag.baselines.report.merged import merge_runs
     from quadrag.baselines.report.summary import show_runs
@@ -108,13 +97,13 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
             pages.append(out / (f"report_{benchmark}.html" if len(benchmarks) > 1 else "report.html"))
             write_page(pages[-1], systems, page, arguments.labels)
         if len(benchmarks) > 1:
-            shown[0].notes.insert(0, head_benchmark(benchmark))
+            shown[0].title = f"{benchmark}: {shown[0].title}"
         grids += shown
-    print_results(arguments, stdout, out, results, grids)
-    print_calls(results)
+    session.print_results(arguments, stdout, out, results, grids)
+    session.print_calls(results)
     if pages:
         write("", *pages)
-    return close(arguments, out, results)
+    return session.close(arguments, out, results)
 
 
 def _score_files(
@@ -131,7 +120,7 @@ def _score_files(
 
     # All that can be wrong before a ledger or a server is touched, so that a mistyped name costs nothing.
     specs = [_plan(arguments, file) for file in files]
-    policy = call_policy(arguments, estimate)
+    policy = session.call_policy(arguments, estimate)
     policy = replace(policy, profile=profile or policy.profile)
     asks = [any(use.judged for use in list_metrics([(load(spec.benchmark), spec)])) for spec in specs]
     if any(asks):  # else the run refuses a judge
@@ -158,7 +147,7 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     from quadrag.baselines.runs.plan import plan_run
     from quadrag.catalogue import benchmark_name
 
-    said, head = partial_spec(arguments), read_head(file)
+    said, head = session.partial_spec(arguments), read_head(file)
     partial = {**head, **said}
     if lacking := [f"--{name}" for name in ("benchmark", "config") if name not in partial]:
         raise QuadragError(f"{file} does not say what it answers; name it with {' and '.join(lacking)}")
@@ -177,4 +166,4 @@ def _plan(arguments: argparse.Namespace, file: Path) -> Any:
     if retriever or record.corpus or record.options:
         # Where the file does not say how its passages were found, it was least of all by this benchmark's default.
         partial["retriever"] = retriever or UNKNOWN
-    return plan_run(add_judges(arguments, partial, record.name))
+    return plan_run(session.add_judges(arguments, partial, record.name))

@@ -34,6 +34,7 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**{"formatter_class": _Formatter, **more})
+        self.set_defaults(parser=self)  # of commands within commands the innermost that was named
 
     def _print_message(self, message: str, file: Any = None) -> None:
         write(message, file=file or sys.stderr, end="")
@@ -50,20 +51,9 @@ def parse(version: str, argv: Sequence[str]) -> argparse.Namespace:
         parser.error(str(unknown_name("command", typed[0], commands.NAMES)))
     arguments, extra = parser.parse_known_args(typed)
     if extra:
-        command = parser
-        while chosen := _chosen(command, arguments):
-            command = chosen
-        known = [name for action in command._actions for name in action.option_strings if name.startswith("--")]
-        command.error(str(unknown_name("argument", extra[0].split("=")[0], known)))
+        known = [name for action in arguments.parser._actions for name in action.option_strings if name[:2] == "--"]
+        arguments.parser.error(str(unknown_name("argument", extra[0].split("=")[0], known)))
     return arguments
-
-
-def _chosen(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> argparse.ArgumentParser | None:
-    """Return the parser of the command, or of a command's own command, that was named; None where there is none."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return action.choices.get(str(getattr(arguments, action.dest, None)))
-    return None
 
 
 def build_parser(version: str, typed: str | None = None) -> argparse.ArgumentParser:

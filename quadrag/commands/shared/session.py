@@ -134,9 +134,8 @@ def print_tables(
 ) -> None:
     """Print tables in the language of the labels."""
     from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.language import speak_grids
 
-    print_grids(speak_grids(grids, arguments.labels), verbose=verbose, file=file)
+    print_grids(grids, file, verbose, arguments.labels)
 
 
 def shell_path(folder: object) -> str:
