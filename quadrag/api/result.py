@@ -3,7 +3,6 @@
 Nothing is computed or laid out here: values are those of `baselines/results`, tables those of the command line.
 """
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
@@ -29,6 +28,7 @@ from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_r
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.baselines.tables.draw import print_grids
+from quadrag.baselines.tables.draw import to_text as draw_text
 from quadrag.baselines.tables.grid import Cell, Grid
 from quadrag.baselines.tables.language import pick_notes, translate_grid
 from quadrag.baselines.tables.names import number_of
@@ -399,9 +399,7 @@ def type_reasons(frame: Any, *columns: str) -> Any:
 
 def to_text(grids: Sequence[Grid], language: str) -> str:
     """Draw tables as a terminal has them."""
-    text = io.StringIO()
-    print_grids(grids, text, language=language, python=True)
-    return text.getvalue().strip("\n")
+    return clean("".join(draw_text(translate_grid(grid, language, python=True)) for grid in grids).strip("\n"))
 
 
 def to_html(grids: Sequence[Grid], language: str) -> str:
