@@ -25,7 +25,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     parser.add_argument(
         "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"
