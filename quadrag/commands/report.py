@@ -22,7 +22,6 @@ EXAMPLES = (
     "quadrag report runs/a --without findings.jsonl",
     "quadrag report runs/base runs/new --fail-if worse --fail-below accuracy=0.8",
 )
-_MIXED = "The runs were made with different profiles. Shown here: official; for the other: --profile corrected."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
