@@ -159,7 +159,7 @@ def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
         Path("s.json").write_text(json.dumps(said))
         assert cli(*RUN, "--spec", "s.json", "--ledger", "L", "--seed", "5", "--llm-name", "typed")[0] in (0, 3)
         asked = {body["model"]: body for body in server.bodies}
-    assert (asked["m"]["top_p"], asked["m"]["seed"]) == (0.5, 5)
+    assert (asked["m"]["top_p"], asked["m"]["seed"]) == (0.5, 6), "that of the second sample"
     assert (asked["j"]["max_tokens"], asked["j"]["temperature"]) == (7, 0), "what is not said is as --judge has it"
     spec = json.loads(Path("out/run.json").read_text())["spec"]
     assert (spec["samples"], spec["limit"], spec["system"]["name"], spec["judges"][0]["name"]) == (2, 3, "typed", "k")
