@@ -29,8 +29,10 @@ def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
     """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
 
     def word(text: str) -> str:
-        plain = text.replace("-\n", "").replace("_\n", "_").strip("\n ")
-        return text if (own := translate(plain, language)) == plain else text.replace(text.strip("\n "), own)
+        """Translate a text, or each of its lines; what is ours is said so in brackets at its end."""
+        name, ours, _ = text.partition(" (ours)")
+        lines = [line.replace(line.strip(), translate(line.strip(), language)) for line in name.split("\n")]
+        return "\n".join(lines) + ours.replace(ours, translate(ours, language))
 
     def cell(one: Cell) -> Cell:
         figure = one.figure and one.figure._replace(unit=word(one.figure.unit))
