@@ -110,6 +110,7 @@ class NoteCode(StrEnum):
     LONGER_ANSWERS = "longer_answers", Level.WARNING
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
+    CHANGES = "changes"
     P_RULE = "p_rule"
     TESTS = "tests", Level.DETAIL
 
