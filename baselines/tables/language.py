@@ -8,6 +8,8 @@ from ..reporting.messages import say, translate
 from ..results.note import Level, Note, NoteCode
 from .grid import Cell, Grid, Line
 
+_OURS = " (ours)"  # behind a label of a line beside published ones
+
 
 class Sentence(NamedTuple):
     """A note as it is read: who needs it, and whether it is about numbers that nobody may use as they are."""
@@ -27,19 +29,20 @@ def write_note(note: Note | str, language: str, python: bool = False) -> Sentenc
 
 def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
     """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
+    beside = any(one.kind == "published" for one in grid.lines)  # ours are marked
 
     def word(text: str) -> str:
-        """Translate a text, or each of its lines; what is ours is said so in brackets at its end."""
-        name, ours, _ = text.partition(" (ours)")
-        lines = [line.replace(line.strip(), translate(line.strip(), language)) for line in name.split("\n")]
-        return "\n".join(lines) + ours.replace(ours, translate(ours, language))
+        return "\n".join(line.replace(line.strip(), translate(line.strip(), language)) for line in text.split("\n"))
 
     def cell(one: Cell) -> Cell:
         figure = one.figure and one.figure._replace(unit=word(one.figure.unit))
         return replace(one, text=word(one.text), sub=word(one.sub), figure=figure)
 
     def line(one: Line) -> Line:
-        return replace(one, label=word(one.label), cells=[*map(cell, one.cells)])
+        label = (
+            one.label.replace(_OURS, translate(_OURS, language)) if beside and _OURS in one.label else word(one.label)
+        )
+        return replace(one, label=label, cells=[*map(cell, one.cells)])
 
     return replace(
         grid,
