@@ -39,9 +39,8 @@ def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
         return replace(one, text=word(one.text), sub=word(one.sub), figure=figure)
 
     def line(one: Line) -> Line:
-        label = (
-            one.label.replace(_OURS, translate(_OURS, language)) if beside and _OURS in one.label else word(one.label)
-        )
+        name, ours, _ = one.label.partition(_OURS if beside else "\n")
+        label = name + translate(ours, language) if ours == _OURS else word(one.label)
         return replace(one, label=label, cells=[*map(cell, one.cells)])
 
     return replace(

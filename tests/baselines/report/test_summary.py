@@ -130,7 +130,7 @@ def test_python_and_the_terminal_show_the_same_headlines(cli: Any, answers_of_cr
     shown = cli("score", answers_of_crag, "--benchmark", "crag", "--config", "task_1_2", *SAMPLE).out
     lines = [re.split(r" {2,}", line) for line in repr(result).splitlines() if " of 15" in line and line[0] != "!"]
     assert lines == [row[:4] for row in rows(shown)]
-    assert ">accuracy_bounded</td>" in result._repr_html_()
+    assert "accuracy_bounded<" in result._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_runs_of_different_benchmarks_are_not_compared(cli: Any) -> None:
         shutil.copytree(name, f"both/{name}")
     shutil.copytree("both", "again")
     told = cli("report", "both", "again")
-    assert told.code == 0 and "\ncrag: again − both" in told.out and "\nrgb: again − both" in told.out
+    assert told.code == 0 and "\nagain − both, crag" in told.out and "\nagain − both, rgb" in told.out
 
 
 def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: Path) -> None:
