@@ -22,7 +22,6 @@ from ..results.compare import (
     Verdict,
     answer_alike,
     compare,
-    find_base,
     find_lead,
     find_worse,
     has_better,
@@ -33,7 +32,7 @@ from ..results.compare import (
 )
 from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
-from ..results.score import ALL, Place, Score, Status
+from ..results.score import Place, Score, Status
 from ..results.selection import is_whole, pool_rows
 from ..tables.cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from ..tables.grid import Cell, Grid, Line
@@ -46,17 +45,15 @@ Runs = Sequence[tuple[str, Result]]
 
 
 def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Grid:
-    """Compare named runs; of three or more the first that has a value is what the others are compared with.
+    """Compare named runs with the first of them.
 
     Args:
         runs: two or more, of one benchmark.
         profile: ``official`` or ``corrected``.
         every: all metrics, not the headlines alone.
     """
-    at = find_base([result for _, result in runs], profile) if len(runs) > 2 else 0
-    ordered = [runs[at], *runs[:at], *runs[at + 1 :]]
-    base, *others = (result for _, result in ordered)
-    return comparison_table(compare(base, others, profile, every), [name for name, _ in ordered], every)
+    base, *others = (result for _, result in runs)
+    return comparison_table(compare(base, others, profile, every), [name for name, _ in runs], every)
 
 
 def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Grid:
@@ -74,9 +71,8 @@ def comparison_table(comparison: Comparison, names: Sequence[str], every: bool =
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     labels = name_places([one.place for one in shown])
     lines: list[Line] = []
-    for place, part in dict.fromkeys((one.place, one.slice) for one in shown):
-        here = [one for one in shown if (one.place, one.slice) == (place, part)]
-        label = labels[place] + f" ({part})" * (part != ALL)
+    for place, label in labels.items():
+        here = [one for one in shown if one.place == place]
         if several:
             lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
@@ -191,7 +187,7 @@ def _check_lead(comparison: Comparison, called: Sequence[str], labels: Mapping[P
     """Say what runs are by the score that leads the comparison, the best runs first."""
     lead = find_lead(comparison.list_told())
     if lead:
-        here = [one for one in comparison.differences if one.place == lead and one.slice == ALL and one.pair]
+        here = [one for one in comparison.differences if one.place == lead and one.pair]
         yield from (note_verdict(one, called[one.run], labels[lead]) for one in sorted(here, key=_rank)[:_SHOWN])
     elif few := [one.pair.n for one in comparison.differences if one.pair and has_better(one.place)]:
         yield Note(NoteCode.VERDICT, {"kind": "few", "n": max(few), "least": FEW})
