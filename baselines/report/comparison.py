@@ -282,12 +282,11 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
         QuadragError: they are such runs.
     """
     made = [[result.run for result in results] for _, results in runs]
-    splits = [{(one.config, split) for one in records for split in one.splits} for records in made]
+    tasks = [[f"{one.benchmark} {one.config} {split}" for one in records for split in one.splits] for records in made]
     mixed = len({one.benchmark for records in made for one in records}) > 1
-    if mixed or all(one.isdisjoint(other) for one, other in combinations(splits, 2)):
-        tasks = [dict.fromkeys(f"{one.benchmark} {one.config} {one.splits[0]}" for one in records) for records in made]
+    if mixed or all({*one}.isdisjoint(other) for one, other in combinations(tasks, 2)):
         called = name_runs([name for name, _ in runs])
-        named = "; ".join(f"{name} is {', '.join(of)}" for name, of in zip(called, tasks, strict=True))
+        named = "; ".join(f"{name} is {of[0]}" for name, of in zip(called, tasks, strict=True))
         raise QuadragError(f"nothing to compare: {named}; name runs of one benchmark with a split in common")
 
 

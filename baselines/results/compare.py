@@ -21,7 +21,7 @@ from ..core.run_record import RunRecord
 from .items import items_of
 from .note import NoteCode, keys_of
 from .run import PROFILES, Asked, Result
-from .score import ALL, Place, Score, Status, find_by_phrase
+from .score import Place, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
 from .strata import counts, stratify
 
@@ -341,11 +341,12 @@ def _rest_apart(two: Two, place: Place) -> bool:
 
 
 class _Sides(NamedTuple):
-    """The items of two runs on the questions that both have, what is known of these, and an unscored item's value."""
+    """The items of two runs on the questions that both have, what these count as, and what is known of them."""
 
     items: tuple[list[Item], list[Item]]
+    values: Values
     asked: Mapping[Any, Asked]
-    worst: float
+    worst: float  # of an unscored item
 
 
 def _pair_family(
@@ -358,8 +359,8 @@ def _pair_family(
         for place in places:
             if sides := _find_sides((runs[0], second), place, profile):
                 at = number, place
-                values[at] = _count_values(sides, profile)
-                alike = known is not None and known.values.get(at) == values[at]  # the tests of a pair take long
+                values[at] = sides.values
+                alike = known is not None and known.values.get(at) == sides.values  # the tests of a pair take long
                 pairs[at] = known.pairs.get(at) if known and alike else _pair(sides, place, profile)
     return _adjust(pairs, values, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
 
@@ -439,7 +440,7 @@ def gains_of(values: Values, place: Place) -> dict[Any, float]:
 def list_gains(first: Result, second: Result, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
     """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
     sides = _find_sides((first, second), place, profile)
-    return gains_of(_count_values(sides, profile), place) if sides else {}
+    return gains_of(sides.values, place) if sides else {}
 
 
 def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
@@ -447,11 +448,7 @@ def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
     first, second = two
     if _rest_apart(two, place) or find_doubt(first, second, _name_items(place)):
         return None
-    if any(
-        row.status is Status.INVALID and (row.place, row.profile, row.slice) == (place, profile, ALL)
-        for one in two
-        for row in one.scores
-    ):
+    if any(row.place == place and row.status is Status.INVALID for one in two for row in one.whole(profile)):
         return None
     asked = first.asked or second.asked
     units = {question: one.unit for question, one in asked.items() if one.unit}
@@ -459,26 +456,20 @@ def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
         [item for item in _find_items(here, place, profile, units) if is_same(here, other, item.question)]
         for here, other in (two, two[::-1])
     )
-    return _Sides((ones, others), asked, metric_record(place[2]).key(_plain(place)).worst) if ones and others else None
-
-
-def _plain(place: Place) -> str:
-    return place[3].removesuffix(WEIGHTED)
+    if not (ones and others):
+        return None
+    worst = record_at(place).worst
+    before, after = (average_samples(side, choose_fill(profile, worst)) for side in (ones, others))
+    return _Sides((ones, others), (before, after), asked, worst)
 
 
 def _name_items(place: Place) -> str:
-    return f"{place[2]}.{_plain(place)}"
+    return f"{place[2]}.{place[3].removesuffix(WEIGHTED)}"
 
 
 def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
     rows = [row for row in one.items if (row["config"], row["split"]) == place[:2]]
     return items_of(rows, _name_items(place), profile, units)
-
-
-def _count_values(sides: _Sides, profile: str) -> Values:
-    fill = choose_fill(profile, sides.worst)
-    ones, others = (average_samples(side, fill) for side in sides.items)
-    return ones, others
 
 
 def _pair(sides: _Sides, place: Place, profile: str) -> Pair | None:
