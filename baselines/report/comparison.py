@@ -157,14 +157,12 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
     heads = [one for one in comparison.differences if one.headline]
     labels = name_places([one.place for one in heads])
     told: list[tuple[str, Note]] = []
-    for one in comparison.list_told():
-        if note := _check_profile(one, profile, called[one.run], labels):
-            told.append((called[one.run], note))
-    for number, other in enumerate(runs[1:], 1):
+    for number, (name, other) in enumerate(zip(called[1:], runs[1:], strict=True), 1):
         own = [one for one in comparison.list_told() if one.run == number]
-        told += [(called[number], note) for note in _check_length(runs[0], other, own, labels)]
-        told += [(called[number], note) for note in _check_missing(comparison, number, called, labels)]
-        told += [(called[number], Note(NoteCode.SAME_ANSWERS, {"base": called[0]}))] * answer_alike(runs[0], other)
+        notes = [note for one in own for note in _check_profile(one, profile, name, labels[one.place])]
+        notes += [*_check_length(runs[0], other, own, labels), *_check_missing(comparison, number, called, labels)]
+        notes += [Note(NoteCode.SAME_ANSWERS, {"base": called[0]})] * answer_alike(runs[0], other)
+        told += [(name, note) for note in notes]
     pairs = [one.pair for one in heads if one.pair]
     shown = [score for one in comparison.differences for score in one.scores if score]
     noted = group_notes(told, called[1:])
@@ -187,34 +185,28 @@ def _check_lead(comparison: Comparison, called: Sequence[str], labels: Mapping[P
     """Say what runs are by the score that leads the comparison, the best runs first."""
     lead = find_lead(comparison.list_told())
     if lead:
-        here = [one for one in comparison.differences if one.place == lead and one.pair]
-        yield from (note_verdict(one, called[one.run], labels[lead]) for one in sorted(here, key=_rank)[:_SHOWN])
+        here = sorted((one for one in comparison.differences if one.place == lead), key=_rank)
+        yield from [note_verdict(one, one.pair, called[one.run], labels[lead]) for one in here if one.pair][:_SHOWN]
     elif few := [one.pair.n for one in comparison.differences if one.pair and has_better(one.place)]:
         yield Note(NoteCode.VERDICT, {"kind": "few", "n": max(few), "least": FEW})
 
 
-def note_verdict(one: Difference, name: str, label: str, pair: Pair | None = None) -> Note:
-    """Say what a run is by a difference, or by its `pair` under the other profile."""
-    pair = pair or one.pair
-    if pair is None:
-        raise ValueError("a verdict is on a pair")
-    cell = difference_cell(pair, one.record.unit)
-    kind = judge_pair(pair, one.place).name.lower()
+def note_verdict(one: Difference, pair: Pair, name: str, label: str) -> Note:
+    """Say what a run is by a pair of a difference, under the profile shown or the other one."""
+    cell, kind = difference_cell(pair, one.record.unit), judge_pair(pair, one.place).name.lower()
     params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(pair)}
     return Note(NoteCode.VERDICT, {"kind": kind, **params, "n": pair.n})
 
 
-def _check_profile(one: Difference, profile: str, name: str, labels: Mapping[Place, str]) -> Note | None:
+def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iterator[Note]:
     """Say by a score that the other profile decides otherwise."""
-    pair, turned = one.pair, one.turned
-    if pair is None or turned is None or turned.n < FEW or replace(turned, p_holm=pair.p_holm) == pair:
-        return None
-    verdicts = {one.verdict, judge_pair(turned, one.place)}
-    if len(verdicts) == 1 or not verdicts & {Verdict.BETTER, Verdict.WORSE}:
-        return None
-    other = next(known for known in PROFILES if known != profile)
-    said = note_verdict(one, name, labels[one.place], turned)
-    return Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
+    turned = one.turned
+    if one.pair and turned and turned.n >= FEW and replace(turned, p_holm=one.pair.p_holm) != one.pair:
+        verdicts = {one.verdict, judge_pair(turned, one.place)}
+        if len(verdicts) > 1 and verdicts & {Verdict.BETTER, Verdict.WORSE}:
+            other = next(known for known in PROFILES if known != profile)
+            said = note_verdict(one, turned, name, label)
+            yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
 
 
 def _check_length(
@@ -321,7 +313,7 @@ def check_gate(
         for one in find_worse(comparison):
             label, name = f"{one.place[1]}/{show_key(*one.place[2:])}", called[one.run]
             if one.pair:
-                failed.append(say(note_verdict(one, name, label)).rstrip("."))
+                failed.append(say(note_verdict(one, one.pair, name, label)).rstrip("."))
                 continue
             why = f"{label} of {name} is not compared, {say(explain_missing(one, called, comparison.runs))}"
             if one.reason is not Reason.INVALID:
