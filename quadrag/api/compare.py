@@ -35,7 +35,7 @@ from quadrag.baselines.report.question_text import write_changed
 from quadrag.baselines.report.questions import ItemFilter
 from quadrag.baselines.reporting.messages import say, say_score
 from quadrag.baselines.results import compare as results
-from quadrag.baselines.results.score import ALL, Place, Score, ScoreKey
+from quadrag.baselines.results.score import Place, Score, ScoreKey
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
 from quadrag.errors import QuadragError, UnknownScore
@@ -205,7 +205,7 @@ class Comparison(Mapping[str, Any]):
 
     @cached_property
     def _found(self) -> dict[tuple[Place, int], results.Difference]:
-        return {(one.place, one.run): one for one in self._every.differences if one.slice == ALL}
+        return {(one.place, one.run): one for one in self._every.differences}
 
     @cached_property
     def _pairs(self) -> dict[str, dict[int, Difference]]:
