@@ -232,7 +232,7 @@ class Comparison(Mapping[str, Any]):
 
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
-        return comparison_table(self._every if verbose else self._heads, self._names)
+        return comparison_table(self._every if verbose else self._heads, self._names, verbose)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""
