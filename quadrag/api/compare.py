@@ -33,11 +33,7 @@ from quadrag.baselines.report.question_text import write_changed
 from quadrag.baselines.report.questions import ItemFilter
 from quadrag.baselines.reporting.messages import say, say_score
 from quadrag.baselines.results import compare as results
-<<<<<<< HEAD
-from quadrag.baselines.results.score import Place, Score, ScoreKey
-=======
 from quadrag.baselines.results.score import ALL, Score, ScoreKey
->>>>>>> d4947acdf8c33d488618d5b8ea77587e233a824a
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
 from quadrag.errors import QuadragError, UnknownScore
@@ -201,10 +197,6 @@ class Comparison(Mapping[str, Any]):
         return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
 
     @cached_property
-<<<<<<< HEAD
-    def _found(self) -> dict[tuple[Place, int], results.Difference]:
-        return {(one.place, one.run): one for one in self._every.differences}
-=======
     def _found(self) -> dict[str, dict[int, results.Difference]]:
         """What runs differ by, or why it is not known, by the name of a score and the run's place."""
         found: dict[str, dict[int, results.Difference]] = {name: {} for name in self._keys}
@@ -213,7 +205,6 @@ class Comparison(Mapping[str, Any]):
             if one.slice == ALL and one.place in names:
                 found[names[one.place]][one.run] = one
         return found
->>>>>>> d4947acdf8c33d488618d5b8ea77587e233a824a
 
     def _compare(self, every: bool = False) -> results.Comparison:
         first, *others = (one.result for one in self.runs)
