@@ -210,7 +210,9 @@ class _Writer:
             "failed": item.failure,
             "scored": item.scored,
             "values": values,
-            "verdicts": [[name, reply] for name, replies in item.verdicts.items() for reply in dict.fromkeys(replies)],
+            "verdicts": [
+                [name, reply] for name, reply in dict.fromkeys((name, reply) for name, _, reply in item.judged)
+            ],
             "found": say(found, self.labels) if found else "",
             "passages": self._list_passages(item),
         }
