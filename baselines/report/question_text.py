@@ -26,9 +26,7 @@ from .questions import (
 
 _LONGEST_ID = 24  # characters of a passage's id where texts are cut
 
-Sides = Sequence[
-    tuple[str, QuestionInfo]
-]  # a question as each run has it, by what the run is called; "" where it is one
+Sides = Sequence[tuple[str, QuestionInfo]]  # a question as each run has it, by the run's name; "" where there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +83,8 @@ def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOption
         return translate(text, options.language)
 
     def line(name: str, label: str, text: str) -> str:
-        return joint.format(
-            runs=f"  {name} {label}" if name else f"  {label}", said=known_keys().line(text, options.longest)
-        )
+        shown = known_keys().line(text, options.longest)
+        return joint.format(runs=f"  {name} {label}" if name else f"  {label}", said=shown)
 
     first = sides[0][1]
     question = first.question

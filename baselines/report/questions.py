@@ -59,9 +59,7 @@ class QuestionInfo:
     missed: Mapping[str, str]  # the texts, as far as they are known, of the gold documents that none of them is of
     scored: str  # what is scored of the answer, "" where that is the whole
     failure: str  # what went wrong where there is no answer or a part of one, "" where nothing is known
-    values: Mapping[
-        str, Mapping[str, Any]
-    ]  # of every metric, what it counts as under each profile, and why it has none
+    values: Mapping[str, Mapping[str, Any]]  # by metric, as `read_items` has them
     judged: Sequence[tuple[str, str, str]]  # by which metric a judge was asked, what, and what it said
     run: RunRecord
 
