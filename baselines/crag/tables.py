@@ -12,9 +12,9 @@ from typing import Any
 
 from quadrag.paths import room
 from quadrag.provenance import Provenance
-from quadrag.stats import spread
 
 from ..core.benchmark import load
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
@@ -30,7 +30,6 @@ from ..tables.run_notes import note_ours, note_validity
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")
 _RATED = ("perfect", "acceptable", "hallucination", "missing", "truthfulness")
-_FINDS_ENTITIES = "llama-3-8b-instruct"  # for every model of the paper
 _PROXY = "accuracy_bounded"  # shown where no judge was asked
 _LATENCY, _WEIGHTED = "latency_ms", "_weighted"
 _TASKS = {
@@ -63,9 +62,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         lines += [Line(name, [Cell("")] * len(keys), rule=True), *place_lines(printed, own)]
     shown = [row for row in rows if _name_block(row.config, row.retriever) in blocks]
     scores = [[row for row in result.scores if row.key.key in keys] for result in results]
-    notes: list[Any] = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
-    if any(row.retriever.endswith("-kg") for row in shown):
-        notes += _note_entities(results)
+    notes = [*note_ours(results, scores, profiles[0]), *note_paper(NAME, shown)]
     return [Grid(f"Table {number}. Truthfulness of answers", "", list(keys), lines, notes, "points")]
 
 
@@ -75,14 +72,6 @@ def _indent(row: Any) -> str:
 
 def _name_block(config: str, retriever: str) -> str:
     return _TASKS.get((config, retriever), f"{config} {retriever}")
-
-
-def _note_entities(results: Sequence[Result]) -> list[str]:
-    """Say of runs with facts of the graph that their entities were found by another model than the paper's."""
-    asked = [result.run for result in results if result.run.found.get("entities")]
-    names = [(run.entity or {"model": run.llm})["model"] for run in asked]
-    told = "Entities: the paper's by Llama 3 8B for every model, ours not; name it with --entity-llm."
-    return [] if all(_FINDS_ENTITIES in name.lower() for name in names) else [told]
 
 
 def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
@@ -110,7 +99,11 @@ def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
                     line.cells[-1] = cell
             lines += ours
     title = f"Table 6. {'Systems rated by people' if rated else 'Latency of systems'}"
-    notes = [*note_validity([result]), *_note_systems(result, printed, rated, weighted)]
+    told = [row["note"].removeprefix("info: ") for row in printed if row["metric"] == _LATENCY and row["note"]]
+    notes = [*note_validity([result]), INTERVALS]
+    if printed:
+        notes.append(Note(NoteCode.PUBLISHED_SOURCE, {"paper": load(NAME).paper, "tables": ["6"]}))
+        notes.append(Note(NoteCode.CONDITIONS, {"conditions": told}))
     return [Grid(title, "", [*keys[:-1], "latency\n(ms)"], lines, notes)]
 
 
@@ -127,29 +120,6 @@ def _latency_cells(result: Result, split: str) -> list[Cell]:
     place = f"{result.run.config}/{split}/"
     seconds = [taken for name, taken in result.run.latency_seconds.items() if name.startswith(place)]
     return [Cell(f"{mean(seconds) * 1000:.0f}"), Cell(str(len(seconds)))] if seconds else []
-
-
-def _note_systems(result: Result, printed: Sequence[dict[str, Any]], rated: bool, weighted: bool) -> list[Any]:
-    notes: list[Any] = [f"Published: {load(NAME).paper}, table 6, split public."] * bool(printed)
-    notes += [
-        f"Latency of {row['system']}: {row['note'].removeprefix('info: ')}."
-        for row in printed
-        if row["metric"] == _LATENCY and row["note"]
-    ]
-    if rated:
-        notes.append(
-            "Percent. Truthfulness is perfect plus half of acceptable minus hallucination; an answer that nobody rated "
-            "is left out under official."
-        )
-        notes.append(INTERVALS)
-    if rated and not weighted:
-        notes.append("The table's second half is weighted by traffic: --option weights=FILE.")
-    if times := spread(list(result.run.latency_seconds.values())):
-        notes.append(
-            f"Our latency: mean of {len(result.run.latency_seconds)} answers, each as it was first made, from the call "
-            f"to the whole reply; median {times['median']} s, 95th percentile {times['p95']} s."
-        )
-    return notes
 
 
 TABLES = PaperTables(

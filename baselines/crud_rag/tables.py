@@ -4,18 +4,17 @@ Runs that differ are shown in that table of the paper which varies what they var
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from quadrag.metric_record import show_key
 
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
-from ..results.note import Note
 from ..results.run import Result
-from ..results.score import Score
 from ..tables.cells import NOTHING
 from ..tables.grid import Cell, Grid, Line
 from ..tables.lines import our_lines, printed_lines
-from ..tables.names import name_model
+from ..tables.names import name_apart, name_model
 from ..tables.paper import PaperTables
 from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside, read_table_beside
@@ -40,132 +39,97 @@ _COLUMNS = {
     "recall": show_key("ragquesteval", "recall"),
     "length": "length",
 }
-_KEYS = list(_COLUMNS)
+_KEYS, _HEADS = list(_COLUMNS), list(_COLUMNS.values())
+_RANKING = "retrieval_ranking"
 
 
 def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     """Make the tables of several runs, each of which has scores of one split."""
     order = {config: place for place, (config, _) in enumerate(load(NAME).campaign(False))}
-    results = sorted(results, key=lambda result: order[result.run.config])
-    if len({tuple(sorted(_list_settings(result.run).items())) for result in results}) == 1:
-        return [_tabulate_tasks(results, profiles), *_tabulate_ranks(results, profiles)]
+    varied = {number: {_setting(result.run, varies) for result in results} for number, (_, varies) in PRINTED.items()}
 
     def fit(number: str) -> tuple[int, bool]:
-        values = {_setting(result.run, PRINTED[number][1]) for result in results}
-        return len(values), any(row.table == number for result in results for row in find_beside(result.run))
+        return len(varied[number]), any(row.table == number for one in results for row in find_beside(one.run))
 
-    def rank(result: Result) -> int:
+    def rank(result: Result) -> tuple[int, int]:
         """Rank what is a number by its size; what is none keeps its place."""
         value = _setting(result.run, PRINTED[number][1])
-        return int(value) if value.isdigit() else 0
+        return order[result.run.config], int(value) if value.isdigit() else 0
 
     number = max(PRINTED, key=fit)
     results = sorted(results, key=rank)
-    configs = sorted({result.run.config for result in results}, key=order.__getitem__)
-    return [_tabulate_sweep(number, configs, results, profiles), *_tabulate_ranks(results, profiles)]
+    sweep = len(varied[number]) > 1
+    first = _tabulate_sweep(number, results, profiles) if sweep else _tabulate_tasks(results, profiles)
+    return [first, *_tabulate_ranks(results, profiles)]
 
 
 def _tabulate_tasks(results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     lines: list[Line] = []
     rows: list[Published] = []
-    for name, result in zip(_name_tasks(results), results, strict=True):
+    for name, result in zip(name_apart(results), results, strict=True):
         printed = [row for row in find_beside(result.run) if row.table != _MODELS]
-        lines += _our_lines(name, result, _KEYS, profiles)
+        lines += our_lines(name or result.run.config, result.scores, _KEYS, profiles)
         lines += printed_lines(printed, _KEYS, lambda row: f"  paper: {row.model}")
         rows += printed
-    paper = [*note_paper(NAME, rows), *note_corpus([result.run for result in results] if rows else [])]
     title = f"{NAME}, {name_model(results[0].run)}"
-    return Grid(title, "task", list(_COLUMNS.values()), lines, [*_note_ours(results, profiles), *paper], "points")
+    return Grid(title, "task", _HEADS, lines, _note(results, rows, profiles), "points")
 
 
-def _tabulate_sweep(number: str, configs: Sequence[str], results: Sequence[Result], profiles: Sequence[str]) -> Grid:
+def _tabulate_sweep(number: str, results: Sequence[Result], profiles: Sequence[str]) -> Grid:
     title, varies = PRINTED[number]
     printed = read_table_beside(NAME, number, [result.run for result in results])
-    rows = [row for row in printed if row.config in configs]
     lines: list[Line] = []
-    for config in configs:
-        lines.append(Line(config, [Cell("")] * len(_COLUMNS), rule=True))
+    rows: list[Published] = []
+    for config in dict.fromkeys(result.run.config for result in results):
         here = [result for result in results if result.run.config == config]
-        lines += _sweep_lines(number, [row for row in rows if row.config == config], here, profiles)
-    notes = [*_note_ours(results, profiles), *note_paper(NAME, rows), *note_corpus([one.run for one in results])]
-    return Grid(f"Table {number}. {title}", varies, list(_COLUMNS.values()), lines, notes, "sweep")
+        beside = [row for row in printed if row.config == config]
+        rows += beside
+        lines += [Line(config, [Cell("")] * len(_KEYS), rule=True), *_sweep_lines(number, beside, here, profiles)]
+    return Grid(f"Table {number}. {title}", varies, _HEADS, lines, _note(results, rows, profiles), "sweep")
 
 
 def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result], profiles: Sequence[str]) -> list[Line]:
     varies = PRINTED[number][1]
 
     def name_printed(row: Published) -> str:
-        return row.model if varies == "llm" else f"{row.setting_of(varies)}, {row.model}"
+        return row.model if number == _MODELS else f"{row.setting_of(varies)}, {row.model}"
 
     printed = printed_lines(rows, _KEYS, name_printed)
-    above, names = [], []
+    blocks: list[tuple[str, list[Line]]] = []
     for result in here:
-        inputs = result.run
+        run = result.run
         # The rows of a table over models are not told apart by their settings, and a model's name has many spellings.
-        beside = [row for row in find_beside(result.run) if row.table == number and varies != "llm"]
-        by_recipe = find_row([result.run], [line.label for line in printed]) if varies == "llm" else ""
-        above.append(name_printed(beside[0]) if beside else by_recipe)
-        value = beside[0].setting_of(varies) if beside else _setting(inputs, varies)
-        names.append(name_model(inputs) if varies == "llm" else f"{value}, {name_model(inputs)}")
-    blocks = [_our_lines(name, one, _KEYS, profiles) for name, one in zip(_tell_apart(names, here), here, strict=True)]
-    return place_lines(printed, list(zip(above, blocks, strict=True)))
+        beside = [row for row in find_beside(run) if row.table == number and number != _MODELS]
+        by_recipe = find_row([run], [line.label for line in printed]) if number == _MODELS else ""
+        value = beside[0].setting_of(varies) if beside else _setting(run, varies)
+        label = name_model(run) if number == _MODELS else f"{value}, {name_model(run)}"
+        if any(lines[0].label == label for _, lines in blocks) and result.folder:
+            label = f"{label}, {result.folder.name}"
+        above = name_printed(beside[0]) if beside else by_recipe
+        blocks.append((above, our_lines(label, result.scores, _KEYS, profiles)))
+    return place_lines(printed, blocks)
 
 
 def _tabulate_ranks(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
-    ranked = [one for one in results if any(row.value is not None for row in _rank_rows(one))]
-    if not ranked:
-        return []
-    keys = list(dict.fromkeys(row.key.key for one in ranked for row in _rank_rows(one)))
-    depth = max(int(key.partition("@")[2] or 0) for key in keys)
+    """Make a table of how well passages were found, at the greatest depth."""
+    ranks = [[row for row in one.scores if row.key.metric == _RANKING and row.value is not None] for one in results]
+    keys = list(dict.fromkeys(row.key.key for rows in ranks for row in rows))
+    depth = max((int(key.partition("@")[2] or 0) for key in keys), default=0)
     columns = [key for key in keys if "@" not in key or key.endswith(f"@{depth}")]
     lines: list[Line] = []
-    for name, result in zip(_name_tasks(ranked), ranked, strict=True):
-        lines += _our_lines(name, result, columns, profiles)
-    return [Grid("Retrieval", "task", [column.replace("_", "_\n", 1) for column in columns], lines)]
+    for name, result, rows in zip(name_apart(results), results, ranks, strict=True):
+        lines += our_lines(name or result.run.config, rows, columns, profiles) if rows else []
+    return [Grid("Retrieval", "task", columns, lines)] if lines else []
 
 
-def _rank_rows(one: Result) -> list[Score]:
-    return [row for row in one.scores if row.key.metric == "retrieval_ranking"]
+def _note(results: Sequence[Result], rows: Sequence[Published], profiles: Sequence[str]) -> list[Any]:
+    corpus = note_corpus([result.run for result in results] if rows else [])
+    return [*note_ours(results, [result.scores for result in results], profiles[0]), *note_paper(NAME, rows), *corpus]
 
 
-def _our_lines(label: str, one: Result, keys: Sequence[str], profiles: Sequence[str], rule: bool = False) -> list[Line]:
-    return our_lines(label, one.scores, keys, profiles, rule=rule)
-
-
-def _note_ours(results: Sequence[Result], profiles: Sequence[str]) -> list[Note]:
-    return note_ours(results, [result.scores for result in results], profiles[0])
-
-
-def _setting(inputs: RunRecord, varies: str) -> str:
-    found = getattr(inputs, varies, None) or (inputs.retrieval or {}).get(varies, NOTHING)
-    return str(found).rstrip("/").rsplit("/", 1)[-1]
-
-
-def _list_settings(run: RunRecord) -> dict[str, str]:
-    inputs = run
-    named = {"llm": name_model(inputs), "retriever": inputs.retriever, **(inputs.retrieval or {}), **inputs.options}
-    named |= {"limit": inputs.limit, "samples": inputs.samples, "prompts": inputs.prompts, **inputs.parameters}
-    return {name: str(value) for name, value in named.items()} | {"given": ", ".join(run.given)}
-
-
-def _name_tasks(results: Sequence[Result]) -> list[str]:
-    return _tell_apart([result.run.config for result in results], results)
-
-
-def _tell_apart(labels: Sequence[str], results: Sequence[Result]) -> list[str]:
-    """Add to labels that several runs of one task bear what these runs differ in."""
-    names = []
-    for label, result in zip(labels, results, strict=True):
-        alike = [other.run for name, other in zip(labels, results, strict=True) if name == label]
-        others = [_list_settings(run) for run in alike]
-        differing = [
-            item for item in _list_settings(result.run).items() if any(item not in one.items() for one in others)
-        ]
-        parts = [f"{name} {value[:24]}" for name, value in differing]
-        if len({tuple(run.splits) for run in alike}) > 1:
-            parts.append("+".join(result.run.splits))
-        names.append(", ".join([label, *parts]))
-    return names
+def _setting(run: RunRecord, varies: str) -> str:
+    value = getattr(run, varies, None) or (run.retrieval or {}).get(varies, NOTHING)
+    return str(value).rstrip("/").rsplit("/", 1)[-1]
 
 
 TABLES = PaperTables(

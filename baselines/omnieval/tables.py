@@ -6,7 +6,6 @@ embedding too, or use one that Table 4 alone prints; all others stand under Tabl
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -42,7 +41,7 @@ def matrix_grids(
         for key in keys if every else keys[:1]:
             found = {row.slice: row for row in here if row.key.key == key}
             if any(name.startswith("cell=") for name in found):
-                grids.append(_grid(found, f"{title}, {split}: {key} by topic and task", profile, at))
+                grids.append(_grid(found, f"{title}, {split}, {key}", profile, at))
     return grids
 
 
@@ -65,25 +64,13 @@ def _grid(found: Mapping[str, Score], title: str, profile: str, at: int) -> Grid
     whole = [*(found.get(f"task={task}") for task in tasks), found.get(ALL)]
     lines.append(Line(_LABELS["over"]["micro"][at], [value_cell(row) for row in whole], rule=True))
     lines.append(count_line(whole))
-    shown = [_figure(found.get(ALL))]
     for grouping, label in _LABELS["macro"].items():
-        row = found.get(f"macro:{grouping}")
-        if row is not None and _figure(row) not in shown:
-            shown.append(_figure(row))
+        if row := found.get(f"macro:{grouping}"):
             lines.append(Line(label[at], [*[Cell("")] * len(tasks), value_cell(row)]))
     heads = [*(TASKS[task][at] for task in tasks), _LABELS["over"]["all"][at]]
-    notes: list[Any] = [
-        Note(NoteCode.UNITS, {"profile": profile}),
-        INTERVALS,
-        "Topics and `all` count each question alike (micro); macro: each group that has a value, with intervals group "
-        "by group.",
-        *note_lower((row.key.metric, row.key.key) for row in found.values()),
-    ]
+    lower = note_lower((row.key.metric, row.key.key) for row in found.values())
+    notes = [Note(NoteCode.UNITS, {"profile": profile}), INTERVALS, *lower]
     return Grid(title, _LABELS["over"]["topic"][at], heads, lines, notes, "heat")
-
-
-def _figure(row: Score | None) -> tuple[Any, Any]:
-    return (None, None) if row is None else (row.value, row.interval)
 
 
 NAME = "omnieval"
@@ -120,18 +107,14 @@ def _tabulate_split(number: str, split: str, results: Sequence[Result], profiles
         first = all(above for above, _ in own)  # of those behind all printed rows
         own.append((under, our_lines(label, ours, KEYS, profiles, rule=first)))
         scores.append(ours)
-    notes: list[Any] = [*note_ours(here, scores, profiles[0]), *note_paper(NAME, rows)]
-    return Grid(
-        f"Table {number}. {_TITLES[number]}: {split}", "", list(KEYS), place_lines(theirs, own), notes, "points"
-    )
+    notes = [*note_ours(here, scores, profiles[0]), *note_paper(NAME, rows)]
+    return Grid(f"Table {number}. {_TITLES[number]}", split, list(KEYS), place_lines(theirs, own), notes, "points")
 
 
 def _name_finder(result: Result) -> str:
-    inputs = result.run
-    if inputs.retriever == "none":
-        return _ALONE
-    found = (inputs.retrieval or {}).get("embedding", "dense") if inputs.retriever == "dense" else inputs.retriever
-    return str(found)
+    run = result.run
+    embedding = (run.retrieval or {}).get("embedding", run.retriever)
+    return {"none": _ALONE, "dense": str(embedding)}.get(run.retriever, run.retriever)
 
 
 def _name_row(row: Published) -> str:

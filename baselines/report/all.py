@@ -44,11 +44,7 @@ def tabulate_all(
 
 def compare_all(runs: Runs, profile: str, every: bool = True) -> list[Grid]:
     """Make the table of runs beside each other, of each benchmark one; errors as of `merge_all`."""
-    groups = merge_all(runs)
-    grids = [tabulate_comparison(merged, profile, every) for merged in groups]
-    for grid, ((_, first), *_) in zip(grids, groups, strict=True):
-        grid.title = f"{first.run.benchmark}: " * (len(groups) > 1) + grid.title
-    return grids
+    return [tabulate_comparison(merged, profile, every) for merged in merge_all(runs)]
 
 
 def merge_all(runs: Runs) -> list[list[tuple[str, Result]]]:

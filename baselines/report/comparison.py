@@ -69,21 +69,22 @@ def comparison_table(comparison: Comparison, names: Sequence[str], every: bool =
     shown = list(comparison.differences)
     several = len(called) > 2
     if several and not every:
-        whole = {(one.place[0], *one.place[2:]) for one in shown if one.splits}
-        shown = [one for one in shown if one.splits or (one.place[0], *one.place[2:]) not in whole]
+        whole = {(one.run, one.place[0], *one.place[2:]) for one in shown if one.splits}
+        shown = [one for one in shown if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
+        shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     labels = name_places([one.place for one in shown])
     lines: list[Line] = []
     for place, part in dict.fromkeys((one.place, one.slice) for one in shown):
         here = [one for one in shown if (one.place, one.slice) == (place, part)]
         label = labels[place] + f" ({part})" * (part != ALL)
         if several:
-            lines.append(Line(label, [Cell("")] * 7, rule=bool(lines)))
+            lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
         lines += [Line(f" {called[one.run]}" if several else label, _cells(one)) for one in here]
     shared = [{one.place[at] for one in shown} for at in range(2)]
     of = " ".join([comparison.runs[0].run.benchmark, *(name for each in shared if len(each) == 1 for name in each)])
     others = ", ".join([*called[1 : _SHOWN + 1], *["…"] * (len(called) > _SHOWN + 1)])
-    heads = [called[0], "value" if several else called[1], "difference", "n", "better", "worse", "verdict"]
+    heads = [called[0], "value" if several else called[1], "difference", "n", "verdict"]
     notes = check_comparison(comparison, called)
     return Grid(f"{others} − {called[0]}, {of}", "metric", heads, lines, notes, "forest", names=called)
 
@@ -94,18 +95,18 @@ def _rank(one: Difference) -> tuple[bool, float]:
 
 
 def _cells(one: Difference) -> list[Cell]:
-    """Make the cells of both values, the difference, its n, how many questions are better and worse, the verdict."""
-    values = [Cell(_write_value(one, at)) for at in range(2)]
+    """Make the cells of both values, with on how many questions each is better, the difference, its n, the verdict."""
+    better = one.changes and (one.changes.worse, one.changes.better)
+    values = [Cell(_write_value(one, at), f"↑{better[at]}" if better else "") for at in range(2)]
     if one.pair is None:
-        return [*values, *[Cell(NOTHING)] * 4, Cell("not compared" if one.reason else NOTHING)]
+        return [*values, Cell(NOTHING), Cell(NOTHING), Cell("not compared" if one.reason else NOTHING)]
     difference = difference_cell(one.pair, one.record.unit, has_better(one.place))
     if any(score and score.status is Status.UNTRUSTED_JUDGE for score in one.scores):
         difference = Cell(difference.text + ALIKE, difference.sub)
     if not one.headline:  # these alone stand in a chart
         difference = replace(difference, figure=None)
-    counts = [str(n) for n in one.changes[:2]] if one.changes else [NOTHING] * 2
     verdict = Cell(one.verdict or NOTHING, write_p(one.pair) * (one.verdict not in (Verdict.NONE, Verdict.FEW)))
-    return [*values, difference, *map(Cell, (str(one.pair.n), *counts)), verdict]
+    return [*values, difference, Cell(str(one.pair.n)), verdict]
 
 
 def _write_value(one: Difference, at: int) -> str:
@@ -167,6 +168,7 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         own = [one for one in comparison.list_told() if one.run == number]
         told += [(called[number], note) for note in _check_length(runs[0], other, own, labels)]
         told += [(called[number], note) for note in _check_missing(comparison, number, called, labels)]
+        told += [(called[number], Note(NoteCode.SAME_ANSWERS, {"base": called[0]}))] * answer_alike(runs[0], other)
     pairs = [one.pair for one in heads if one.pair]
     shown = [score for one in comparison.differences for score in one.scores if score]
     noted = group_notes(told, called[1:])
@@ -174,9 +176,9 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         *(note for note in noted if note.level is Level.HEADLINE),
         *_check_lead(comparison, called, labels),
         *(note for note in noted if note.level is not Level.HEADLINE),
-        *_check_answers(runs, called),
         *note_validity(runs, called),
         note_units(shown, profile),
+        *[Note(NoteCode.CHANGES)] * any(one.changes for one in comparison.differences),
         *[Note(NoteCode.P_RULE, {"kind": "holm"} if len(pairs) > 1 else {})] * bool(pairs),
         *note_lower(dict.fromkeys(one.place[2:] for one in comparison.differences)),
         *note_judges(runs, profile),
@@ -260,20 +262,6 @@ def explain_missing(one: Difference, called: Sequence[str], runs: Sequence[Resul
     about = [name for name, is_it in zip((called[0], called[one.run]), one.about, strict=True) if is_it]
     judges = name_judges(runs[0], runs[one.run]) or ("", "")
     return Note(NoteCode.NOT_COMPARED, {"kind": f"why.{kind}", "about": about, "judges": " / ".join(judges)})
-
-
-def _check_answers(runs: Sequence[Result], called: Sequence[str]) -> Iterator[Note]:
-    """Say which of several runs have the same texts for all answers, so that no system was changed and asked anew."""
-    groups: list[list[int]] = []
-    for at, result in enumerate(runs):
-        group = next((one for one in groups if answer_alike(runs[one[0]], result)), None)
-        if group is None:
-            groups.append([at])
-        else:
-            group.append(at)
-    for group in groups:
-        if len(group) > 1:
-            yield Note(NoteCode.SAME_ANSWERS, {"names": [called[at] for at in group]})
 
 
 # What cannot be compared at all.

@@ -5,7 +5,6 @@ from typing import Any
 
 from quadrag.stats import spread
 
-from ..core.run_record import RunRecord
 from ..results.run import Result
 
 _ROLES = {"llm": "answers", "entity": "entities"}
@@ -18,6 +17,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         return "; ".join(dict.fromkeys(value for value in values if value))
 
     runs = [result.run for result in results]
+    times = spread([seconds for run in runs for seconds in run.latency_seconds.values()])
     rows = [
         ("model", join(run.llm for run in runs)),
         ("model of the entities", join(run.entity["model"] for run in runs if run.entity)),
@@ -26,8 +26,7 @@ def list_facts(results: Sequence[Result]) -> list[tuple[str, str]]:
         ("parameters", join(", ".join(f"{k} {v}" for k, v in run.sent.items()) or "none given" for run in runs)),
         ("calls", describe_calls(results)),
         ("cost", describe_cost(results)),
-        ("kept replies", describe_kept(results)),
-        ("latency", describe_latency(results)),
+        ("latency", f"median {times['median']} s, 95th percentile {times['p95']} s" if times else ""),
         ("run", f"{show_time(runs[0].started)}, {sum(run.seconds for run in runs):.1f} s" if runs[0].started else ""),
         ("command", join(" ".join(run.command) for run in runs)),
         ("folder", join(str(result.folder or "") for result in results)),
@@ -42,19 +41,14 @@ def show_time(moment: str) -> str:
     return f"{day} {clock[:5]} UTC" if clock else moment
 
 
-def describe_latency(results: Sequence[Result]) -> str:
-    """Say how long a model took for an answer, as each was first made; "" where none was asked."""
-    times = spread([seconds for result in results for seconds in result.run.latency_seconds.values()])
-    return f"median {times['median']} s, 95th percentile {times['p95']} s" if times else ""
-
-
 def describe_calls(results: Sequence[Result]) -> str:
-    """Say how many calls the commands behind runs made last, and how many kept replies were used."""
+    """Say how many calls the commands behind runs made last, and how many kept replies were used, and since when."""
     parts = []
     for role, total in _sum_up(results).items():
         tried = f" ({total['retries']} tried again)" if total["retries"] else ""
+        since = f", the oldest of {show_time(total['oldest'])}" if total["oldest"] else ""
         name = "" if role == "llm" else f"{role} "
-        parts.append(f"{name}{total['calls']} made{tried}, {total['cached']} kept replies used")
+        parts.append(f"{name}{total['calls']} made{tried}, {total['cached']} kept replies used{since}")
     return "; ".join(parts)
 
 
@@ -80,46 +74,30 @@ def _sum_up(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
 def _add(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = "calls", "retries", "cached", "prompt_tokens", "completion_tokens"
     total: dict[str, Any] = {name: sum(one.get(name) or 0 for one in spent) for name in names}
+    total["oldest"] = min((one["oldest"] for one in spent if one.get("cached") and one.get("oldest")), default="")
     if priced := [one for one in spent if one.get("cost") is not None]:
         total |= {"cost": sum(one["cost"] for one in priced), "currency": priced[0].get("currency", "")}
     return total
 
 
 def tell_calls(results: Sequence[Result]) -> list[str]:
-    """Say how many calls a command made and, in a line of its own, what runs had made that it only shows again."""
-    made, before = (describe_calls([one for one in results if one.reused is reused]) for reused in (False, True))
-    lines = [f"calls: {made or '0 made by this command'}"] * bool(made or before)
-    return [*lines, f"calls of the runs finished before: {before}"] if before else lines
+    """Say how many calls a command made, how many kept replies it used, and what it spent; [] where nobody is asked."""
+    asked = [result for result in results if not result.reused]
+    told = {"calls": describe_calls(asked), "tokens": describe_cost(asked)}
+    return [f"{name}: {text}" for name, text in told.items() if text]
 
 
 def tell_reused(results: Sequence[Result]) -> list[str]:
     """Say that runs of a command were finished before, so that nothing was asked for them, and of when they are."""
     runs = [result.run for result in results if result.reused]
-    told = f"{len(runs)} of {len(results)} runs were finished before and are shown again"
-    return [f"{told}; their answers are of {date_answers(runs)}: --fresh asks anew."] if runs else []
-
-
-def date_answers(runs: Sequence[RunRecord]) -> str:
-    """Say when the answers of finished runs were made, the first of them where a command took kept ones."""
     times = [run.usage.get("llm", {}).get("oldest") or run.started for run in runs]
-    return show_time(min(filter(None, times), default="")) or "an unknown time"
+    told = f"{len(runs)} of {len(results)} runs were finished before and are shown again"
+    since = show_time(min(filter(None, times), default="an unknown time"))
+    return [f"{told}; their answers are of {since}: --fresh asks anew."] if runs else []
 
 
 def tell_kept(results: Sequence[Result]) -> str:
     """Say how many answers are kept ones, so that a change of what answered is not in them; "" where none is."""
-    spent = [one.run.usage["llm"] for one in results if "llm" in one.run.usage and not one.reused]
-    kept = sum(one.get("cached", 0) for one in spent)
-    total = kept + sum(one.get("calls", 0) for one in spent)
-    since = min((one["oldest"] for one in spent if one.get("oldest")), default="")
-    told = f"{kept} of {total} answers are kept ones, from {show_time(since)} on; --fresh asks anew"
-    return told if kept else ""
-
-
-def describe_kept(results: Sequence[Result]) -> str:
-    """Say whose kept replies were used, and when the oldest was made; "" where none did."""
-    places: dict[str, list[str]] = {}
-    for run in (result.run for result in results):
-        for role, spent in run.usage.items():
-            if spent.get("cached") and spent.get("oldest"):
-                places.setdefault(run.services.get(role, "here"), []).append(spent["oldest"])
-    return "; ".join(f"{place}, oldest of {show_time(min(times))}" for place, times in places.items())
+    total = _sum_up([result for result in results if not result.reused]).get("llm", {"cached": 0})
+    told = f"{total['cached']} of {total['cached'] + total.get('calls', 0)} answers are kept ones"
+    return f"{told}, from {show_time(total['oldest'])} on; --fresh asks anew." if total["cached"] else ""

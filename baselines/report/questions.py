@@ -3,7 +3,7 @@
 `question_text.py` and the page draw them, and what is selected is the same in both.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -274,24 +274,21 @@ def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:
     unfit = find_unfit(runs)
 
     def lacks(name: str) -> tuple[bool, ...]:
-        values = [_list_values(run, name) for run in runs]
-        alike = name in headlines and all(
-            one[place] == values[0].get(place, one[place]) for one in values for place in one
-        )
-        undirected = record_of(name).direction == "none"
-        return name in unfit, not all(values), undirected, name not in headlines, len(runs) > 1 and alike
+        scored = all(any(pair != (None, None) for _, pair in _pair_profiles(run, name)) for run in runs)
+        alike = len(runs) > 1 and name in headlines and _is_alike(runs, name)
+        return name in unfit, not scored, record_of(name).direction == "none", name not in headlines, alike
 
     return sorted(names, key=lacks)
 
 
-def _list_values(run: Sequence[RunReader], name: str) -> dict[tuple[Any, ...], list[Any]]:
-    values = {
-        (*_key(row), row["sample"]): [row[name].get(profile) for profile in PROFILES]
-        for reader in run
-        for row in reader.items
-        if row.get(name)
-    }
-    return {place: pair for place, pair in values.items() if pair != [None] * len(PROFILES)}
+def _pair_profiles(run: Sequence[RunReader], name: str) -> Iterator[tuple[tuple[Any, ...], tuple[Any, Any]]]:
+    for row in (row for reader in run for row in reader.items if row.get(name)):
+        yield (*_key(row), row["sample"]), (row[name].get(PROFILES[0]), row[name].get(PROFILES[1]))
+
+
+def _is_alike(runs: Sequence[Sequence[RunReader]], name: str) -> bool:
+    base, *others = (dict(_pair_profiles(run, name)) for run in runs)
+    return all(pair == base.get(place, pair) for other in others for place, pair in other.items())
 
 
 def find_unfit(runs: Sequence[Sequence[RunReader]]) -> set[str]:

@@ -50,7 +50,13 @@ def tabulate_run(
     """
     scores, parts = tabulate_scores(result, profiles, labels, every)
     samples = tabulate_samples(result, profiles[0], title_of(result))
-    return [scores, *samples, *parts, *_tabulate_beside(result), *tabulate_systems(result, profiles)]
+    return [
+        scores,
+        *samples,
+        *parts,
+        *_tabulate_beside(result),
+        *load_tables(result.run.benchmark).systems(result, profiles),
+    ]
 
 
 def tabulate_scores(
@@ -70,18 +76,11 @@ def tabulate_scores(
     return Grid(title_of(result), "metric", columns, lines, notes), parts
 
 
-def tabulate_systems(result: Result, profiles: Sequence[str]) -> list[Grid]:
-    """Make the tables of a run as a whole system, rated or timed; [] where its benchmark has none."""
-    systems = load_tables(result.run.benchmark).systems
-    return systems(result, profiles) if systems else []
-
-
 def tabulate_matrices(
     result: Result, profile: str = PROFILES[0], labels: str = "en", every: bool = False
 ) -> list[Grid]:
     """Make a run's matrices: of its main metric, or of every one; [] where its benchmark has none."""
-    matrices = load_tables(result.run.benchmark).matrices
-    return matrices(result.scores, title_of(result), profile, labels, every) if matrices else []
+    return load_tables(result.run.benchmark).matrices(result.scores, title_of(result), profile, labels, every)
 
 
 def slice_grids(result: Result, profile: str) -> list[Grid]:
@@ -112,7 +111,7 @@ def slice_grids(result: Result, profile: str) -> list[Grid]:
         shown = [row for row in parts if row.key.key in names]
         notes = [note_units(shown, profile), INTERVALS]
         heads = ["n", *names.values()]
-        grids.append(Grid(f"{title_of(result)}, {split}: slices", "slice", heads, lines, notes, "points"))
+        grids.append(Grid(title_of(result, split), "slice", heads, lines, notes, "points"))
     return grids
 
 
@@ -137,15 +136,14 @@ def _tabulate_beside(result: Result) -> list[Grid]:
     if not rows:
         return []
     names = {row.key: show_key(row.module, row.key) for row in rows}
+    columns, corner, places = list(names.values()), "model", [(key, splits[0]) for key in names]
     if len(splits) > 1:
-        key = rows[0].key
-        title, columns, places = f"Published: {names[key]}", splits, [(key, split) for split in splits]
-    else:
-        title, columns, places = "Published", list(names.values()), [(key, splits[0]) for key in names]
+        key, corner = rows[0].key, names[rows[0].key]
+        columns, places = splits, [(key, split) for split in splits]
     label = "ours, unverified" if run.whose is Provenance.UNVERIFIED else "ours"
     place = attrgetter("key.key", "key.split")
     ours = our_lines(f"{name_run(run)} ({label})", result.whole(), places, PROFILES[:1], place)
     printed = printed_lines(rows, places, place=attrgetter("key", "split"))
     printed[0].rule = True
     notes = [*note_paper(run.benchmark, rows), *note_corpus([run])]
-    return [Grid(title, "model", columns, [*ours, *printed], notes, "curves" if len(splits) > 1 else "points")]
+    return [Grid("Published", corner, columns, [*ours, *printed], notes, "curves" if len(splits) > 1 else "points")]

@@ -11,18 +11,17 @@ from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..results.selection import pick_headlines, pool_rows
-from ..tables.cells import NOTHING, items_of, mark_cell, value_cell
+from ..tables.cells import NOTHING, count_both, value_cell
 from ..tables.grid import Cell, Grid, Line
 from ..tables.names import name_apart
 from ..tables.notes import note_units
+from ..tables.paper import load_tables
 from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import note_context, note_validity
-from .run import rows_beside, tabulate_run, tabulate_systems, title_of
+from .run import rows_beside, tabulate_run, title_of
 from .samples import tabulate_samples
-
-MORE = "All metrics, profiles, slices, settings, the papers' conditions: --verbose."
 
 
 def show_runs(
@@ -32,9 +31,10 @@ def show_runs(
     if verbose:
         return [grid for result in results for grid in tabulate_run(result, profiles, labels)]
     grid = summary(results, profiles[0])
-    grid.notes.append(MORE)
-    rated = [grid for one in results if one.run.options.get("ratings") for grid in tabulate_systems(one, profiles)]
-    return [grid, *rated, *(grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one)))]
+    grid.notes.append(Note(NoteCode.MORE_TABLES))
+    rated = [one for one in results if one.run.options.get("ratings")]
+    systems = [grid for one in rated for grid in load_tables(one.run.benchmark).systems(one, profiles)]
+    return [grid, *systems, *(grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one)))]
 
 
 def list_headlines(result: Result, profile: str) -> list[Score]:
@@ -106,8 +106,10 @@ def _list_others(result: Result, profile: str) -> list[Score]:
 def headline_cells(row: Score) -> list[Cell]:
     """Make the cells of a headline: value, interval, over how many items."""
     cell = value_cell(row)
-    figure = cell.figure if row.record.range == (0, 1) else None
-    return [mark_cell(Cell(cell.text, figure=figure), row), Cell(cell.sub or NOTHING), Cell(items_of(row))]
+    scored, total = count_both(row)
+    n = f"{total} × {row.counts.times} splits" if row.counts.times else f"{scored} of {total}"
+    unreliable = "NOT RELIABLE" * (row.status is Status.UNRELIABLE)
+    return [Cell(cell.text, unreliable, cell.figure), Cell(cell.sub or NOTHING), Cell(n)]
 
 
 def _find_best(printed: Iterable[Published], row: Score) -> Published | None:

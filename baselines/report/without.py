@@ -5,6 +5,7 @@ from typing import Any
 
 from ..audit.finding import Finding
 from ..results.items import exclude
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.selection import pool_rows
 from ..tables.cells import value_cell
@@ -35,8 +36,7 @@ def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) 
         for label, row in zip(name_headlines(rows), rows, strict=True)
     ]
     lines.append(Line("n", [Cell(str(len(questions))), Cell(str(len(questions - flagged)))], rule=True))
-    counts = ", ".join(f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys)
-    told = f"Flagged by a rule: {len(flagged)} of {len(questions)} questions ({counts})."
-    notes = [*summary([result], profile).notes, told if flagged else "No question is flagged."]
-    title = f"{title_of(result)}: with and without flagged questions"
-    return Grid(title, "metric", ["all", "without"], lines, notes)
+    counts = [f"{name} {len(keys)}" for name, keys in sorted(checks.items()) if keys]
+    params = {"kind": "some", "count": len(flagged), "total": len(questions), "checks": counts}
+    note = Note(NoteCode.FLAGGED, params if flagged else {"kind": "none"})
+    return Grid(title_of(result), "metric", ["all", "without"], lines, [*summary([result], profile).notes, note])

@@ -131,17 +131,17 @@ def find_lead(told: Sequence[Difference]) -> Place | None:
 def find_worse(comparison: Comparison) -> list[Difference]:
     """Find by what runs are worse than the first one: of each run and task the headline that leads.
 
-    What is invalid is there too, and of a task without a verdict the first headline that has a reason for it.
+    What is invalid is there too, and the first headline where it is not compared though both runs have it.
     """
     found: list[Difference] = []
-    told = comparison.list_told()
     heads = [one for one in comparison.differences if one.headline and has_better(one.place)]
     for run, config in dict.fromkeys((one.run, one.place[0]) for one in heads):
         here = [one for one in heads if (one.run, one.place[0]) == (run, config)]
-        own = [one for one in told if one in here]
-        lead = find_lead(own)
-        found += [one for one in own if one.place == lead and one.verdict is Verdict.WORSE]
-        found += [one for one in here if one.reason is Reason.INVALID or (one.reason and not own)][:1]
+        first = ([one for one in here if one.reason is not Reason.ONLY_ONE] or here)[0]
+        told = [one for one in comparison.list_told() if one in here]
+        lead = find_lead(told)
+        found += [one for one in here if one.reason is Reason.INVALID or (one is first and one.reason)][:1]
+        found += [one for one in told if one.place == lead and one.verdict is Verdict.WORSE]
     return found
 
 

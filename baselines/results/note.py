@@ -64,6 +64,9 @@ class NoteCode(StrEnum):
     OTHER_PROFILE = "other_profile"
     UNITS = "units"
     UNDER_VALUES = "under_values"
+    COLUMNS = "columns"
+    FLAGGED = "flagged"
+    MORE_TABLES = "more_tables"
     RECIPE = "recipe"
     DATA = "data"
     OWN_FILES = "own_files"
@@ -107,6 +110,7 @@ class NoteCode(StrEnum):
     LONGER_ANSWERS = "longer_answers", Level.WARNING
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
+    CHANGES = "changes"
     P_RULE = "p_rule"
     TESTS = "tests", Level.DETAIL
 

@@ -8,7 +8,7 @@ from quadrag.errors import QuadragError
 
 from ..core.benchmark import NO_JUDGE
 from ..core.spec import NONE
-from ..results.note import Note
+from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Score, Status, find_by_phrase
 from ..tables.grid import Form, Grid, Line
@@ -60,7 +60,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
         curves = "noise ratio" in title
         keys = {place[-1] for place in (*english, *chinese)}
         shown = [[row for row in one.scores if row.key.key in keys] for one in here]
-        notes: list[Note | str] = [] if curves else [_note_columns(heads, english)]
+        notes = [] if curves else [_note_columns(heads, english)]
         notes += [*note_ours(here, shown, profiles[0]), *note_paper(NAME, printed)]
         names = list(heads)
         if number != _BY_ROW:
@@ -72,9 +72,10 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
     return grids
 
 
-def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> str:
-    ours = [f"{place[-1]} without documents" if place[2] == NONE else place[-1] for place in places]
-    return f"Columns: {'; '.join(f'{head} = {name}' for head, name in zip(heads, ours, strict=True))}."
+def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> Note:
+    names = [f"{place[-1]}, {NONE}" if place[2] == NONE else place[-1] for place in places]
+    columns = "; ".join(f"{head} = {name}" for head, name in zip(heads, names, strict=True))
+    return Note(NoteCode.COLUMNS, {"columns": columns})
 
 
 def _place_scores(results: Sequence[Result]) -> list[Score]:

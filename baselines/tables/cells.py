@@ -72,20 +72,6 @@ def value_cell(row: Score | None) -> Cell:
     return cell
 
 
-def mark_cell(cell: Cell, *rows: Score) -> Cell:
-    """Return the cell of a value that stands large with what nobody may overlook of the scores behind it."""
-    if any(row.status is Status.INVALID for row in rows):
-        return Cell(INVALID)
-    unreliable = any(row.status is Status.UNRELIABLE for row in rows)
-    return Cell(cell.text, "NOT RELIABLE", cell.figure) if unreliable else cell
-
-
-def items_of(row: Score) -> str:
-    """Write over how many items a score's value is, of those that the metric is about, or all in how many splits."""
-    scored, total = count_both(row)
-    return f"{total} × {row.counts.times} splits" if row.counts.times else f"{scored} of {total}"
-
-
 def count_both(row: Score) -> tuple[int, int]:
     """Count the items that a score's value is over, and those that its metric is about.
 

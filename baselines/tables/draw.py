@@ -91,8 +91,8 @@ def join_counts(grid: Grid) -> Grid:
     return replace(grid, lines=lines)
 
 
-def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
-    """Return the cells of a table line by line, with `blank` behind numbers so that points stand under points.
+def align_cells(grid: Grid) -> list[list[Cell]]:
+    """Return the cells of a table line by line, with blanks behind numbers so that points stand under points.
 
     Of whole numbers only the papers' stand with the others: ours are counts.
     """
@@ -103,7 +103,7 @@ def align_cells(grid: Grid, blank: str = " ") -> list[list[Cell]]:
         behind = {row: len((one[1] or "") + one[2]) for row, one in numbers}
         for row, width in behind.items():
             cell = cells[row][at]
-            cells[row][at] = Cell(cell.text + blank * (max(behind.values()) - width), cell.sub)
+            cells[row][at] = Cell(cell.text + " " * (max(behind.values()) - width), cell.sub)
     return cells
 
 

@@ -32,8 +32,8 @@ class PaperTables:
     """
 
     tabulate: Callable[[Sequence[Result], Sequence[str]], list[Grid]] | None = None
-    matrices: Callable[[Sequence[Score], str, str, str, bool], list[Grid]] | None = None
-    systems: Callable[[Result, Sequence[str]], list[Grid]] | None = None
+    matrices: Callable[[Sequence[Score], str, str, str, bool], list[Grid]] = lambda *_: []
+    systems: Callable[[Result, Sequence[str]], list[Grid]] = lambda *_: []
     blocks: Mapping[tuple[str, str], str] = field(default_factory=dict)
     varies: Mapping[str, str] = field(default_factory=dict)
     mixing: bool = False

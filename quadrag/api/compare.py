@@ -35,7 +35,7 @@ from quadrag.baselines.report.question_text import write_changed
 from quadrag.baselines.report.questions import ItemFilter
 from quadrag.baselines.reporting.messages import say, say_score
 from quadrag.baselines.results import compare as results
-from quadrag.baselines.results.score import ALL, Score, ScoreKey
+from quadrag.baselines.results.score import ALL, Place, Score, ScoreKey
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
 from quadrag.errors import QuadragError, UnknownScore
@@ -88,9 +88,6 @@ class Comparison(Mapping[str, Any]):
         self.runs = list(runs)
         self.profile = runs[0].profile
         self.labels = labels
-        first, *others = (one.result for one in runs)
-        self._compared = results.compare(first, others, self.profile, every=True)
-        self._found = {(one.place, one.run): one for one in self._compared.differences if one.slice == ALL}
         self._scores = [{score.key: score for score in one.rows.values()} for one in runs]
         names = {score.key: name for one in reversed(runs) for name, score in one.rows.items()}
         self._keys = {names[key]: key for key in dict.fromkeys(key for one in self._scores for key in one)}
@@ -125,7 +122,7 @@ class Comparison(Mapping[str, Any]):
             GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies
                 below what it must reach, or one of these is invalid.
         """
-        check_gate([self._compared], self._names, [self.runs[-1].result], below or {}, self.profile)
+        check_gate([self._heads], self._names, [self.runs[-1].result], below or {}, self.profile)
 
     @entrance
     def show(
@@ -207,20 +204,35 @@ class Comparison(Mapping[str, Any]):
         return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
 
     @cached_property
+    def _found(self) -> dict[tuple[Place, int], results.Difference]:
+        return {(one.place, one.run): one for one in self._every.differences if one.slice == ALL}
+
+    @cached_property
     def _pairs(self) -> dict[str, dict[int, Difference]]:
         """The differences of each score that is compared, by its name and by the run's place."""
-        pairs: dict[str, dict[int, Difference]] = {}
-        for name, key in self._keys.items():
-            for run in range(1, len(self.runs)):
-                one = self._found.get((key[1:], run))
-                if one and one.pair:
-                    pairs.setdefault(name, {})[run] = Difference.of(one)
-        return pairs
+        found = {
+            name: {
+                one.run: Difference.of(one) for (place, _), one in self._found.items() if place == key[1:] and one.pair
+            }
+            for name, key in self._keys.items()
+        }
+        return {name: pairs for name, pairs in found.items() if pairs}
+
+    def _compare(self, every: bool) -> results.Comparison:
+        first, *others = (one.result for one in self.runs)
+        return results.compare(first, others, self.profile, every)
+
+    @cached_property
+    def _heads(self) -> results.Comparison:
+        return self._compare(every=False)
+
+    @cached_property
+    def _every(self) -> results.Comparison:
+        return self._compare(every=True)
 
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
-        shown = [one for one in self._compared.differences if verbose or one.headline]
-        return comparison_table(replace(self._compared, differences=shown), self._names)
+        return comparison_table(self._every if verbose else self._heads, self._names, verbose)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""
@@ -247,7 +259,7 @@ class Comparison(Mapping[str, Any]):
         alike = [at for at in (key, *self._keys.values()) if at[3:] == key[3:]]
         found = [one for at in alike if (one := self._found.get((at[1:], run))) and one.reason]
         if found:
-            return say(explain_missing(found[0], self._names, self._compared.runs), python=True)
+            return say(explain_missing(found[0], self._names, self._every.runs), python=True)
         lacking = (say_score(score, python=True) for score in self._both(key, run) if score)
         return next(filter(None, lacking), "")
 

@@ -3,17 +3,15 @@
 Nothing is computed or laid out here: values are those of `baselines/results`, tables those of the command line.
 """
 
-import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
-from html import escape
 from math import nan
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 from quadrag.baselines.judges.certificate import lay_beside
-from quadrag.baselines.page.page import write_page
+from quadrag.baselines.page.page import make_environment, write_page
 from quadrag.baselines.report.facts import tell_kept, tell_reused
 from quadrag.baselines.report.question_text import DisplayOptions, write_items
 from quadrag.baselines.report.questions import ItemFilter, RunReader
@@ -29,7 +27,8 @@ from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_r
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_interval, format_value
 from quadrag.baselines.tables.draw import print_grids
-from quadrag.baselines.tables.grid import Cell, Grid
+from quadrag.baselines.tables.draw import to_text as draw_text
+from quadrag.baselines.tables.grid import Grid
 from quadrag.baselines.tables.language import pick_notes, translate_grid
 from quadrag.baselines.tables.names import number_of
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
@@ -255,8 +254,7 @@ class Evaluation(Mapping[str, Score]):
 
     def _repr_html_(self) -> str:
         """Show a notebook the summary."""
-        page = escape(str(self.folder / PAGE))
-        return f'{to_html(self._tables(), self.labels)}<p><a href="{page}">{page}</a></p>'
+        return to_html(self._tables(), self.labels, str(self.folder / PAGE))
 
     @cached_property
     def reader(self) -> RunReader:
@@ -399,25 +397,10 @@ def type_reasons(frame: Any, *columns: str) -> Any:
 
 def to_text(grids: Sequence[Grid], language: str) -> str:
     """Draw tables as a terminal has them."""
-    text = io.StringIO()
-    print_grids(grids, text, language=language, python=True)
-    return text.getvalue().strip("\n")
+    return clean("".join(draw_text(translate_grid(grid, language, python=True)) for grid in grids).strip("\n"))
 
 
-def to_html(grids: Sequence[Grid], language: str) -> str:
-    """Draw tables as a notebook has them: HTML without script or style, alarms above the numbers."""
-    parts = []
-    for grid in (translate_grid(grid, language, python=True) for grid in grids):
-        rows = [[escape(text) for text in (grid.corner, *grid.columns)]]
-        rows += [[escape(line.label), *map(_html_cell, line.cells)] for line in grid.lines]
-        table = "".join(f"<tr>{''.join(f'<td>{text}</td>' for text in row)}</tr>" for row in rows)
-        lines = [f"<b>{escape(text)}</b><br>" for text in (*pick_notes(grid.notes, Level.HEADLINE), grid.title)]
-        lines += [f"! {escape(text)}<br>" for text in pick_notes(grid.notes, Level.WARNING)]
-        lines += [f"<table>{table}</table>"]
-        lines += [f"<small>{escape(text)}</small><br>" for text in pick_notes(grid.notes, Level.INFO)]
-        parts.append("".join(lines))
-    return clean(f"<div>{''.join(parts)}</div>")
-
-
-def _html_cell(cell: Cell) -> str:
-    return escape(cell.text) + f"<br><small>{escape(cell.sub)}</small>" * bool(cell.sub)
+def to_html(grids: Sequence[Grid], language: str, page: str = "") -> str:
+    """Draw tables as the page does, for a notebook, with a link to the page."""
+    shown = [translate_grid(grid, language, python=True) for grid in grids]
+    return clean(make_environment().get_template("notebook.html").render(grids=shown, page=page))

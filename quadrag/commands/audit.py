@@ -20,14 +20,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="(default: all that hold questions)")
     options.add(parser, "data-dir")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.baselines.audit.audited import audit
     from quadrag.baselines.audit.finding import CHECKS
     from quadrag.records import jsonl_text

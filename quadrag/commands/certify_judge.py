@@ -27,7 +27,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("people", metavar="LABELS", nargs="?", help="a known set, or a file")
     parser.add_argument("--list", action="store_true", help="the known sets")
     parser.add_argument("--metric", metavar="NAME", help="what is graded (default: the set's own, else truthfulness)")
@@ -39,7 +38,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.judges.ask import list_judges
     from quadrag.baselines.judges.certificate import certify, count_groups, tell_few
     from quadrag.baselines.judges.known import list_sets, open_labels

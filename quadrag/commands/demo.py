@@ -18,12 +18,10 @@ EXAMPLES = ("quadrag demo",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     options.add(parser, "out labels", out="for run folders and report.html (default: runs/demo)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     # Before what takes seconds to load.
     write("Made-up samples, answered without a model: the numbers measure nothing.")
     from quadrag.baselines.core.benchmark import known

@@ -19,14 +19,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("folder", metavar="DIR", help="a folder NAME for each benchmark is written here")
     parser.add_argument("--benchmark", metavar="B", action="append", default=[], help="this one; may be repeated")
     options.add(parser, "data-dir accept-licence")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.hub.export import export
 
     done = export(

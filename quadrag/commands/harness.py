@@ -16,7 +16,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("name", metavar="NAME", choices=("lm-eval", "inspect"), help="lm-eval or inspect")
     parser.add_argument(
         "dir",
@@ -29,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     if arguments.name == "inspect":
         from quadrag.harnesses.examination import list_tasks
 

@@ -15,7 +15,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="build|serve")
     build = actions.add_parser("build", help="turn upstream's files into one SQLite file; pickles are never unpickled")
     build.add_argument("source", metavar="SRC", help="folder that holds finance, movie, music, open, sports (or some)")
@@ -28,24 +27,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     if arguments.action == "serve":
         from quadrag.kg.server import serve
 
-        def ready(address: str) -> None:
-            write(f"serving {arguments.graph} at {address}, until Ctrl-C")
-
-        serve(arguments.graph, arguments.host, arguments.port, arguments.query_time, ready)
+        place = arguments.graph, arguments.host, arguments.port, arguments.query_time
+        serve(*place, lambda address: write(f"serving {arguments.graph} at {address}, until Ctrl-C"))
         return
-    from quadrag.kg.build import Step, build
+    from quadrag.kg.build import build
     from quadrag.progress import Progress
 
     with Progress("reading", 1) as progress:
-
-        def step(now: Step) -> None:
-            progress.update(now.done, now.total)
-
-        built = build(Path(arguments.source), Path(arguments.target), step)
+        source, target = Path(arguments.source), Path(arguments.target)
+        built = build(source, target, lambda now: progress.update(now.done, now.total))
     for name, rows in built.rows.items():
         write(f"{name}: {rows:,}")
     if built.lacking:

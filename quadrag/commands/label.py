@@ -11,11 +11,9 @@ into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
-import json
-import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from quadrag.commands.construct.review import serve
 from quadrag.commands.shared import options
 from quadrag.commands.shared.session import call_policy, print_tables
 from quadrag.errors import QuadragError
-from quadrag.printing import clean, write
+from quadrag.printing import write
 from quadrag.progress import say
 from quadrag.records import write_jsonl
 
@@ -37,11 +35,9 @@ EXAMPLES = (
 )
 _N = 100
 _ERRORS = "errors.jsonl"
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")  # what a terminal may obey
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("folder", metavar="RUN", help="the folder of a run")
     parser.add_argument("--n", metavar="N", type=options.at_least(1), help=f"items (default: {_N}; of errors all)")
     parser.add_argument("--page", metavar="FILE", help="label such a sheet on a page")
@@ -54,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.judges.classes import ERRORS
 
     errors = arguments.metric == ERRORS
@@ -68,9 +63,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _label_values(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.corrected import tabulate_corrected, take_back
+    from quadrag.baselines.report.labelled import list_judged
     from quadrag.metric_record import show_key
 
-    graded, items = _read_values(arguments)
+    graded, items = list_judged(_read_run(arguments), arguments.metric)
     if arguments.people:
         labels = take_back(Path(arguments.people), items, graded)
         name = show_key(graded.metric, graded.key)
@@ -83,19 +79,20 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
     from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
-    from quadrag.baselines.report.questions import ItemFilter, find_metric
+    from quadrag.baselines.report.labelled import list_wrong
+    from quadrag.baselines.report.questions import find_metric
     from quadrag.baselines.report.run import title_of
     from quadrag.baselines.results.note import Level, Note, NoteCode
     from quadrag.baselines.tables.run_notes import note_validity
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
 
-    result, reader = _read_run(arguments)
-    inputs = result.run
+    reader = _read_run(arguments)
+    result, inputs = reader.result, reader.result.run
     classes = find_classes(inputs.benchmark, inputs.config)
     if inputs.whose is Provenance.OWN:
         classes = replace(classes, published="")
-    items = list(_show(result, reader.select(ItemFilter(wrong=True)), by_passages=True))
+    items = list_wrong(reader)
     if arguments.people:
         labels = Sorted(take_back(Path(arguments.people), items, classes.graded).grades, {})
         by = f"people ({arguments.people})"
@@ -153,70 +150,9 @@ def _offer(
     write(f"next: {back}")
 
 
-def _read_run(arguments: argparse.Namespace) -> tuple[Any, Any]:
+def _read_run(arguments: argparse.Namespace) -> Any:
     from quadrag.baselines.report.questions import RunReader
     from quadrag.baselines.runs.finished import read_result
 
     folder = Path(arguments.folder)
-    result = read_result(folder)
-    return result, RunReader(folder, result, arguments.data_dir)
-
-
-def _show(result: Any, shown: Iterable[Any], by_passages: bool) -> Iterator[Any]:
-    """Make items of what a person reads of a run, without its keys; with passages where one has to judge by them."""
-    from quadrag.baselines.judges.corrected import Judged
-    from quadrag.chat.keys import known_keys
-
-    hide = known_keys().hide
-    several = len({row["id"] for row in result.items}) < len(result.items)
-    for one in shown:
-        if one.answer is None:
-            continue
-        place = one.question.split, one.question.id, str(one.sample)
-        before = "".join(f"{asked}\n{said or ''}\n" for asked, said in one.question.history)
-        texts = (before + one.question.query, write_gold(one.question.references), one.answer)
-        passages = [passage.text for passage in one.passages] if by_passages else []
-        question, gold, answer, *passages = (_CONTROL.sub("", clean(hide(text))) for text in (*texts, *passages))
-        name = "/".join(place) if several else one.question.id
-        yield Judged(name, question, gold, answer, passages=passages, split=place[0], asked=place[1])
-
-
-def write_gold(references: Any) -> str:
-    """Write accepted answers in a cell: several ways to say one answer as a JSON list, which is read as such."""
-    from quadrag.baselines.report.questions import spell_gold
-
-    ways = references
-    if isinstance(ways, list | tuple) and len(ways) == 1 and isinstance(ways[0], list | tuple):
-        ways = ways[0]
-    if isinstance(ways, list | tuple) and len(ways) > 1 and all(isinstance(way, str) for way in ways):
-        return json.dumps(list(dict.fromkeys(ways)), ensure_ascii=False)
-    return "; ".join(spell_gold(references))
-
-
-def _read_values(arguments: argparse.Namespace) -> tuple[Any, list[Any]]:
-    """Return what is graded, and the judged answers of a run with what its judge says of each."""
-    from quadrag.baselines.judges.labels import find_graded, graded_keys
-    from quadrag.baselines.results.items import FAILED, reason_of
-    from quadrag.metric_record import metric_record
-
-    result, reader = _read_run(arguments)
-    there = [name for row in result.items[:1] for name in row if name in graded_keys()]
-    if not there or result.run.judge is None:
-        raise QuadragError(f"{arguments.folder} has no judged score; expected a run with --judge")
-    graded = find_graded(arguments.metric or there[0])
-    entry = f"{graded.metric}.{graded.key}"
-    if entry not in there:
-        raise QuadragError(f"{arguments.folder} has no judged {graded.name}; expected --metric {' or '.join(there)}")
-    by_passages = "contexts" in metric_record(graded.metric).needs
-    items = []
-    for row, shown in zip(result.items, reader.select(), strict=True):
-        value = row[entry]
-        if (value.get("reason") or {}).get("official") == "not_applicable":
-            continue
-        # What `official` makes of a verdict that could not be read is nothing that the judge said.
-        said = None if reason_of(value, "corrected") in FAILED else value["official"]
-        ruled = "official" in value.get("ruled", ())
-        items += [item._replace(value=said, ruled=ruled) for item in _show(result, [shown], by_passages)]
-    if all(item.value is None for item in items):
-        raise QuadragError(f"{arguments.folder}: no verdict could be read; ask again with --retry unreadable")
-    return graded, items
+    return RunReader(folder, read_result(folder), arguments.data_dir)

@@ -22,36 +22,26 @@ EXAMPLES = (
     "quadrag list --recipe rgb-table7-chatgpt-en",
 )
 _WIDTH = 80
-_ALL = "all"  # recipes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="describe this one (default: list all)")
     parser.add_argument(
         "--recipe",
         metavar="NAME|FILE",
-        nargs="?",
-        const=_ALL,
-        help="settings of a recipe, or of all whose names begin so: rgb, crud_rag-table3; without a name list them",
+        help="settings of a recipe, or of all whose names begin so: rgb, crud_rag-table3",
     )
     options.add(parser, "json", json="with --recipe: as one object for scripts")
     parser.add_argument("--spec", action="store_true", help="with --recipe: as YAML, for `quadrag run --recipe FILE`")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag import catalogue
     from quadrag.baselines.runs.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
         from quadrag.baselines.report.settings import describe_settings, print_settings
 
-        begin = f"{catalogue.benchmark_name(arguments.benchmark)}-" if arguments.benchmark else ""
-        if arguments.recipe == _ALL:
-            names = [name for name in recipes() if name.startswith(begin)]
-            write(json.dumps(names) if arguments.json else "\n".join(names))
-            return
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
         named = [arguments.recipe] if arguments.recipe in recipes() else begun or [arguments.recipe]
         if arguments.spec:

@@ -19,14 +19,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("--config", metavar="C", help="this config alone")
     options.add(parser, "data-dir", data_dir="the authors' files, or `sample` (default: downloaded)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag import catalogue
     from quadrag.data.prepare import find_source, prepare
 

@@ -24,7 +24,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     several: dict[str, Any] = {"action": "append", "default": []}
     parser.add_argument("org", metavar="ORG", help="an organisation on the Hub, or your own name there")
     parser.add_argument("--yes", action="store_true", help="do it; without, only say what would change")
@@ -41,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.baselines.report.hub import plan_results, push_results
     from quadrag.hub.push import plan_push, push
 

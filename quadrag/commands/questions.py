@@ -22,14 +22,12 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK")
     parser.add_argument("config", metavar="CONFIG", nargs="?", default="")
     options.add(parser, "split data-dir option limit out", out="a file (default: to stdout)")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.api.evaluate import questions
     from quadrag.records import dumps, write_jsonl
 

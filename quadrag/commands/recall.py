@@ -17,7 +17,6 @@ EXAMPLES = ("quadrag recall crag task_1_2 --split public --data-dir CRAG --pages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", help="crag")
     parser.add_argument("config", metavar="CONFIG", help="task_1_2 or task_3")
     parser.add_argument("--split", metavar="S", default="public", help="(default: public)")
@@ -26,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag import catalogue
     from quadrag.baselines.core.benchmark import known as known_names
     from quadrag.baselines.core.benchmark import load

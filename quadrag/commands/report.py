@@ -22,11 +22,9 @@ EXAMPLES = (
     "quadrag report runs/a --without findings.jsonl",
     "quadrag report runs/base runs/new --fail-if worse --fail-below accuracy=0.8",
 )
-_MIXED = "The runs were made with different profiles. Shown here: official; for the other: --profile corrected."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders")
     parser.add_argument(
         "--without", metavar="FILE", help="findings of `quadrag audit`: with and without the questions that they flag"

@@ -26,7 +26,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("benchmark", metavar="BENCHMARK", nargs="?", help="left out only with --recipe and --spec")
     parser.add_argument("config", metavar="CONFIG", nargs="?", help="left out only with --all, --recipe and --spec")
     options.add(parser, f"all original split data-dir option limit recipe spec {options.SHOWING} out estimate")
@@ -37,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.judges.certificate import lay_beside
 
     with session.results_alone(arguments.json) as stdout:

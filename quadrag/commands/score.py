@@ -26,7 +26,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("answers", nargs="+", metavar="FILE", help="JSON Lines; `answer` null is a failed call")
     parser.add_argument("--benchmark", metavar="B", help="where the lines do not say it, as those of another system")
     parser.add_argument("--config", metavar="C", help="likewise")
@@ -43,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.report.comparison import refuse_same
     from quadrag.baselines.runs.files.logs import list_logs
     from quadrag.baselines.runs.files.score import sift_logs

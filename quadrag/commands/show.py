@@ -24,7 +24,6 @@ EXAMPLES = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="the folder of a run, or of several; two are compared")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--wrong", action="store_true", help="those whose value is not the best one, the worst first")
@@ -46,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.baselines.report.question_text import DisplayOptions, write_changed, write_items
     from quadrag.baselines.report.questions import ItemFilter, RunReader, select_changed
     from quadrag.baselines.runs.finished import read_runs

@@ -17,13 +17,11 @@ EXAMPLES = ("quadrag trec runs/a", "quadrag trec runs/all runs/b")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; one of --all holds several runs")
     options.add(parser, "data-dir")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.baselines.report import trec
     from quadrag.baselines.runs.finished import run_folders
 

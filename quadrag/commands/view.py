@@ -14,14 +14,12 @@ EXAMPLES = ("quadrag view runs/a", "quadrag view runs/a runs/b --no-browser")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="folders of finished runs")
     parser.add_argument("--html", metavar="FILE", help="the page (default: RUN/report.html; of several compare.html)")
     options.add(parser, "no-browser labels certificate", no_browser="print the page's name alone")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Run the command."""
     from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
     from quadrag.baselines.report.all import tabulate_all

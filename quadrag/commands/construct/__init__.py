@@ -56,7 +56,6 @@ def _add_making(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     if arguments.recipe in OTHERS:
         return int(OTHERS[arguments.recipe].run(arguments))
     from quadrag.baselines.construct.account import RULES, tell_calls, tell_splits, tell_steps

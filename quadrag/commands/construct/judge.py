@@ -15,7 +15,6 @@ from quadrag.printing import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("people", metavar="LABELS", help="a known set, or a file")
     parser.add_argument("--model", metavar="MODEL", required=True, help="what is trained: a Hub name or a folder")
     parser.add_argument("--out", metavar="JUDGE", required=True, type=Path, help="a new folder for the judge")
@@ -30,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.baselines.judges.known import open_labels
     from quadrag.baselines.judges.notes import describe_labels, tabulate

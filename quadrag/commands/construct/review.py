@@ -16,7 +16,6 @@ from quadrag.progress import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
     parser.add_argument("dataset", metavar="DATASET", type=Path, help="what quadrag construct made")
     parser.add_argument("--sample", metavar="N", type=options.at_least(1), help="N questions, evenly of all cells")
     parser.add_argument("--seed", **options.DRAW)
@@ -30,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
     from quadrag.baselines.construct.review import outcome
     from quadrag.baselines.construct.review.items import load, sample
 

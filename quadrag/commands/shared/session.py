@@ -145,13 +145,9 @@ def shell_path(folder: object) -> str:
 
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, what they cost, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import describe_cost, describe_kept, tell_calls
+    from quadrag.baselines.report.facts import tell_calls
 
-    asked = [result for result in results if not result.reused] or results
-    lines = [*tell_calls(results)]
-    lines += [f"kept replies: {kept}"] if (kept := describe_kept(results)) else []
-    lines += [f"tokens: {cost}"] if (cost := describe_cost(asked)) else []
-    if lines:
+    if lines := tell_calls(results):
         write("", *lines)
 
 

@@ -150,7 +150,7 @@ def test_a_fault_in_the_table_is_one_line(
     ("more", "said"),
     [
         (["--limit", "3"], "--limit does nothing for crag"),
-        (["--llm", "http://127.0.0.1:9/v1#m"], "--llm does nothing for crag"),
+        (["--llm", "http://127.0.0.1:9/v1#m"], "--llm names the model"),
         (["--table", "none.csv"], "cannot read none.csv (No such file or directory)"),
     ],
 )

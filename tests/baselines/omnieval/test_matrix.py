@@ -12,7 +12,7 @@ from quadrag.baselines.omnieval.tables import TASKS, TOPICS
 def test_the_matrix_fits_into_80_columns_and_holds_every_topic_and_task(house, judged, table, labels):
     code, out, _ = house.run("report", "judged", "--labels", labels, "-v")
     assert code == 0 and narrow(out)
-    (matrix,) = re.findall(r"auto(?:: acc by topic and task|：acc，按主题与任务)\n(.*)", out, re.S)
+    (matrix,) = re.findall(r"auto[,，] ?acc\n(.*)", out, re.S)
     lines = matrix.splitlines()
     at = ("en", "zh").index(labels)
     assert all(sum(line.startswith(f" {label[at]} ") for line in lines) == 1 for label in TOPICS.values())
@@ -34,7 +34,7 @@ def test_other_splits_run_with_a_matrix_of_what_they_hold(house, split, count):
     assert (code, err) == (0, "") and narrow(out)
     found = house.scores(split)
     assert found["all", "rouge_l", "official"]["n_total"] == count
-    assert f"{split}: rouge_l by topic and task" in out
+    assert f"{split}, rouge_l" in out
 
 
 def test_one_task_alone_is_a_config(house):
@@ -51,7 +51,7 @@ def test_all_prints_the_papers_table_with_ours_under_it(house, judged):
         "run", "omnieval", "--all", *SAMPLE, *house.models(), "--limit", "6", "--out", "whole", "-v"
     )
     assert (code, err) == (0, "") and narrow(out)
-    assert "Table 5. Models with retrieval and without: auto" in out
+    assert "Table 5. Models with retrieval and without\n" in out
     assert re.search(r"^qwen2.5-72b alone +– +– +32.22 +16.07 +37.88", out, re.M)
     found = house.scores("whole/all")
     keys = ("map", "mrr", "f1", "rouge_l", "acc", "hal", "com", "utl", "nac")

@@ -22,8 +22,9 @@ import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.page import name_page, read_words, render_page, write_page
 from quadrag.baselines.report.questions import spell_gold
+from quadrag.baselines.results.note import Level, Note, NoteCode
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import Alarm, Cell, Detail, Grid, Line, Loud
+from quadrag.baselines.tables.grid import Cell, Grid, Line
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 
@@ -152,11 +153,16 @@ def test_a_page_begins_with_the_table_of_the_terminal(cli, monkeypatch):
     assert page.count("PARTIAL: the first 3 questions") == 1, "once, before all else"
 
 
+def stopped(why, code=NoteCode.PARTIAL, **more):
+    return Note(code, {"kind": "stopped", "why": why, **more})
+
+
 def test_alarms_stand_above_all_once_the_loudest_first():
-    grids = [Grid(f"t{n}", "", ["a"], [Line("x", [Cell("1")])], [Alarm("odd"), Loud("INVALID")]) for n in range(2)]
+    invalid = Note(NoteCode.INVALID, {"kind": "judge_dead", "places": ["a"], "why": "gone"})
+    grids = [Grid(f"t{n}", "", ["a"], [Line("x", [Cell("1")])], [stopped("odd"), invalid]) for n in range(2)]
     page = render_page("title", grids, lead=["left out"])
-    assert re.findall('<p class="alarm.*?">(.*?)</p>', page) == ["INVALID", "odd", "left out"]
-    assert page.count("INVALID") == 1
+    assert re.findall('<p class="(alarm.*?)">', page) == ["alarm loud", "alarm", "alarm"]
+    assert page.count("INVALID, a: gone.") == page.count("PARTIAL: odd.") == 1
 
 
 def test_the_page_of_a_folder_of_systems_names_the_folder_of_each_answer(cli):
@@ -259,7 +265,7 @@ def test_each_judged_metric_of_a_module_has_its_own_words(cli):
 
 
 def test_notes_for_specialists_are_folded_under_their_table():
-    grid = Grid("t", "", ["a"], [Line("x", [Cell("1")])], ["for all", Detail("for a specialist")])
+    grid = Grid("t", "", ["a"], [Line("x", [Cell("1")])], ["for all", stopped("for a specialist", level=Level.DETAIL)])
     before, fold = render_page("title", [grid]).split("<details><summary>More on settings and conditions")
     assert (
         "for all" in before and "for a specialist" not in before and "for a specialist" in fold.split("</details>")[0]

@@ -1,5 +1,6 @@
 """Runs compared: differences, p and verdicts as one works them out by hand, when there are none, and the gate."""
 
+import json
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +44,7 @@ def test_the_paired_difference_worked_by_hand() -> None:
     assert found.pair and found.pair.p == 0.0625 and found.pair.difference == 0.5
     assert found.pair.interval == pytest.approx((0.4 - 1.96 * error, 0.4 + 1.96 * error), abs=1e-4)
     (line,) = tabulate_comparison([("A", first), ("B", second)]).lines
-    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "4", "0", "not decided"]
+    assert [cell.text for cell in line.cells] == ["25.0", "75.0", "+50.0", "8", "not decided"]
 
 
 @pytest.mark.parametrize(
@@ -287,10 +288,10 @@ def test_of_three_runs_each_is_compared_with_the_first_that_has_a_value() -> Non
     assert find_base([lost, poor, good], "official") == 1
     grid = tabulate_comparison([("lost", lost), ("poor", poor), ("good", good)])
     wanted = [("good", "36.0", "+16.0", "better"), ("lost", "INVALID", "–", "not compared")]
-    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 6))) for line in grid.lines[1:]]
+    lines = [(line.label.strip(), *(line.cells[at].text for at in (1, 2, 4))) for line in grid.lines[1:]]
     assert grid.columns[0] == "poor" and lines == wanted
     nothing = tabulate_comparison([("a", lost), ("b", lost), ("c", lost)])
-    assert {line.cells[6].text for line in nothing.lines[1:]} == {"not compared"}
+    assert {line.cells[4].text for line in nothing.lines[1:]} == {"not compared"}
 
 
 def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> None:
@@ -299,8 +300,8 @@ def test_of_several_runs_p_is_adjusted_for_all_and_the_best_stands_first() -> No
     assert [line.label.strip() for line in grid.lines if line.cells[1].text] == ["z", "y"] * 3
     pairs = [one.pair for one in compare(graded(grades[0]), [*map(graded, grades[1:])]).differences if one.run == 2]
     assert len(pairs) == 3 and all(pair and pair.p_holm == 2 * pair.p for pair in pairs)
-    same = [run([0.5] * 10, text=text) for text in "xyy"]
-    assert notes(*same)[NoteCode.SAME_ANSWERS].params["names"] == ["B", "C"]
+    same = [run([0.5] * 10, text=text) for text in "xyx"]
+    assert notes(*same)[NoteCode.SAME_ANSWERS].runs == ("C",)
 
 
 def test_verdicts_go_by_one_p_adjusted_by_holms_rule() -> None:
@@ -373,3 +374,19 @@ def test_the_gate(runs: Any, worse: bool, least: Any, code: int, said: Any) -> N
     except QuadragError as error:
         found, line = 2, str(error)
     assert found == code and all(part in line for part in said), line
+
+
+def test_the_command_line_exits_as_the_gate_says(cli: Any) -> None:
+    for name, more in (("a", ()), ("b", ("--retriever", "none"))):
+        place = ("rgb", "noise_robustness_en", "--split", "noise_0", "--data-dir", "sample")
+        assert cli("run", *place, "--out", name, *more).code == 0
+    worse = cli("report", "a", "b", "--fail-if", "worse")
+    assert worse.code == 4 and "b is worse on noise_0/accuracy" in worse.err and worse.err.count("\n") == 1
+    assert cli("report", "b", "a", "--fail-if", "worse", "--fail-below", "accuracy=0.5").code == 0
+    below = cli("report", "b", "--json", "--fail-below", "accuracy=0.5")
+    assert below.code == 4 and json.loads(below.out) and "below 0.5" in below.err
+    for wrong in (("a", "--fail-if", "worse"), ("a", "--fail-below", "accuracy"), ("a", "--fail-below", "hal=0.5")):
+        assert cli("report", *wrong).code == 2
+    with pytest.raises(GateFailed) as failed:
+        quadrag.compare("a", "b").check()
+    assert failed.value.code == 4 and str(failed.value) in worse.err

@@ -120,19 +120,9 @@ def test_terminal_python_and_page_go_by_one_metric(cli, capsys):
         ("a", ".", "--worse"),
     ],
 )
-def test_what_cannot_be_shown_is_one_line(cli, shared_two, typed):
-    shutil.copytree(shared_two, ".", dirs_exist_ok=True)
+def test_what_cannot_be_shown_is_one_line(two, cli, typed):
     ran = cli("show", *typed)
     assert (ran.code, ran.out) == (2, "") and ran.err.startswith("quadrag: ") and ran.err.count("\n") == 1
-
-
-@pytest.fixture(scope="module")
-def shared_two(shared_cli: Any) -> Path:
-    """A folder with the runs `a` and `b` of three questions."""
-    for name in "ab":
-        assert shared_cli("run", *PLACE, *SAMPLE, "--split", "noise_40", "--limit", "3", "--out", name).code == 0
-    folder: Path = shared_cli.folder
-    return folder
 
 
 def measure_failing(name: str, failed: tuple[str, ...] = (), **more: Any) -> Any:

@@ -90,13 +90,6 @@ def test_programs_that_order_by_score_keep_the_order(shown: list[tuple[int, floa
         assert value.value == pytest.approx(1 / rank)
 
 
-def test_scores_of_the_retriever_are_kept_where_they_fall() -> None:
-    falling = [Passage("a#0", "", "", 9.25), Passage("b#1", "", "", 1.5), Passage("a#2", "", "", 1.0)]
-    assert list(run_lines("q", falling, "t")) == ["q Q0 a 1 9.25 t\n", "q Q0 b 2 1.5 t\n", "q Q0 a#2 3 1.0 t\n"]
-    same = [Passage("a", "", "", 2.0)] * 2
-    assert list(run_lines("q", same, "t")) == ["q Q0 a 1 1.0 t\n", "q Q0 a#2 2 0.5 t\n"]
-
-
 @given(st.lists(st.sampled_from(["", "#1", "#", "a", "a#2", "a#3", "a#3#3", "b#4"]), max_size=8))
 @example(["a#3", "a", "a"])
 @example(["b#4", "a#3#3", "a#4", "a", "a", "a", "a#5"])
@@ -168,14 +161,6 @@ def test_an_id_of_a_service_brings_no_key_and_no_control_character_into_the_file
     assert key not in written
 
 
-def test_several_runs_each_get_a_folder(retrieved: Path, trec: Any, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        shutil.copytree(retrieved, tmp_path / name, ignore=shutil.ignore_patterns("trec"))
-    code, said, _ = trec(tmp_path)
-    assert (code, len(said)) == (0, 4)
-    assert {path.parent.parent.name for path in tmp_path.glob("*/trec/*.run")} == {"a", "b"}
-
-
 def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path: Path) -> None:
     from quadrag.cli import main
 
@@ -186,12 +171,9 @@ def test_what_cannot_be_written_is_one_line(retrieved: Path, trec: Any, tmp_path
     asked = other / "questions.jsonl"
     asked.write_text(asked.read_text().replace('"sha256": "', '"sha256": "0'))  # as if other data had their ids
     alter(other, lambda info: info["files"].update({asked.name: sha256(asked)}))
-    bare = tmp_path / "bare"
-    bare.mkdir()
     for folder, said in (
         (none, f"no passages stand in {none}: nothing was retrieved"),
         (other, "are not those that"),
-        (bare, "holds no run.json"),
         (tmp_path / "absent", "holds no run.json"),
     ):
         code, _, err = trec(folder)

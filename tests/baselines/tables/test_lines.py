@@ -188,7 +188,7 @@ def test_the_groups_of_a_grouping_stand_together_with_their_sizes():
     lacking = part("domain=open", key="truthfulness", not_run="no judge")
     apart = [part("cell=banking/retail/contrast_qa"), part("macro:topic", n_groups=2), part("language=en", n=9)]
     (grid,) = slices(*scores, lacking, *apart)
-    assert grid.title.endswith("test: slices") and grid.columns == ["n", "accuracy"]
+    assert grid.corner == "slice" and grid.columns == ["n", "accuracy"]
     assert [(line.label, line.cells[0].text, line.rule) for line in grid.lines] == [
         ("domain", "", False),
         (" open", "5", False),

@@ -194,7 +194,7 @@ def test_a_notebook_shows_the_summary_and_a_link_to_the_page():
     assert "<i>mine" not in page and f'<a href="{found.folder}/report.html">' in page
     assert "<i>mine" not in (found.folder / "report.html").read_text(encoding="utf-8")
     both = quadrag.compare(found, measure(lambda question: "x", name="other"))
-    assert "<i>" not in both._repr_html_() and "<table" in both._repr_html_()
+    assert "<i>" not in both._repr_html_() and "<table>" in both._repr_html_()
     broken = measure(lambda question: None if question.id < "8" else "x", name="broken")
     assert broken._repr_html_().index("INVALID") < broken._repr_html_().index("<table>")
 

@@ -67,8 +67,8 @@ for command in sys.argv[1:]:
 
 
 def test_a_list_is_for_programs_too(cli):
-    code, out, _ = cli("list", "rgb", "--recipe", "--json")
-    assert code == 0 and json.loads(out) == [name for name in recipes() if name.startswith("rgb-")]
+    code, out, _ = cli("list", "--recipe", "rgb", "--json")
+    assert code == 0 and list(json.loads(out)) == [name for name in recipes() if name.startswith("rgb-")]
     (found,) = json.loads(cli("list", "--recipe", "rgb-table7-chatgpt-en", "--json")[1]).values()
     assert found["benchmark"] == "rgb" and {"name", "paper", "ours", "why"} == set(found["settings"][0])
 

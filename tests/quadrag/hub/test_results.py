@@ -176,12 +176,6 @@ def test_scores_of_another_form_twins_and_folders_of_none_are_refused(runs, copi
         plan(folder)
 
 
-@pytest.mark.parametrize("model", ["a/b/c", "ann/", "ann/mü", "model"])
-def test_names_that_the_hub_cannot_have_are_refused(runs, model):
-    with pytest.raises(QuadragError, match="no model on the Hub"):
-        plan(runs / "noise", model=model)
-
-
 def test_results_are_one_pull_request_that_is_opened_once(runs, monkeypatch, capsys):
     hub = Recorder()
     monkeypatch.setattr(huggingface_hub, "HfApi", lambda **_: hub)
