@@ -33,7 +33,7 @@ from quadrag.baselines.report.question_text import write_changed
 from quadrag.baselines.report.questions import ItemFilter
 from quadrag.baselines.reporting.messages import say, say_score
 from quadrag.baselines.results import compare as results
-from quadrag.baselines.results.score import ALL, Score, ScoreKey
+from quadrag.baselines.results.score import Score, ScoreKey
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
 from quadrag.errors import QuadragError, UnknownScore
@@ -202,7 +202,7 @@ class Comparison(Mapping[str, Any]):
         found: dict[str, dict[int, results.Difference]] = {name: {} for name in self._keys}
         names = {key[1:]: name for name, key in self._keys.items()}
         for one in self._compare(every=True).differences:
-            if one.slice == ALL and one.place in names:
+            if one.place in names:
                 found[names[one.place]][one.run] = one
         return found
 
