@@ -138,11 +138,6 @@ def print_tables(
     print_grids(grids, file, verbose, arguments.labels)
 
 
-def shell_path(folder: object) -> str:
-    """Name a folder in a command."""
-    return shlex.quote(str(folder))
-
-
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, what they cost, and whose kept replies were used."""
     from quadrag.baselines.report.facts import tell_calls
@@ -192,5 +187,5 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
     if invalid and arguments.json:
         say(invalid[0])
     if folder and len(results) == 1 and not stopped:
-        write(f"next: quadrag show {shell_path(folder)} --wrong")
+        write(f"next: quadrag show {shlex.quote(str(folder))} --wrong")
     return 2 if stopped else 3 if invalid else 0
