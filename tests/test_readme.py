@@ -85,7 +85,13 @@ DOWNLOADS = re.compile(r"^(QUADRAG_MIRROR=\S+ )?quadrag prepare rgb$")
 SILENT = re.compile(r"^(export|mkdir|split) | > ")
 LOGS = {"logs/*": "--log-dir logs", "score out": "--output_path out"}  # what reads a harness's logs, what writes them
 RUN = ["run", "rgb", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "RGB"]
-RUNS = {"a": (), "b": ("--retriever", "none"), "rgb-all": ("--llm", "{llm}#M", "--llm-name", "OWNER/MODEL")}
+RUNS = {
+    "a": (),
+    "b": ("--retriever", "none"),
+    "base": ("--retriever", "none"),
+    "new": (),
+    "rgb-all": ("--llm", "{llm}#M", "--llm-name", "OWNER/MODEL"),
+}
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 # What is refused since the genuine files are not here, or not whole, and in which words.
 REFUSED = (
