@@ -118,15 +118,14 @@ def find_beside(run: RunRecord) -> list[Published]:
 
     None where a model of the user's own stood in its search, or its data are the user's own.
     """
-    inputs = run
     if (run.spec.replica and run.spec.replica.replaced) or run.whose is Provenance.OWN:
         return []
-    benchmark = load(inputs.benchmark)
-    if benchmark.corpus and inputs.retriever in (UNKNOWN, RAG):
-        rows = _find_usual(benchmark, inputs.config)
+    benchmark = load(run.benchmark)
+    if benchmark.corpus and run.retriever in (UNKNOWN, RAG):
+        rows = _find_usual(benchmark, run.config)
     else:
-        rows = find_published(inputs.benchmark, inputs.config, inputs.retriever, inputs.retrieval or {})
-    return [row for row in rows if row.split in inputs.splits]
+        rows = find_published(run.benchmark, run.config, run.retriever, run.retrieval or {})
+    return [row for row in rows if row.split in run.splits]
 
 
 def _find_usual(benchmark: Benchmark, config: str) -> list[Published]:

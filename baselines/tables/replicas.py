@@ -5,9 +5,8 @@ marked in the table, and so, by another sign, is the row of a recipe that is not
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from quadrag import catalogue
@@ -28,13 +27,13 @@ _REPLICATED, _ROW = "<", "~"  # what stands behind a printed row
 _ABOUT = 0.95  # of a number of questions that is no exact one, the share that is enough
 
 
-def is_same(printed: str, ours: str) -> bool:
+def _is_same(printed: str, ours: str) -> bool:
     """Whether two lists of models are the same, but for letter case, hyphens, and who publishes a model."""
-    lists = [
-        [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
-        for names in (printed, ours)
-    ]
-    return lists[0] == lists[1]
+
+    def fold(names: str) -> list[str]:
+        return [name.rpartition("/")[2].casefold().replace("_", "-") for name in names.split(", ")]
+
+    return fold(printed) == fold(ours)
 
 
 def note_recipes(runs: Sequence[RunRecord]) -> list[Note]:
@@ -69,25 +68,18 @@ def place_lines(printed: Sequence[Line], ours: Sequence[tuple[str, Sequence[Line
 
 def mark_replicas(grid: Grid, results: Sequence[Result], profile: str) -> Grid:
     """Mark the printed rows of the runs' recipes; `profile` is the one shown first."""
-    recipes = _judge_recipes(results, profile).values()
-    judged = [(replica, _ROW if why else _REPLICATED) for ours, why in recipes if (replica := ours[0].run.spec.replica)]
-    printed = [line for line in grid.lines if line.kind == "published"]
-    marks = {
-        one.label: next((mark for replica, mark in judged if _is_row(one.label.strip(), replica)), "")
-        for one in printed
-    }
-    if not any(marks.values()):
-        return grid
-    lines = [
-        replace(line, label=line.label + marks[line.label]) if line.kind == "published" else line for line in grid.lines
-    ]
+    reasons = _judge_recipes(results, profile)
+    replicas = [replica for result in results if (replica := result.run.spec.replica)]
+
+    def mark(line: Line) -> str:
+        of = (one for one in replicas if line.kind == "published" and _is_row(line.label.strip(), one))
+        return next((_ROW if reasons[one.recipe] else _REPLICATED for one in of), "")
+
+    marks = [mark(line) for line in grid.lines]
+    lines = [replace(line, label=line.label + sign) for line, sign in zip(grid.lines, marks, strict=True)]
     owner = _name_owner([result.run for result in results])
     kinds = {_REPLICATED: "replicated", _ROW: "row"}
-    notes = [
-        Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner})
-        for mark, kind in kinds.items()
-        if mark in marks.values()
-    ]
+    notes = [Note(NoteCode.ROW_MARK, {"kind": kind, "prompts": owner}) for sign, kind in kinds.items() if sign in marks]
     return replace(grid, lines=lines, notes=[*notes, *grid.notes])
 
 
@@ -103,15 +95,14 @@ def note_replicas(results: Sequence[Result], profile: str, alone: bool = False) 
         profile: the one that it shows first.
         alone: whether it is about one run, whatever else its recipe has.
     """
-    judged = {name: why for name, (_, why) in _judge_recipes(results, profile, alone).items()}
+    judged = _judge_recipes(results, profile, alone)
     told = ((name, Note(NoteCode.NOT_REPLICATED, {"why": why})) for name, why in judged.items() if why)
     return group_notes(told, [*judged])
 
 
 def list_reasons(results: Sequence[Result], profile: str) -> list[tuple[str, Note]]:
     """List what keeps runs from replicating their recipes' rows, each with the name of the recipe."""
-    judged = _judge_recipes(results, profile)
-    return [(name, reason) for name, (_, why) in judged.items() for reason in why]
+    return [(name, reason) for name, why in _judge_recipes(results, profile).items() for reason in why]
 
 
 def head_replaced(run: RunRecord) -> str:
@@ -132,29 +123,26 @@ def _is_row(label: str, replica: Replica) -> bool:
     return bool(named) and (replica.recipe.endswith(f"-{'-'.join(words)}") or set(named) <= set(words))
 
 
-def _judge_recipes(
-    results: Sequence[Result], profile: str, alone: bool = False
-) -> dict[str, tuple[list[Result], list[Note]]]:
-    """Return by recipe its runs, and in what they are not what it fixes; nothing where they replicate its row."""
-    found: dict[str, list[Result]] = {}
+def _judge_recipes(results: Sequence[Result], profile: str, alone: bool = False) -> dict[str, list[Note]]:
+    """Return by recipe in what its runs are not what it fixes; nothing where they replicate its row."""
+    recipes: dict[str, list[Result]] = {}
     for result in results:
         if replica := result.run.spec.replica:
-            found.setdefault(replica.recipe, []).append(result)
-    return {name: (ours, _list_departures(ours, profile, alone)) for name, ours in found.items()}
+            recipes.setdefault(replica.recipe, []).append(result)
+    return {name: _list_departures(ours, profile, alone) for name, ours in recipes.items()}
 
 
 def _list_departures(results: Sequence[Result], profile: str, alone: bool) -> list[Note]:
-    """List in what the runs of one recipe are not what it fixes."""
-    found = [reason for result in results for reason in _depart(result.run)]
+    reasons = [reason for result in results for reason in _depart(result.run)]
     runs = replica.runs if (replica := results[0].run.spec.replica) else len(results)
     if len(results) < runs and not alone:
-        found.append(_reason("runs", done=len(results), total=runs))
-    asked, whole, about = count_questions(results, _list_splits)
+        reasons.append(_reason("runs", done=len(results), total=runs))
+    asked, whole, about = _count_questions(results)
     if asked < whole * (_ABOUT if about else 1):
-        found.append(_reason("about" if about else "questions", done=f"{asked:,}", total=f"{whole:,}"))
+        reasons.append(_reason("about" if about else "questions", done=f"{asked:,}", total=f"{whole:,}"))
     if profile != PROFILES[0]:
-        found.append(_reason("profile", profile=profile))
-    return [reason for at, reason in enumerate(found) if reason not in found[:at]]
+        reasons.append(_reason("profile", profile=profile))
+    return [reason for at, reason in enumerate(reasons) if reason not in reasons[:at]]
 
 
 def _reason(kind: str, **params: Any) -> Note:
@@ -166,12 +154,12 @@ def _depart(run: RunRecord) -> Iterator[Note]:
     replica = run.spec.replica
     assert replica is not None
     served = [run.llm, *filter(None, [run.served_as.get("llm")])]
-    if replica.model and not all(is_same(replica.model, name) for name in served):
+    if replica.model and not all(_is_same(replica.model, name) for name in served):
         yield _reason("model", own=served, row=replica.model)
     if replica.entity_model and run.found.get("entities"):
         finder = run.entity["model"] if run.entity else "none"
         names = [finder, *filter(None, [run.served_as.get("entity")])]
-        if not all(is_same(replica.entity_model, name) for name in names):
+        if not all(_is_same(replica.entity_model, name) for name in names):
             yield _reason("entity_model", own=names, row=replica.entity_model)
     for name, said in replica.replaced.items():
         yield _reason("setting", name=name, own=(run.retrieval or {}).get(name), row=said)
@@ -191,29 +179,23 @@ def _depart(run: RunRecord) -> Iterator[Note]:
         yield _reason("invalid")
 
 
-def count_questions(
-    results: Sequence[Result], splits: Callable[[RunRecord], Sequence[str]] = attrgetter("splits")
-) -> tuple[int, int, bool]:
+def _count_questions(results: Sequence[Result]) -> tuple[int, int, bool]:
     """Count the questions that runs answered, each once, and those of the authors' splits; whether it is about so many.
 
     Of a split whose size nobody knows, and of other data than theirs, it is what the data at hand hold.
-
-    Args:
-        results: of the runs.
-        splits: of a run's inputs, the splits that count; those that were asked when left out.
     """
     counts: dict[str, tuple[int, int, bool]] = {}
     for result in results:
-        inputs, coverage = result.run, result.run.coverage
-        authors = hub_record(inputs.benchmark).rows[inputs.config] if result.run.whose.theirs else {}
-        known = [authors.get(split) for split in splits(inputs)]
+        run, coverage = result.run, result.run.coverage
+        authors = hub_record(run.benchmark).rows[run.config] if run.whose.theirs else {}
+        known = [authors.get(split) for split in _list_splits(run)]
         asked = len({(row["split"], row["id"]) for row in result.items})
         numbers = [rows.number for rows in known if rows and rows.number]
         whole = sum(numbers) if len(numbers) == len(known) else int(coverage.split(" of ")[1]) if coverage else asked
-        one = asked, whole, any(rows.about for rows in known if rows)
-        counts[inputs.config] = min(one, counts.get(inputs.config, one))
-    found = counts.values()
-    return sum(one[0] for one in found), sum(one[1] for one in found), any(one[2] for one in found)
+        own = asked, whole, any(rows.about for rows in known if rows)
+        counts[run.config] = min(own, counts.get(run.config, own))
+    done, totals, about = zip(*counts.values(), strict=True)
+    return sum(done), sum(totals), any(about)
 
 
 def _list_splits(inputs: RunRecord) -> list[str]:
