@@ -3,25 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 from ..tables.cells import write_number
 from ..tables.grid import Cell, Figure, Grid, Line
 from .svg import Curve, Row, Tile, draw_curves, draw_matrix, draw_rows
 
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
-_LEADING = re.compile(r"\s*(\d+(?:\.\d+)?)(?:, |，)(.+)")  # a comma, in either language
 Panel = tuple[str, Callable[[str], str]]  # its heading, and what draws it with a label
-
-
-class _Point(NamedTuple):
-    """A value of a curve at a numbered place of a panel."""
-
-    panel: str
-    name: str
-    kind: str
-    place: str
-    figure: Figure
 
 
 def draw_grid(grid: Grid) -> list[tuple[str, str]]:
@@ -53,58 +41,28 @@ def _rows(grid: Grid, at: int) -> Iterator[Row]:
 
 
 def _curves(grid: Grid) -> Iterator[Panel]:
-    """Yield a panel for each group of columns; without numbers in the heads, points."""
-    heads: list[tuple[str, str]] = []
+    """Yield a panel for each group of columns, all of one axis; without numbers in the heads, points."""
+    groups: dict[str, list[tuple[int, str]]] = {}
     last = axis = ""
-    for head in grid.columns:
+    for at, head in enumerate(grid.columns):
         group, _, own = head.rpartition("\n")
         last = group or last
         if (number := _NUMBER.fullmatch(own)) is None:
             yield from _points(grid)
             return
-        heads.append((last, number[2]))
+        groups.setdefault(last, []).append((at, number[2]))
         axis = number[1] or grid.corner
-    points = [
-        _Point(group, _name(line), line.kind, place, cell.figure)
-        for line in grid.lines
-        for (group, place), cell in zip(heads, line.cells, strict=True)
-        if cell.figure
-    ]
-    ends = [end for one in points for end in (one.figure.value, *(one.figure.interval or ()))]
-    yield from _draw_points(points, ends, axis)
-
-
-def _sweep(grid: Grid) -> Iterator[Panel]:
-    """Yield a panel for each group of lines and each column; without numbers in the labels, points."""
-    heading = ""
-    points = []
-    for line in grid.lines:
-        if _is_heading(line):
-            heading = line.label.strip()
-        elif found := _LEADING.match(line.label):
-            for title, cell in zip(_titles(grid), line.cells, strict=True):
-                if cell.figure:
-                    panel = f"{heading}: {title}".removeprefix(": ")
-                    points.append(_Point(panel, found[2], line.kind, found[1], cell.figure))
-        elif _figures(line):
-            yield from _points(grid)
-            return
-    yield from _draw_points(points)
-
-
-def _draw_points(points: list[_Point], ends: list[float] | None = None, title: str = "") -> Iterator[Panel]:
-    """Yield a panel of curves for each that has several places and any of ours, which come first."""
-    for panel in dict.fromkeys(one.panel for one in points):
-        own = [one for one in points if one.panel == panel]
-        places = sorted({one.place for one in own}, key=float)
-        curves: dict[tuple[str, str], list[tuple[int, float, tuple[float, float] | None]]] = {}
-        for one in sorted(own, key=lambda one: (one.kind, float(one.place))):
-            curve = curves.setdefault((one.kind, one.name), [])
-            curve.append((places.index(one.place), one.figure.value, one.figure.interval))
-        if len(places) > 1 and any(kind == "ours" for kind, _ in curves):
-            drawn = [Curve(name, kind, curve) for (kind, name), curve in curves.items()]
-            unit = _unit(one.figure for one in own)
-            yield panel, partial(draw_curves, drawn, places, ends=ends or (), title=title, unit=unit)
+    every = [figure for line in grid.lines for figure in _figures(line)]
+    ends = [end for figure in every for end in (figure.value, *(figure.interval or ()))]
+    for group, columns in groups.items():
+        curves = []
+        for line in sorted(grid.lines, key=lambda line: line.kind):  # ours first
+            figures = [(place, line.cells[at].figure) for place, (at, _) in enumerate(columns)]
+            points = [(place, figure.value, figure.interval) for place, figure in figures if figure]
+            curves += [Curve(_name(line), line.kind, points)] if points else []
+        if any(curve.kind == "ours" and len(curve.points) > 1 for curve in curves):
+            names = [number for _, number in columns]
+            yield group, partial(draw_curves, curves, names, ends=ends, title=axis, unit=_unit(every))
 
 
 def _matrix(grid: Grid) -> Iterator[Panel]:
@@ -149,7 +107,6 @@ def _write_difference(cell: Cell, figure: Figure) -> str:
 _FORMS = {
     "points": _points,
     "curves": _curves,
-    "sweep": _sweep,
     "heat": _matrix,
     "forest": _forest,
 }

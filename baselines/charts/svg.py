@@ -132,19 +132,15 @@ def draw_curves(
     curves: Sequence[Curve],
     names: Sequence[str],
     label: str,
-    ends: Sequence[float] = (),
-    title: str = "",
-    unit: str = "",
+    ends: Sequence[float],
+    title: str,
+    unit: str,
 ) -> str:
-    """Draw curves over named places, each with its name at its end.
-
-    `ends` are values that the axis is to reach, as those of panels beside.
-    """
-    values = [*ends, *(end for curve in curves for _, value, both in curve.points for end in (value, *(both or ())))]
+    """Draw curves over named places, each with its name at its end; the axis reaches all `ends`."""
     left = 34 + 8 * len(unit)
     plot = _WIDTH - left - _ASIDE - 12
     height = max(_HEIGHT, _NAME * len(curves))
-    axis = Axis(find_ticks(values, 5), height)
+    axis = Axis(find_ticks(ends, 5), height)
     across = [_EDGE + (plot - 2 * _EDGE) * at / max(len(names) - 1, 1) for at in range(len(names))]
     canvas = _Canvas((left, 8))
     for tick in axis.ticks:

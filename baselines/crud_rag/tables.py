@@ -85,7 +85,7 @@ def _tabulate_sweep(number: str, results: Sequence[Result], profiles: Sequence[s
         beside = [row for row in printed if row.config == config]
         rows += beside
         lines += [Line(config, [Cell("")] * len(_KEYS), rule=True), *_sweep_lines(number, beside, here, profiles)]
-    return Grid(f"Table {number}. {title}", varies, _HEADS, lines, _note(results, rows, profiles), "sweep")
+    return Grid(f"Table {number}. {title}", varies, _HEADS, lines, _note(results, rows, profiles), "points")
 
 
 def _sweep_lines(number: str, rows: Sequence[Published], here: Sequence[Result], profiles: Sequence[str]) -> list[Line]:

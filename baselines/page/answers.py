@@ -210,7 +210,7 @@ class _Writer:
             "failed": item.failure,
             "scored": item.scored,
             "values": values,
-            "verdicts": [[name, reply] for name, replies in item.verdicts.items() for reply in dict.fromkeys(replies)],
+            "verdicts": list(map(list, dict.fromkeys((name, said) for name, _, said in item.judged))),
             "found": say(found, self.labels) if found else "",
             "passages": self._list_passages(item),
         }

@@ -62,7 +62,7 @@ def write_page(
     columns = name_runs([name for name, _ in runs])
     words = read_words(labels, columns)
     answers = collect_answers(runs, words, shown, labels)
-    head = [replace(summary(results, shown), title=words["headline"])] if len(runs) == 1 else []
+    head = [replace(summary(results, shown), title=words["headline"])] if len(results) == 1 else []
     page = render_page(
         name_page(runs, words),
         [*head, *grids],
@@ -166,4 +166,4 @@ def name_page(runs: Runs, words: Mapping[str, str]) -> str:
     if len(runs) > 1:
         systems = few("runs", name_runs([name for name, _ in runs]))
     date = max(run.started or "" for run in records)[:10]
-    return words["comma"].join(filter(None, (f"{benchmarks} {configs}", systems, date)))
+    return words["comma"].join(filter(None, (benchmarks, configs, systems, date)))

@@ -22,7 +22,6 @@ from ..results.compare import (
     Verdict,
     answer_alike,
     compare,
-    find_base,
     find_lead,
     find_worse,
     has_better,
@@ -33,7 +32,7 @@ from ..results.compare import (
 )
 from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
-from ..results.score import ALL, Place, Score, Status
+from ..results.score import Place, Score, Status
 from ..results.selection import is_whole, pool_rows
 from ..tables.cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
 from ..tables.grid import Cell, Grid, Line
@@ -46,17 +45,15 @@ Runs = Sequence[tuple[str, Result]]
 
 
 def tabulate_comparison(runs: Runs, profile: str = PROFILES[0], every: bool = False) -> Grid:
-    """Compare named runs; of three or more the first that has a value is what the others are compared with.
+    """Compare named runs with the first of them.
 
     Args:
         runs: two or more, of one benchmark.
         profile: ``official`` or ``corrected``.
         every: all metrics, not the headlines alone.
     """
-    at = find_base([result for _, result in runs], profile) if len(runs) > 2 else 0
-    ordered = [runs[at], *runs[:at], *runs[at + 1 :]]
-    base, *others = (result for _, result in ordered)
-    return comparison_table(compare(base, others, profile, every), [name for name, _ in ordered], every)
+    base, *others = (result for _, result in runs)
+    return comparison_table(compare(base, others, profile, every), [name for name, _ in runs], every)
 
 
 def comparison_table(comparison: Comparison, names: Sequence[str], every: bool = False) -> Grid:
@@ -74,9 +71,8 @@ def comparison_table(comparison: Comparison, names: Sequence[str], every: bool =
         shown = [one for one in shown if one.reason is not Reason.ONLY_ONE]  # which a note says
     labels = name_places([one.place for one in shown])
     lines: list[Line] = []
-    for place, part in dict.fromkeys((one.place, one.slice) for one in shown):
-        here = [one for one in shown if (one.place, one.slice) == (place, part)]
-        label = labels[place] + f" ({part})" * (part != ALL)
+    for place, label in labels.items():
+        here = [one for one in shown if one.place == place]
         if several:
             lines.append(Line(label, [Cell("")] * 5, rule=bool(lines)))
             here.sort(key=_rank)
@@ -161,14 +157,12 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
     heads = [one for one in comparison.differences if one.headline]
     labels = name_places([one.place for one in heads])
     told: list[tuple[str, Note]] = []
-    for one in comparison.list_told():
-        if note := _check_profile(one, profile, called[one.run], labels):
-            told.append((called[one.run], note))
-    for number, other in enumerate(runs[1:], 1):
+    for number, (name, other) in enumerate(zip(called[1:], runs[1:], strict=True), 1):
         own = [one for one in comparison.list_told() if one.run == number]
-        told += [(called[number], note) for note in _check_length(runs[0], other, own, labels)]
-        told += [(called[number], note) for note in _check_missing(comparison, number, called, labels)]
-        told += [(called[number], Note(NoteCode.SAME_ANSWERS, {"base": called[0]}))] * answer_alike(runs[0], other)
+        notes = [note for one in own for note in _check_profile(one, profile, name, labels[one.place])]
+        notes += [*_check_length(runs[0], other, own, labels), *_check_missing(comparison, number, called, labels)]
+        notes += [Note(NoteCode.SAME_ANSWERS, {"base": called[0]})] * answer_alike(runs[0], other)
+        told += [(name, note) for note in notes]
     pairs = [one.pair for one in heads if one.pair]
     shown = [score for one in comparison.differences for score in one.scores if score]
     noted = group_notes(told, called[1:])
@@ -191,34 +185,28 @@ def _check_lead(comparison: Comparison, called: Sequence[str], labels: Mapping[P
     """Say what runs are by the score that leads the comparison, the best runs first."""
     lead = find_lead(comparison.list_told())
     if lead:
-        here = [one for one in comparison.differences if one.place == lead and one.slice == ALL and one.pair]
-        yield from (note_verdict(one, called[one.run], labels[lead]) for one in sorted(here, key=_rank)[:_SHOWN])
+        here = sorted((one for one in comparison.differences if one.place == lead), key=_rank)
+        yield from [note_verdict(one, one.pair, called[one.run], labels[lead]) for one in here if one.pair][:_SHOWN]
     elif few := [one.pair.n for one in comparison.differences if one.pair and has_better(one.place)]:
         yield Note(NoteCode.VERDICT, {"kind": "few", "n": max(few), "least": FEW})
 
 
-def note_verdict(one: Difference, name: str, label: str, pair: Pair | None = None) -> Note:
-    """Say what a run is by a difference, or by its `pair` under the other profile."""
-    pair = pair or one.pair
-    if pair is None:
-        raise ValueError("a verdict is on a pair")
-    cell = difference_cell(pair, one.record.unit)
-    kind = judge_pair(pair, one.place).name.lower()
+def note_verdict(one: Difference, pair: Pair, name: str, label: str) -> Note:
+    """Say what a run is by a pair of a difference, under the profile shown or the other one."""
+    cell, kind = difference_cell(pair, one.record.unit), judge_pair(pair, one.place).name.lower()
     params = {"name": name, "metric": label, "difference": cell.text, "interval": cell.sub, "p": write_p(pair)}
     return Note(NoteCode.VERDICT, {"kind": kind, **params, "n": pair.n})
 
 
-def _check_profile(one: Difference, profile: str, name: str, labels: Mapping[Place, str]) -> Note | None:
+def _check_profile(one: Difference, profile: str, name: str, label: str) -> Iterator[Note]:
     """Say by a score that the other profile decides otherwise."""
-    pair, turned = one.pair, one.turned
-    if pair is None or turned is None or turned.n < FEW or replace(turned, p_holm=pair.p_holm) == pair:
-        return None
-    verdicts = {one.verdict, judge_pair(turned, one.place)}
-    if len(verdicts) == 1 or not verdicts & {Verdict.BETTER, Verdict.WORSE}:
-        return None
-    other = next(known for known in PROFILES if known != profile)
-    said = note_verdict(one, name, labels[one.place], turned)
-    return Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
+    turned = one.turned
+    if one.pair and turned and turned.n >= FEW and replace(turned, p_holm=one.pair.p_holm) != one.pair:
+        verdicts = {one.verdict, judge_pair(turned, one.place)}
+        if len(verdicts) > 1 and verdicts & {Verdict.BETTER, Verdict.WORSE}:
+            other = next(known for known in PROFILES if known != profile)
+            said = note_verdict(one, turned, name, label)
+            yield Note(NoteCode.PROFILE_DISAGREES, {"profile": other, "said": said})
 
 
 def _check_length(
@@ -286,12 +274,11 @@ def refuse_apart(runs: Sequence[tuple[str, Sequence[Result]]]) -> None:
         QuadragError: they are such runs.
     """
     made = [[result.run for result in results] for _, results in runs]
-    splits = [{(one.config, split) for one in records for split in one.splits} for records in made]
+    tasks = [[f"{one.benchmark} {one.config} {split}" for one in records for split in one.splits] for records in made]
     mixed = len({one.benchmark for records in made for one in records}) > 1
-    if mixed or all(one.isdisjoint(other) for one, other in combinations(splits, 2)):
-        tasks = [dict.fromkeys(f"{one.benchmark} {one.config} {one.splits[0]}" for one in records) for records in made]
+    if mixed or all({*one}.isdisjoint(other) for one, other in combinations(tasks, 2)):
         called = name_runs([name for name, _ in runs])
-        named = "; ".join(f"{name} is {', '.join(of)}" for name, of in zip(called, tasks, strict=True))
+        named = "; ".join(f"{name} is {of[0]}" for name, of in zip(called, tasks, strict=True))
         raise QuadragError(f"nothing to compare: {named}; name runs of one benchmark with a split in common")
 
 
@@ -326,7 +313,7 @@ def check_gate(
         for one in find_worse(comparison):
             label, name = f"{one.place[1]}/{show_key(*one.place[2:])}", called[one.run]
             if one.pair:
-                failed.append(say(note_verdict(one, name, label)).rstrip("."))
+                failed.append(say(note_verdict(one, one.pair, name, label)).rstrip("."))
                 continue
             why = f"{label} of {name} is not compared, {say(explain_missing(one, called, comparison.runs))}"
             if one.reason is not Reason.INVALID:

@@ -26,120 +26,97 @@ from .questions import (
 
 _LONGEST_ID = 24  # characters of a passage's id where texts are cut
 
+Sides = Sequence[tuple[str, QuestionInfo]]  # a question as each run has it, by the run's name; "" where there is one
+
 
 @dataclass(frozen=True, slots=True)
 class DisplayOptions:
-    """How questions are written.
+    """How questions are written."""
 
-    Attributes:
-        limit: the first ones alone; all when None.
-        longest: characters of a text; all when None.
-        verbose: all metrics, and what the judge was asked; else the headlines, and what has no value.
-        language: ``en`` or ``zh``.
-        python: whether options are told as arguments.
-    """
-
-    limit: int | None = 10
-    longest: int | None = None
-    verbose: bool = False
+    limit: int | None = 10  # the first ones alone; all when None
+    longest: int | None = None  # characters of a text; all when None
+    verbose: bool = False  # all metrics, and what the judge was asked; else the headlines, and what has no value
     language: str = ENGLISH
-    python: bool = False
-
-    def translate(self, word: str) -> str:
-        """Return a word in the language."""
-        return translate(word, self.language)
-
-    def say(self, code: NoteCode, **params: Any) -> str:
-        """Return the sentence of a note."""
-        return say(Note(code, params), self.language, self.python)
+    python: bool = False  # whether options are told as arguments
 
 
 def write_items(reader: RunReader, wanted: ItemFilter, options: DisplayOptions) -> Iterator[str]:
     """Write the items of a run that are wanted, and how many there are."""
-    selected = reader.select(wanted)
-    shown = selected[: options.limit]
     metric = find_metric([[reader]], wanted.metric)[0]
-    metrics = [*[metric] * bool(wanted.metric), *reader.headlines]
-    yield from _write_questions([[("", info)] for info in shown], metrics, options)
     kind = "unscored" if wanted.unscored else ""
     if wanted.wrong:
         kind = "invalid" if metric in reader.invalid else "wrong"
-    count = {"shown": len(shown), "total": len(selected), "metric": show_key(*metric.split(".", 1))}
-    yield options.say(NoteCode.SHOWN, kind=kind, **count)
+    metrics = [*[metric] * bool(wanted.metric), *reader.headlines]
+    yield from _write([[("", info)] for info in reader.select(wanted)], metrics, options, kind=kind, metric=metric)
 
 
 def write_changed(
     runs: Sequence[tuple[str, RunReader]], wanted: ItemFilter, options: DisplayOptions, better: bool = False
 ) -> Iterator[str]:
-    """Write the questions on which the second of two runs, each with its name, is worse or `better` than the first."""
+    """Write the items on which the second of two runs, each with its name, is worse or `better` than the first."""
     names = name_runs([name for name, _ in runs])
     (_, before), (_, after) = runs
-    metric, scored, questions = select_changed(before, after, wanted, better)
-    shown = questions[: options.limit]
-    metrics = [metric, *before.headlines, *after.headlines]
-    sides = [list(zip(names, pair, strict=True)) for pairs in shown for pair in pairs]
-    yield from _write_questions(sides, metrics, options)
-    count = {"shown": len(shown), "total": len(questions), "scored": scored, "metric": show_key(*metric.split(".", 1))}
-    yield options.say(NoteCode.SHOWN, kind="better" if better else "worse", run=names[1], **count)
+    metric, scored, pairs = select_changed(before, after, wanted, better)
+    items = [list(zip(names, pair, strict=True)) for pair in pairs]
+    metrics, kind = [metric, *before.headlines, *after.headlines], "better" if better else "worse"
+    yield from _write(items, metrics, options, kind=kind, metric=metric, run=names[1], scored=scored)
 
 
-def _write_questions(
-    shown: Sequence[Sequence[tuple[str, QuestionInfo]]], metrics: Sequence[str], options: DisplayOptions
+def _write(
+    items: Sequence[Sides], metrics: Sequence[str], options: DisplayOptions, metric: str, **params: Any
 ) -> Iterator[str]:
-    cut = False
-    for sides in shown:
-        for line in _write_question(sides, metrics, options):
-            cut |= line.endswith("…")
-            yield line
-        yield ""
-    if cut and options.longest:
-        yield options.say(NoteCode.SHOWN, kind="cut", longest=options.longest)
+    """Write items as far as they are to be shown, and what they are: `kind` and other params of the note."""
+    shown = items[: options.limit]
+    lines = [line for sides in shown for line in (*_write_question(sides, metrics, options), "")]
+    yield from lines
+    count = {"shown": len(shown), "total": len(items), "metric": show_key(*metric.split(".", 1)), **params}
+    yield say(Note(NoteCode.SHOWN, count), options.language)
+    if options.longest and any(line.endswith("…") for line in lines):
+        cut = Note(NoteCode.SHOWN, {"kind": "cut", "longest": options.longest})
+        yield say(cut, options.language, options.python)
 
 
-def _write_question(
-    sides: Sequence[tuple[str, QuestionInfo]], metrics: Sequence[str], options: DisplayOptions
-) -> Iterator[str]:
-    """Write a question as each run has it, by what the run is called; "" where there is one run."""
-    translate, joint = options.translate, read_messages(options.language).signs["of"]
+def _write_question(sides: Sides, metrics: Sequence[str], options: DisplayOptions) -> Iterator[str]:
+    joint = read_messages(options.language).signs["of"]
 
-    def line(name: str, word: str, text: str) -> str:
-        label = f"  {name}{' ' * bool(name)}{translate(word)}"
-        return joint.format(runs=label, said=known_keys().line(text, options.longest))
+    def word(text: str) -> str:
+        return translate(text, options.language)
 
-    question = sides[0][1].question
+    def line(name: str, label: str, text: str) -> str:
+        shown = known_keys().line(text, options.longest)
+        return joint.format(runs=f"  {name} {label}" if name else f"  {label}", said=shown)
+
+    first = sides[0][1]
+    question = first.question
     yield f"{question.config} {question.split} {question.id}"
     for asked, answered in question.history:
-        yield line("", "before", f"{asked} / {answered or ''}")
-    yield line("", "question", question.query)
+        yield line("", word("before"), f"{asked} / {answered or ''}")
+    yield line("", word("question"), question.query)
     for name, info in sides:
-        empty = translate("(empty)" if info.answer is not None else info.failure)
-        yield line(name, "answer", (info.answer or "").strip() or empty)
+        empty = word("(empty)" if info.answer is not None else info.failure)
+        yield line(name, word("answer"), (info.answer or "").strip() or empty)
         if info.scored:
-            yield line(name, "scored", info.scored)
-    yield line("", "gold", "; ".join(spell_gold(question.references)))
-    first = sides[0][1]
+            yield line(name, word("scored"), info.scored)
+    yield line("", word("gold"), "; ".join(spell_gold(question.references)))
     alike = all((info.passages, info.documents) == (first.passages, first.documents) for _, info in sides)
     searches = [("", first)] if alike else sides
     for name, info in searches:
         if found := note_gold(question, info.passages, info.documents):
-            yield line(name, "found", say(found, options.language))
+            yield line(name, word("found"), say(found, options.language))
     for name, info in sides:
-        for label, value in _list_values(info, metrics, options):
-            yield line(name, label, value)
-        for label, pairs in info.judged.items():
-            for asked, said in pairs:
-                if options.verbose:
-                    yield line(name, f"{label}, {translate('asked')}", asked)
-                yield line(name, f"{label}, {translate('the judge')}", said)
+        yield from (line(name, *value) for value in _list_values(info, metrics, options))
+        for metric, asked, said in info.judged:
+            if options.verbose:
+                yield line(name, f"{metric}, {word('asked')}", asked)
+            yield line(name, f"{metric}, {word('the judge')}", said)
     for name, info in searches:
         for place, passage in enumerate(info.passages):
             known = info.documents is not None and info.documents[place] in question.relevant
-            gold = f" {translate('(gold)')}" * known
             ident = known_keys().line(passage.id, longest=options.longest and _LONGEST_ID)
-            word = f"{translate('passage')} {place + 1}{gold} [{ident}]"
-            yield line(name, word, f"{passage.title} {passage.text}")
+            label = f"{word('passage')} {place + 1} {word('(gold)')}" if known else f"{word('passage')} {place + 1}"
+            yield line(name, f"{label} [{ident}]", f"{passage.title} {passage.text}")
         for ident, text in info.missed.items():
-            yield line(name, f"{translate('missed')} {translate('(gold)')} [{ident}]", text)
+            yield line(name, f"{word('missed')} {word('(gold)')} [{ident}]", text)
 
 
 def _list_values(info: QuestionInfo, metrics: Sequence[str], options: DisplayOptions) -> Iterator[tuple[str, str]]:
@@ -152,6 +129,7 @@ def _list_values(info: QuestionInfo, metrics: Sequence[str], options: DisplayOpt
         values = {profile: show_value(name, info.values[name].get(profile)) for profile in PROFILES}
         text = by_profile(values, options.language)
         if name in reasons:
-            text = options.say(NoteCode.SHOWN, kind="value", value=text, why=reasons[name])
+            why = Note(NoteCode.SHOWN, {"kind": "value", "value": text, "why": reasons[name]})
+            text = say(why, options.language)
         said.setdefault(text, []).append(labels[name])
     yield from ((", ".join(names), text) for text, names in said.items())

@@ -36,60 +36,32 @@ BY_RULE = "decided by rule, without the judge"
 
 
 class ItemFilter(NamedTuple):
-    """Which items of a run are meant: those to which all that is given applies.
+    """Which items of a run are meant: those to which all that is given applies."""
 
-    Attributes:
-        ident: the id of one.
-        wrong: those whose value of a metric is not the best one, the worst first.
-        unscored: those without a value of some metric that applies to them, what failed first.
-        metric: the one that says what is wrong, as ``rouge_l``; that of `find_metric` when None.
-        split: of this one alone.
-        profile: whose values say so; the run's own when None.
-    """
-
-    ident: str | None = None
-    wrong: bool = False
-    unscored: bool = False
-    metric: str | None = None
+    ident: str | None = None  # the id of a question
+    wrong: bool = False  # whose value of a metric is not the best one, the worst first
+    unscored: bool = False  # without a value of some metric that applies to them, what failed first
+    metric: str | None = None  # what says that one is wrong, as ``rouge_l``; that of `find_metric` when None
     split: str | None = None
-    profile: str | None = None
+    profile: str | None = None  # whose values say so; the run's own when None
 
 
 @dataclass(slots=True)
 class QuestionInfo:
-    """One answer of a run with all that belongs to it.
+    """One answer of a run with all that belongs to it."""
 
-    Attributes:
-        question: with its gold.
-        answer: None where there is none, or the run's folder does not hold it.
-        sample: which answer to the question it is, from 0.
-        passages: those that were shown or found.
-        documents: which of the benchmark's documents each passage is of, None where it is none; None where the run did
-            not measure its search.
-        missed: the texts of the gold documents that none of them is of, by id; "" where a text is not known.
-        scored: what is scored of the answer, "" where that is the whole.
-        failure: what went wrong where there is no answer or a part of one, "" where nothing is known.
-        values: of every metric, what it counts as under each profile, and the reason where it has none.
-        judged: what the judge was asked and what it said, by metric.
-        run: that of the answer.
-    """
-
-    question: Question
+    question: Question  # with its gold
     answer: str | None
-    sample: int
-    passages: Sequence[Passage]
+    sample: int  # which answer to the question it is, from 0
+    passages: Sequence[Passage]  # those that were shown or found
+    # Which of the benchmark's documents each is of, None where it is none; None where the search was not measured.
     documents: Sequence[str | None] | None
-    missed: Mapping[str, str]
-    scored: str
-    failure: str
-    values: Mapping[str, Mapping[str, Any]]
-    judged: Mapping[str, list[tuple[str, str]]]
+    missed: Mapping[str, str]  # the texts, as far as they are known, of the gold documents that none of them is of
+    scored: str  # what is scored of the answer, "" where that is the whole
+    failure: str  # what went wrong where there is no answer or a part of one, "" where nothing is known
+    values: Mapping[str, Mapping[str, Any]]  # by metric, as `read_items` has them
+    judged: Sequence[tuple[str, str, str]]  # by which metric a judge was asked, what, and what it said
     run: RunRecord
-
-    @property
-    def verdicts(self) -> dict[str, list[str]]:
-        """What the judge said, by metric."""
-        return {name: [said for _, said in pairs] for name, pairs in self.judged.items()}
 
     def explain(self, language: str = ENGLISH) -> dict[str, str]:
         """Say why metrics have no value of their own, or that a rule decided it."""
@@ -158,21 +130,16 @@ class RunReader:
         return {score.key.name for score in invalid if score.profile == self.run.profile}
 
     @cached_property
-    def judged(self) -> dict[tuple[Key, int], dict[str, list[tuple[str, str]]]]:
-        """What judges were asked and said of each answer, by metric, and of which gold where there are several."""
+    def judged(self) -> dict[tuple[Key, int], list[tuple[str, str, str]]]:
+        """What judges were asked of each answer and said, by metric, and by judge or gold where there are several."""
         path = self.folder / VERDICTS
-        if VERDICTS not in self.run.files or not path.exists():
-            return {}
-        found: dict[tuple[Key, int], dict[str, list[tuple[str, str]]]] = {}
-        for _, row in read_jsonl(path):
-            question = self.questions.get(_key(row))
-            ways = question.references if question else ()
-            several = isinstance(ways, list | tuple) and len(ways) > 1
-            told = [row[part] for part in ("judge", *["about"] * several) if part in row]
-            name = row["metric"].rpartition(".")[2] + f" ({', '.join(told)})" * bool(told)
-            own = found.setdefault((_key(row), row["sample"]), {})
+        found: dict[tuple[Key, int], list[tuple[str, str, str]]] = {}
+        for _, row in read_jsonl(path) if VERDICTS in self.run.files and path.exists() else ():
+            told = ", ".join(row[part] for part in ("judge", "about") if part in row)
+            name = row["metric"].rpartition(".")[2]
             asked = "\n".join(str(message["content"]) for message in row["request"])
-            own.setdefault(name, []).append((asked, row["reply"] or row.get("detail") or row.get("reason", "")))
+            said = row["reply"] or row.get("detail") or row.get("reason", "")
+            found.setdefault((_key(row), row["sample"]), []).append((f"{name} ({told})" if told else name, asked, said))
         return found
 
     @cached_property
@@ -230,36 +197,36 @@ class RunReader:
             scored if scored.strip() != (text or "").strip() else "",
             ": ".join(filter(None, (*failed, failure))),
             _values(row),
-            self.judged.get((key, sample), {}),
+            self.judged.get((key, sample), ()),
             self.run,
         )
 
 
 def select_changed(
     before: RunReader, after: RunReader, wanted: ItemFilter, better: bool = False
-) -> tuple[str, int, list[list[tuple[QuestionInfo, QuestionInfo]]]]:
+) -> tuple[str, int, list[tuple[QuestionInfo, QuestionInfo]]]:
     """Select the questions that a second run answered worse than a first one, or `better`, under their own profile.
 
     Returns:
-        The metric that says so; how many questions both scored; and of each that is selected the answers of both, a
-        pair a sample, the greatest difference first.
+        The metric that says so; how many questions both scored; and the answers of both, the greatest difference first.
 
     Raises:
         QuadragError: no metric has the name, or no split.
     """
     metric = find_metric([[before], [after]], wanted.metric)[0]
     profile = wanted.profile or own_profile([before.result, after.result]) or PROFILES[0]
-    sides: list[dict[Key, list[QuestionInfo]]] = [{}, {}]
-    for side, reader in zip(sides, (before, after), strict=True):
-        for info in reader.select(ItemFilter(split=wanted.split)):
-            side.setdefault(info.question.key, []).append(info)
+    every = ItemFilter(split=wanted.split)
+    mine, theirs = (
+        {(info.question.key, info.sample): info for info in reader.select(every)} for reader in (after, before)
+    )
     gained: dict[Key, float] = {}
     module, _, name = metric.partition(".")
-    for config, split in dict.fromkeys(key[:2] for key in sides[1]):
+    for config, split in dict.fromkeys(key[:2] for key, _ in mine):
         gained |= list_gains(before.result, after.result, (config, split, module, name), profile)
-    changed = [key for key, gain in gained.items() if (gain > 0 if better else gain < 0)]
-    changed.sort(key=lambda key: -abs(gained[key]))
-    return metric, len(gained), [list(zip(*(side[key] for side in sides), strict=False)) for key in changed]
+    sign = 1 if better else -1
+    changed = [at for at in mine if at in theirs and sign * gained.get(at[0], 0) > 0]
+    changed.sort(key=lambda at: -abs(gained[at[0]]))
+    return metric, len(gained), [(theirs[at], mine[at]) for at in changed]
 
 
 def order_metrics(runs: Sequence[Sequence[RunReader]]) -> list[str]:

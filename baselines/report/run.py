@@ -1,24 +1,23 @@
 """The tables of one run: its scores, its slices or matrices, the printed rows beside its official values."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 
 from quadrag.metric_record import show_key
-from quadrag.provenance import Provenance
 
 from ..core.run_record import RunRecord
 from ..core.spec import NONE
 from ..judges.notes import note_judges
 from ..results.run import PROFILES, Result
 from ..results.score import ALL, Status, find_by_phrase
-from ..results.selection import is_whole, pool_rows
+from ..results.selection import pool_rows
 from ..tables.cells import value_cell
 from ..tables.grid import Cell, Grid, Line
-from ..tables.lines import UNDER, our_lines, printed_lines
+from ..tables.lines import UNDER, our_lines
 from ..tables.names import name_model, number_of
 from ..tables.notes import INTERVALS, explain_lines, note_units
 from ..tables.paper import load_tables
-from ..tables.paper_notes import note_corpus, note_paper
 from ..tables.published import Published, find_beside
 from ..tables.replicas import head_replaced, note_replicas
 from ..tables.run_notes import note_ours
@@ -50,13 +49,10 @@ def tabulate_run(
     """
     scores, parts = tabulate_scores(result, profiles, labels, every)
     samples = tabulate_samples(result, profiles[0], title_of(result))
-    return [
-        scores,
-        *samples,
-        *parts,
-        *_tabulate_beside(result),
-        *load_tables(result.run.benchmark).systems(result, profiles),
-    ]
+    tables = load_tables(result.run.benchmark)
+    whole = replace(result, scores=result.whole())
+    beside = tables.tabulate([whole], profiles) if tables.tabulate and rows_beside(result) else []
+    return [scores, *samples, *parts, *beside, *tables.systems(result, profiles)]
 
 
 def tabulate_scores(
@@ -126,24 +122,3 @@ def rows_beside(result: Result) -> list[Published]:
     apart = find_by_phrase(result.scores)
     apart |= {row.place for row in result.scores if row.status is Status.UNTRUSTED_JUDGE}
     return [row for row in find_beside(run) if (run.config, row.split, row.module, row.key) not in apart]
-
-
-def _tabulate_beside(result: Result) -> list[Grid]:
-    """Put the printed rows under ours: columns are splits, or metrics where there is one split."""
-    run, rows = result.run, rows_beside(result)
-    splits = list(dict.fromkeys(row.key.split for row in result.whole() if not is_whole(row.key.split)))
-    rows = [row for row in rows if row.split in splits]
-    if not rows:
-        return []
-    names = {row.key: show_key(row.module, row.key) for row in rows}
-    columns, corner, places = list(names.values()), "model", [(key, splits[0]) for key in names]
-    if len(splits) > 1:
-        key, corner = rows[0].key, names[rows[0].key]
-        columns, places = splits, [(key, split) for split in splits]
-    label = "ours, unverified" if run.whose is Provenance.UNVERIFIED else "ours"
-    place = attrgetter("key.key", "key.split")
-    ours = our_lines(f"{name_run(run)} ({label})", result.whole(), places, PROFILES[:1], place)
-    printed = printed_lines(rows, places, place=attrgetter("key", "split"))
-    printed[0].rule = True
-    notes = [*note_paper(run.benchmark, rows), *note_corpus([run])]
-    return [Grid("Published", corner, columns, [*ours, *printed], notes, "curves" if len(splits) > 1 else "points")]

@@ -20,7 +20,7 @@ from ..tables.paper_notes import note_beside, note_corpus, note_paper
 from ..tables.published import Published
 from ..tables.replicas import note_replicas
 from ..tables.run_notes import note_context, note_validity
-from .run import rows_beside, tabulate_run, title_of
+from .run import name_run, rows_beside, tabulate_run, title_of
 from .samples import tabulate_samples
 
 
@@ -93,7 +93,8 @@ def summary(results: Sequence[Result], profile: str) -> Grid:
     notes += [*note_paper(runs[0].benchmark, list(filter(None, best))), *note_corpus(runs)] if any(best) else []
     splits = dict.fromkeys(row.key.split for rows in heads for row in rows)
     title = title_of(results[0], "".join(splits) if len(splits) == len(results) == 1 else "")
-    return Grid(title if len(results) == 1 else results[0].run.benchmark, "metric", columns, lines, notes)
+    several = f"{results[0].run.benchmark}, {name_run(results[0].run)}"
+    return Grid(title if len(results) == 1 else several, "metric", columns, lines, notes)
 
 
 def _list_others(result: Result, profile: str) -> list[Score]:

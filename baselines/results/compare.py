@@ -1,8 +1,7 @@
 """Runs compared with a first one, score by score, on the questions that both have: differences, p, why there is none.
 
 A difference is the other run's value less the first one's. p is adjusted by Holm's rule in families: the headlines of
-all runs; these over all splits; all other metrics, and so over all splits; means over groups. Nothing here makes a
-sentence.
+all runs, these over all splits, all other metrics, and so over all splits. Nothing here makes a sentence.
 """
 
 import math
@@ -10,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
+from operator import itemgetter
 from statistics import fmean
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,20 +21,18 @@ from ..core.run_record import RunRecord
 from .items import items_of
 from .note import NoteCode, keys_of
 from .run import PROFILES, Asked, Result
-from .score import ALL, Place, Score, Status, find_by_phrase
+from .score import Place, Score, Status, find_by_phrase
 from .selection import WEIGHTED, average_samples, name_question, name_whole, pick_headlines, pool_rows
 from .strata import counts, stratify
 
-_DOUBTED = Status.UNTRUSTED_JUDGE
 ALPHA = 0.05  # of differences that are none, the share that is taken for one
 FEW = 5  # questions, below which a difference has no interval and no verdict
-
-Slice: TypeAlias = tuple[Place, str]  # of a score
-At: TypeAlias = tuple[int, Place, str]  # which run it is of
-Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each question of both runs counts as in either
-Two: TypeAlias = tuple[Result, Result]
 NOBODY = (False, False)
-_KEY = "config", "split", "id", "sample"  # of an item
+_OF_ITEM = itemgetter("config", "split", "id", "sample")
+
+At: TypeAlias = tuple[int, Place]  # which of the runs
+Two: TypeAlias = tuple[Result, Result]
+Values: TypeAlias = tuple[dict[Any, float], dict[Any, float]]  # what each question counts as in either run
 
 
 class Reason(StrEnum):
@@ -73,20 +71,19 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a run differs by from the first one, by one score over one slice of the questions."""
+    """What a run differs by from the first one, by one score."""
 
     run: int  # its place among all runs
     place: Place
-    slice: str
     headline: bool
     scores: tuple[Score | None, Score | None]  # of the first run, and of this one
     values: tuple[float | None, float | None]
     pair: Pair | None = None
     turned: Pair | None = None  # of a headline: under the other profile
     changes: Changes | None = None  # None also where neither end is the better one
-    splits: int = 0  # over how many together
     reason: Reason | None = None  # why there is no pair
-    about: tuple[bool, bool] = (False, False)  # which of the two runs the reason is about
+    about: tuple[bool, bool] = NOBODY  # which of the two runs the reason is about
+    splits: int = 0  # over how many together
 
     @property
     def record(self) -> KeyRecord:
@@ -109,8 +106,7 @@ class Comparison:
 
     def list_told(self) -> list[Difference]:
         """Return the headlines that have a verdict; of those over all splits these alone, not each split."""
-        told = [one for one in self.differences if one.headline and one.pair and one.pair.n >= FEW]
-        told = [one for one in told if has_better(one.place)]
+        told = [one for one in self.differences if one.headline and one.verdict not in (Verdict.NONE, Verdict.FEW)]
         whole = {(one.run, one.place[0], *one.place[2:]) for one in told if one.splits}
         return [one for one in told if one.splits or (one.run, one.place[0], *one.place[2:]) not in whole]
 
@@ -177,28 +173,15 @@ def compare(base: Result, others: Sequence[Result], profile: str = PROFILES[0], 
         base: it.
         others: one or more of the same benchmark.
         profile: ``official`` or ``corrected``.
-        every: all metrics and means over groups, not the headlines alone.
+        every: all metrics, not the headlines alone.
     """
     runs = [base, *others]
-    heads = dict.fromkeys((row.place, ALL) for one in runs for row in pick_headlines(one.scores, profile))
-    families = [[*heads]]
+    heads = list(dict.fromkeys(row.place for one in runs for row in pick_headlines(one.scores, profile)))
+    found = _compare_family(runs, heads, profile, headline=True)
     if every:
-        rows = (row for one in runs for row in one.scores if row.profile == profile and row.ran)
-        rest = [at for at in dict.fromkeys((row.place, row.slice) for row in rows) if at not in heads]
-        families += [[at for at in rest if at[1] == ALL], [at for at in rest if at[1].startswith("macro:")]]
-    found = [one for at, family in enumerate(families) for one in _compare_family(runs, family, profile, not at)]
+        rest = dict.fromkeys(row.place for one in runs for row in one.whole(profile) if row.ran)
+        found += _compare_family(runs, [place for place in rest if place not in heads], profile, headline=False)
     return Comparison(runs, profile, found)
-
-
-def find_base(runs: Sequence[Result], profile: str) -> int:
-    """Find the first run that has a value by the first headline with a better end that any two have a value by."""
-    rows = [{row.place: row for row in pick_headlines(one.scores, profile)} for one in runs]
-    for place in filter(has_better, dict.fromkeys(place for one in rows for place in one)):
-        known = [one.get(place) for one in rows]
-        there = [at for at, row in enumerate(known) if row and row.value is not None and row.status is not _DOUBTED]
-        if len(there) > 1:
-            return there[0]
-    return 0
 
 
 class _Paired(NamedTuple):
@@ -208,65 +191,59 @@ class _Paired(NamedTuple):
     values: Mapping[At, Values]
 
 
-def _compare_family(runs: Sequence[Result], places: Sequence[Slice], profile: str, headline: bool) -> list[Difference]:
+def _compare_family(runs: Sequence[Result], places: Sequence[Place], profile: str, headline: bool) -> list[Difference]:
     """Compare runs with the first one by some scores; of several splits what is over all of them stands first."""
     turned = next(name for name in PROFILES if name != profile)
     shown = _pair_family(runs, places, profile)
     other = _pair_family(runs, places, turned, shown) if headline else shown
     whole = _find_whole(runs[0], places)
     overall = _pool_family(runs, whole, shown), _pool_family(runs, whole, other)
-    rows = [_index(one, whole, profile) for one in runs]
+    parts = {place for here in whole.values() for place in here}
+    rows = []
+    for result in runs:
+        own = result.whole(profile)
+        pooled = pool_rows(result, [row for row in own if row.place in parts], profile)
+        rows.append({row.place: row for row in (*own, *pooled)})
     found: list[Difference] = []
     for number in range(1, len(runs)):
-        two, own = (runs[0], runs[number]), (rows[0], rows[number])
-        each = {at: _describe(two, own, (number, *at), (shown, other), headline) for at in places}
+        two, known = (runs[0], runs[number]), (rows[0], rows[number])
+        each = {place: _describe(two, known, (number, place), (shown, other), headline) for place in places}
         for place, here in whole.items():
-            one = _describe(two, own, (number, place, ALL), overall, headline)
-            lacking = [part for at in here if (part := each[at, ALL]).pair is None]
-            if any(part.reason is Reason.ONLY_ONE for part in lacking):
-                continue
-            if lacking:
-                one = replace(one, reason=lacking[0].reason, about=lacking[0].about)
-            found.append(replace(one, splits=len(here)))
+            lacking = [each[part] for part in here if each[part].pair is None]
+            if all(part.reason is not Reason.ONLY_ONE for part in lacking):
+                one = replace(_describe(two, known, (number, place), overall, headline), splits=len(here))
+                found.append(replace(one, reason=lacking[0].reason, about=lacking[0].about) if lacking else one)
         found += each.values()
     return found
 
 
-def _index(result: Result, whole: Mapping[Place, Sequence[Place]], profile: str) -> dict[Slice, Score]:
-    """Return the scores of a run under a profile, those over all splits too."""
-    parts = {place for here in whole.values() for place in here}
-    pooled = pool_rows(result, [row for row in result.whole(profile) if row.place in parts], profile)
-    return {(row.place, row.slice): row for row in (*result.scores, *pooled) if row.profile == profile}
-
-
 def _describe(
     two: Two,
-    rows: tuple[Mapping[Slice, Score], Mapping[Slice, Score]],
+    rows: tuple[Mapping[Place, Score], Mapping[Place, Score]],
     at: At,
     paired: tuple[_Paired, _Paired],
     headline: bool,
 ) -> Difference:
     """Say all of a difference, under the profile shown and the other one, or why there is none."""
-    number, place, part = at
-    ours, theirs = (one.get((place, part)) for one in rows)
+    number, place = at
+    ours, theirs = (one.get(place) for one in rows)
     if _rest_apart(two, place):  # what a phrase finds stands beside nothing that a judge found
         ours = None if place in find_by_phrase(two[0].scores) else ours
         theirs = None if place in find_by_phrase(two[1].scores) else theirs
-    values = [None if row is None else row.value for row in (ours, theirs)]
-    pair, changes, reason, about = paired[0].pairs.get(at), None, None, NOBODY
-    if pair is None:
-        reason, about = _find_reason(two, place, (ours, theirs))
-    else:  # what rests on doubtful verdicts has no value of its own over all splits
-        sides = paired[0].values[at]
-        values = [fmean(side.values()) if own is None else own for side, own in zip(sides, values, strict=True)]
-        if has_better(place) and part == ALL:
-            gained = gains_of(sides, place).values()
-            better, worse = sum(gain > 0 for gain in gained), sum(gain < 0 for gain in gained)
-            changes = Changes(better, worse, len(gained) - better - worse)
-    turned, scores = paired[1].pairs.get(at), (ours, theirs)
-    return Difference(
-        number, place, part, headline, scores, (values[0], values[1]), pair, turned, changes, 0, reason, about
-    )
+    first, second = (None if row is None else row.value for row in (ours, theirs))
+    one = Difference(number, place, headline, (ours, theirs), (first, second), paired[0].pairs.get(at))
+    if one.pair is None:
+        reason, about = _find_reason(two, place, one.scores)
+        return replace(one, reason=reason, about=about)
+
+    sides, changes = paired[0].values[at], None
+    if has_better(place):
+        gained = gains_of(sides, place).values()
+        better, worse = sum(gain > 0 for gain in gained), sum(gain < 0 for gain in gained)
+        changes = Changes(better, worse, len(gained) - better - worse)
+    # What rests on doubtful verdicts has no value of its own over all splits.
+    first, second = (fmean(side.values()) if own is None else own for side, own in zip(sides, one.values, strict=True))
+    return replace(one, values=(first, second), turned=paired[1].pairs.get(at), changes=changes)
 
 
 def _find_reason(
@@ -315,7 +292,7 @@ def find_doubt(first: Result, second: Result, name: str) -> Reason | None:
     if constant and not any(_has_both(one, verdict) for one in both):
         return Reason.JUDGE_CONSTANT
     if answer_alike(first, second):
-        mine, theirs = ({tuple(row[at] for at in _KEY): row for row in one.items} for one in both)
+        mine, theirs = ({_OF_ITEM(row): row for row in one.items} for one in both)
         if any(mine[key].get(name) != theirs[key].get(name) for key in mine.keys() & theirs.keys()):
             return Reason.SAME_ANSWERS
     elif name_judges(first, second):
@@ -364,34 +341,35 @@ def _rest_apart(two: Two, place: Place) -> bool:
 
 
 class _Sides(NamedTuple):
-    """The items of two runs on the questions that both have, what is known of these, and an unscored item's value."""
+    """The items of two runs on the questions that both have, what these count as, and what is known of them."""
 
     items: tuple[list[Item], list[Item]]
+    values: Values
     asked: Mapping[Any, Asked]
-    worst: float
+    worst: float  # of an unscored item
 
 
 def _pair_family(
-    runs: Sequence[Result], places: Sequence[Slice], profile: str, known: _Paired | None = None
+    runs: Sequence[Result], places: Sequence[Place], profile: str, known: _Paired | None = None
 ) -> _Paired:
     """Pair runs with the first one by some scores; pairs `known` by the other profile serve where all counts alike."""
     pairs: dict[At, Pair | None] = {}
     values: dict[At, Values] = {}
     for number, second in enumerate(runs[1:], 1):
-        for place, part in places:
+        for place in places:
             if sides := _find_sides((runs[0], second), place, profile):
-                at = number, place, part
-                values[at] = _count_values(sides, profile)
-                alike = known is not None and known.values.get(at) == values[at]  # the tests of a pair take long
-                pairs[at] = known.pairs.get(at) if known and alike else _pair(sides, place, profile, part)
-    return _adjust(pairs, values, lambda at: (at[0], at[2], at[1][3].endswith(WEIGHTED)))
+                at = number, place
+                values[at] = sides.values
+                alike = known is not None and known.values.get(at) == sides.values  # the tests of a pair take long
+                pairs[at] = known.pairs.get(at) if known and alike else _pair(sides, place, profile)
+    return _adjust(pairs, values, lambda at: (at[0], at[1][3].endswith(WEIGHTED)))
 
 
-def _find_whole(base: Result, places: Sequence[Slice]) -> dict[Place, list[Place]]:
+def _find_whole(base: Result, places: Sequence[Place]) -> dict[Place, list[Place]]:
     """Find what is over several splits of a config together, with the place of each split."""
     found: dict[tuple[str, str, str], list[Place]] = {}
-    for place, part in places:
-        if part == ALL and place[1] in base.run.splits and has_better(place) and not place[3].endswith(WEIGHTED):
+    for place in places:
+        if place[1] in base.run.splits and has_better(place) and not place[3].endswith(WEIGHTED):
             found.setdefault((place[0], *place[2:]), []).append(place)
     return {
         (config, name_whole(len(here)), metric, key): here for (config, metric, key), here in found.items() if here[1:]
@@ -409,18 +387,18 @@ def _pool_family(runs: Sequence[Result], whole: Mapping[Place, Sequence[Place]],
     for number, second in enumerate(runs[1:], 1):
         asked = runs[0].asked or second.asked
         for place, here in whole.items():
-            if not all(family.pairs.get((number, part, ALL)) for part in here):
+            if not all((number, part) in family.pairs for part in here):
                 continue
             found: dict[Any, list[tuple[float, float]]] = {}
             for part in here:
-                ones, others = family.values[number, part, ALL]
+                ones, others = family.values[number, part]
                 for question in filter(others.__contains__, ones):
                     both = ones[question], others[question]
                     found.setdefault(name_question(asked, question), []).append(both)
             one, other = ({what: fmean(both[at] for both in each) for what, each in found.items()} for at in range(2))
             sides = [[Item(question, value) for question, value in side.items()] for side in (one, other)]
-            values[number, place, ALL] = one, other
-            pairs[number, place, ALL] = _widen(place, paired_difference([sides[0]], [sides[1]]))
+            values[number, place] = one, other
+            pairs[number, place] = _widen(place, paired_difference([sides[0]], [sides[1]]))
     return _adjust(pairs, values, lambda at: (at[0], at[1][0]))
 
 
@@ -462,7 +440,7 @@ def gains_of(values: Values, place: Place) -> dict[Any, float]:
 def list_gains(first: Result, second: Result, place: Place, profile: str = PROFILES[0]) -> dict[Any, float]:
     """Return what each question that both runs scored gained in the second one, its samples' mean, by its key."""
     sides = _find_sides((first, second), place, profile)
-    return gains_of(_count_values(sides, profile), place) if sides else {}
+    return gains_of(sides.values, place) if sides else {}
 
 
 def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
@@ -470,11 +448,7 @@ def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
     first, second = two
     if _rest_apart(two, place) or find_doubt(first, second, _name_items(place)):
         return None
-    if any(
-        row.status is Status.INVALID and (row.place, row.profile, row.slice) == (place, profile, ALL)
-        for one in two
-        for row in one.scores
-    ):
+    if any(row.place == place and row.status is Status.INVALID for one in two for row in one.whole(profile)):
         return None
     asked = first.asked or second.asked
     units = {question: one.unit for question, one in asked.items() if one.unit}
@@ -482,15 +456,15 @@ def _find_sides(two: Two, place: Place, profile: str) -> _Sides | None:
         [item for item in _find_items(here, place, profile, units) if is_same(here, other, item.question)]
         for here, other in (two, two[::-1])
     )
-    return _Sides((ones, others), asked, metric_record(place[2]).key(_plain(place)).worst) if ones and others else None
-
-
-def _plain(place: Place) -> str:
-    return place[3].removesuffix(WEIGHTED)
+    if not (ones and others):
+        return None
+    worst = record_at(place).worst
+    before, after = (average_samples(side, choose_fill(profile, worst)) for side in (ones, others))
+    return _Sides((ones, others), (before, after), asked, worst)
 
 
 def _name_items(place: Place) -> str:
-    return f"{place[2]}.{_plain(place)}"
+    return f"{place[2]}.{place[3].removesuffix(WEIGHTED)}"
 
 
 def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str] | None = None) -> list[Item]:
@@ -498,35 +472,10 @@ def _find_items(one: Result, place: Place, profile: str, units: Mapping[Any, str
     return items_of(rows, _name_items(place), profile, units)
 
 
-def _count_values(sides: _Sides, profile: str) -> Values:
-    fill = choose_fill(profile, sides.worst)
-    ones, others = (average_samples(side, fill) for side in sides.items)
-    return ones, others
-
-
-def _pair(sides: _Sides, place: Place, profile: str, part: str) -> Pair | None:
-    """Pair plain means, weighted ones, or of a ``macro:`` slice means over groups, which count alike."""
-    if place[3].endswith(WEIGHTED):
-        return _pair_strata(sides, profile)
-    if part == ALL:
+def _pair(sides: _Sides, place: Place, profile: str) -> Pair | None:
+    """Pair means or, on the questions that count in both so that these have the same strata, weighted ones."""
+    if not place[3].endswith(WEIGHTED):
         return paired_difference(*([side] for side in sides.items), profile=profile, worst=sides.worst)
-    ones, others = (_by_slice(side, sides.asked, part.partition(":")[2]) for side in sides.items)
-    if ones.keys() != others.keys():
-        return None
-    both = list(ones.values()), [others[value] for value in ones]
-    return paired_difference(*both, profile=profile, worst=sides.worst)
-
-
-def _by_slice(items: Sequence[Item], known: Mapping[Any, Asked], name: str) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = {}
-    for item in items:
-        if item.question in known and (value := known[item.question].slices.get(name)) is not None:
-            found.setdefault(value, []).append(item)
-    return found
-
-
-def _pair_strata(sides: _Sides, profile: str) -> Pair | None:
-    """Pair weighted means: on the questions that count in both, so that these have the same strata."""
     strata = {question: one.stratum for question, one in sides.asked.items() if one.stratum}
     counting = [{item.question for item in side if counts(item, profile)} for side in sides.items]
     shared = counting[0] & counting[1]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-Form = Literal["", "points", "curves", "sweep", "heat", "forest"]
+Form = Literal["", "points", "curves", "heat", "forest"]
 NOTHING = "–"  # in the place of a value
 COUNT = "  n"  # the label of a line of how many items the values above it are over
 
@@ -51,7 +51,6 @@ class Grid:
 
     - ``points``: every column is a panel, every line a row of it;
     - ``curves``: along the numbers in the columns' heads, a curve a line;
-    - ``sweep``: along the numbers that the lines' labels begin with, behind which a comma and the curve's name stand;
     - ``heat``: a matrix;
     - ``forest``: differences with their intervals.
 

@@ -8,6 +8,8 @@ from ..reporting.messages import say, translate
 from ..results.note import Level, Note, NoteCode
 from .grid import Cell, Grid, Line
 
+_OURS = " (ours)"  # behind a label of a line beside published ones
+
 
 class Sentence(NamedTuple):
     """A note as it is read: who needs it, and whether it is about numbers that nobody may use as they are."""
@@ -27,17 +29,19 @@ def write_note(note: Note | str, language: str, python: bool = False) -> Sentenc
 
 def translate_grid(grid: Grid, language: str, python: bool = False) -> Grid:
     """Return a table in a language, whose notes are sentences; `python` says that options in them are arguments."""
+    beside = any(one.kind == "published" for one in grid.lines)  # ours are marked
 
     def word(text: str) -> str:
-        plain = text.replace("-\n", "").replace("_\n", "_").strip("\n ")
-        return text if (own := translate(plain, language)) == plain else text.replace(text.strip("\n "), own)
+        return "\n".join(line.replace(line.strip(), translate(line.strip(), language)) for line in text.split("\n"))
 
     def cell(one: Cell) -> Cell:
         figure = one.figure and one.figure._replace(unit=word(one.figure.unit))
         return replace(one, text=word(one.text), sub=word(one.sub), figure=figure)
 
     def line(one: Line) -> Line:
-        return replace(one, label=word(one.label), cells=[*map(cell, one.cells)])
+        name, ours, _ = one.label.partition(_OURS if beside else "\n")
+        label = name + translate(ours, language) if ours == _OURS else word(one.label)
+        return replace(one, label=label, cells=[*map(cell, one.cells)])
 
     return replace(
         grid,

@@ -1,16 +1,15 @@
 """Runs compared in Python, question by question, each with the first: as numbers, tables of pandas, the page."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from quadrag.api.result import (
+    ROWS,
     Evaluation,
     Number,
-    check_profile,
-    check_rows,
+    check,
     display,
     entrance,
     find_name,
@@ -21,7 +20,6 @@ from quadrag.api.result import (
     to_text,
     type_reasons,
 )
-from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import write_page
 from quadrag.baselines.report.comparison import (
     check_gate,
@@ -35,11 +33,10 @@ from quadrag.baselines.report.question_text import write_changed
 from quadrag.baselines.report.questions import ItemFilter
 from quadrag.baselines.reporting.messages import say, say_score
 from quadrag.baselines.results import compare as results
-from quadrag.baselines.results.score import ALL, Place, Score, ScoreKey
+from quadrag.baselines.results.score import Score, ScoreKey
 from quadrag.baselines.tables.draw import print_grids
 from quadrag.baselines.tables.grid import Grid
 from quadrag.errors import QuadragError, UnknownScore
-from quadrag.labels import choose_labels
 from quadrag.printing import write
 
 _QUESTION = ["config", "split", "id"]
@@ -83,11 +80,9 @@ class Comparison(Mapping[str, Any]):
         labels: ``en`` or ``zh``, the language in which it is shown.
     """
 
-    def __init__(self, runs: Sequence[Evaluation], labels: str) -> None:
-        """Pair the questions that each has with those of the first one."""
-        self.runs = list(runs)
-        self.profile = runs[0].profile
-        self.labels = labels
+    def __init__(self, runs: Sequence[Evaluation]) -> None:
+        """Pair the questions that each has with those of the first one; all have one profile."""
+        self.runs, self.profile, self.labels = list(runs), runs[0].profile, runs[0].labels
         self._scores = [{score.key: score for score in one.rows.values()} for one in runs]
         names = {score.key: name for one in reversed(runs) for name, score in one.rows.items()}
         self._keys = {names[key]: key for key in dict.fromkeys(key for one in self._scores for key in one)}
@@ -100,16 +95,16 @@ class Comparison(Mapping[str, Any]):
                 and the message says why.
         """
         called = find_name(name, self._keys)
-        if called not in self._pairs:
-            raise UnknownScore(f"{called} is not compared: {self._explain(self._keys[called], 1)}")
-        pairs = {self._names[run]: pair for run, pair in self._pairs[called].items()}
+        pairs = {self._names[run]: Difference.of(one) for run, one in self._found[called].items() if one.pair}
+        if not pairs:
+            raise UnknownScore(f"{called} is not compared: {self._explain(called, 1)}")
         return pairs if len(self.runs) > 2 else pairs[self._names[1]]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._pairs)
+        return (name for name, each in self._found.items() if any(one.pair for one in each.values()))
 
     def __len__(self) -> int:
-        return len(self._pairs)
+        return sum(1 for _ in self)
 
     @entrance
     def check(self, *, below: Mapping[str, float] | None = None) -> None:
@@ -122,7 +117,7 @@ class Comparison(Mapping[str, Any]):
             GateFailed: a run is worse by a headline (p below 0.05, by Holm's rule), the 95% interval of a score lies
                 below what it must reach, or one of these is invalid.
         """
-        check_gate([self._heads], self._names, [self.runs[-1].result], below or {}, self.profile)
+        check_gate([self._compare()], self._names, [self.runs[-1].result], below or {}, self.profile)
 
     @entrance
     def show(
@@ -163,15 +158,12 @@ class Comparison(Mapping[str, Any]):
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question that two have or, `by` ``"metric"``, each score.
 
-        Of more than two runs each but the first has rows. Columns that are mostly alike in all rows stand last. Of
-        questions they are, of more than two, ``system``; ``id`` and ``split``; ``query``, ``gold``, ``answer_before``
-        and ``answer_after``; of each metric three, as ``accuracy_before``, ``..._after`` and ``..._difference``, after
-        less before; ``unscored_before`` and ``unscored_after``; and ``config``. Of scores they are ``score``, its name;
-        ``before`` and ``after``, each over all questions of its run; then over the ``n`` questions scored in both
-        ``difference``, its interval's ``low`` and ``high``, ``p`` and ``p_holm``, the ``verdict``, and whether it is a
-        ``headline``, which stand first; ``n``, and on how many of these the second is ``better``, ``worse`` and
-        ``equal``; ``reason``, why a score is not compared; ``split``, ``pooled``, ``metric`` and ``config``; and
-        ``system_before``, ``system_after``, ``folder_before`` and ``folder_after``.
+        Of more than two runs each but the first has rows; of questions they have the column ``system``. Of questions
+        there are ``answer_before`` and ``answer_after``; of each metric three columns, as ``accuracy_before``,
+        ``..._after`` and ``..._difference``; ``unscored_before`` and ``unscored_after``; the others are those of
+        `Evaluation.to_pandas`. Of scores there are ``before`` and ``after``, each over all questions of its run; then
+        over the ``n`` questions scored in both the parts of `Difference`, its interval as ``low`` and ``high``; whether
+        it is a ``headline``; ``reason``, why it is not compared; system and folder of both runs.
 
         Args:
             texts: with query, gold and answers; raises as `Evaluation.to_pandas` does.
@@ -179,7 +171,8 @@ class Comparison(Mapping[str, Any]):
         """
         import pandas  # type: ignore[import-untyped]
 
-        if check_rows(by) == "metric":
+        check("value of by", by, ROWS)
+        if by == "metric":
             rows = [self._row(name, run) for name in self._keys for run in range(1, len(self.runs))]
             return score_frame(sorted(rows, key=lambda row: not row["headline"]))
         first, *others = (one.to_pandas(texts=texts) for one in self.runs)
@@ -204,44 +197,32 @@ class Comparison(Mapping[str, Any]):
         return names if len({*names}) == len(names) else [str(one.folder) for one in self.runs]
 
     @cached_property
-    def _found(self) -> dict[tuple[Place, int], results.Difference]:
-        return {(one.place, one.run): one for one in self._every.differences if one.slice == ALL}
+    def _found(self) -> dict[str, dict[int, results.Difference]]:
+        """What runs differ by, or why it is not known, by the name of a score and the run's place."""
+        found: dict[str, dict[int, results.Difference]] = {name: {} for name in self._keys}
+        names = {key[1:]: name for name, key in self._keys.items()}
+        for one in self._compare(every=True).differences:
+            if one.place in names:
+                found[names[one.place]][one.run] = one
+        return found
 
-    @cached_property
-    def _pairs(self) -> dict[str, dict[int, Difference]]:
-        """The differences of each score that is compared, by its name and by the run's place."""
-        found = {
-            name: {
-                one.run: Difference.of(one) for (place, _), one in self._found.items() if place == key[1:] and one.pair
-            }
-            for name, key in self._keys.items()
-        }
-        return {name: pairs for name, pairs in found.items() if pairs}
-
-    def _compare(self, every: bool) -> results.Comparison:
+    def _compare(self, every: bool = False) -> results.Comparison:
         first, *others = (one.result for one in self.runs)
         return results.compare(first, others, self.profile, every)
 
-    @cached_property
-    def _heads(self) -> results.Comparison:
-        return self._compare(every=False)
-
-    @cached_property
-    def _every(self) -> results.Comparison:
-        return self._compare(every=True)
-
     def _table(self, verbose: bool = False) -> Grid:
         """Make the table of all scores, or of the headlines."""
-        return comparison_table(self._every if verbose else self._heads, self._names, verbose)
+        return comparison_table(self._compare(verbose), self._names, verbose)
 
     def _row(self, name: str, run: int) -> dict[str, Any]:
         """Return the row of a score of two runs, compared or not."""
-        key = self._keys[name]
-        one, pair = self._found.get((key[1:], run)), self._pairs.get(name, {}).get(run)
+        key, one = self._keys[name], self._found[name].get(run)
         before, after = one.values if one else (score and score.value for score in self._both(key, run))
-        told: dict[str, Any] = (
-            {"n": 0, "verdict": "", "reason": self._explain(key, run)} if pair is None else vars(pair)
-        )
+        told: dict[str, Any] = {"n": 0, "verdict": ""}
+        if one and one.pair:
+            told = vars(Difference.of(one))
+        else:
+            told["reason"] = self._explain(name, run)
         low, high = told["interval"] if told["n"] >= results.FEW else (None, None)
         row = {"score": name, "before": before, "after": after, "difference": told.get("difference")}
         row |= {"low": low, "high": high, "p": told.get("p"), "p_holm": told.get("p_holm"), "verdict": told["verdict"]}
@@ -254,13 +235,13 @@ class Comparison(Mapping[str, Any]):
     def _both(self, key: ScoreKey, run: int) -> list[Score | None]:
         return [self._scores[at].get(key) for at in (0, run)]
 
-    def _explain(self, key: ScoreKey, run: int) -> str:
+    def _explain(self, name: str, run: int) -> str:
         """Say why a score is not compared, of one over all splits why that of the first such split is not."""
-        alike = [at for at in (key, *self._keys.values()) if at[3:] == key[3:]]
-        found = [one for at in alike if (one := self._found.get((at[1:], run))) and one.reason]
+        alike = [other for other, key in self._keys.items() if key[3:] == self._keys[name][3:]]
+        found = [one for at in (name, *alike) if (one := self._found[at].get(run)) and one.reason]
         if found:
-            return say(explain_missing(found[0], self._names, self._every.runs), python=True)
-        lacking = (say_score(score, python=True) for score in self._both(key, run) if score)
+            return say(explain_missing(found[0], self._names, [side.result for side in self.runs]), python=True)
+        lacking = (say_score(score, python=True) for score in self._both(self._keys[name], run) if score)
         return next(filter(None, lacking), "")
 
     def _pair(self, before: Any, after: Any, run: int) -> Any:
@@ -295,24 +276,17 @@ def compare(*runs: Evaluation | str | Path, profile: str | None = None, labels: 
     Args:
         runs: evaluations, or folders of runs.
         profile: ``official`` or ``corrected``; that of the first run when None.
-        labels: ``en`` or ``zh``, the language in which it is shown; that of the first evaluation when None.
+        labels: ``en`` or ``zh``, the language in which it is shown; that of the first run when None.
 
     Raises:
         QuadragError: one alone is given, or one twice; they are of other benchmarks, or no two share a split.
     """
-    check_profile(profile)
     if len(runs) < 2:
         raise QuadragError("compare takes two runs or more, here is one; of a list: compare(*runs)")
-    evaluations = [one for one in runs if isinstance(one, Evaluation)]
-    shown_in = choose_labels(labels or next((one.labels for one in evaluations), None))
-    by = profile or next((one.profile for one in evaluations), None)
-    sides: list[Evaluation] = []
-    for one in runs:
-        side = one if isinstance(one, Evaluation) else result(one, by)
-        by = by or side.profile
-        side = side if side.profile == by else result(side.folder, by)
-        sides.append(Evaluation(replace(side.result), shown_in))
-    refuse_same([str(side.folder) for side in sides])
+    first = runs[0] if isinstance(runs[0], Evaluation) else result(runs[0], profile, labels=labels)
+    by, shown_in = profile or first.profile, labels or first.labels
+    folders = [str(one.folder if isinstance(one, Evaluation) else one) for one in runs]
+    refuse_same(folders)
+    sides = [result(folder, by, labels=shown_in) for folder in folders]
     refuse_apart([(side.name, [side.result]) for side in sides])
-    lay_beside([side.result for side in sides])
-    return Comparison(sides, shown_in)
+    return Comparison(sides)

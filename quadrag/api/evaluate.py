@@ -6,12 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from quadrag.api.result import PAGE, Evaluation, check_profile, entrance
+from quadrag.api.result import PAGE, Evaluation, check, entrance
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.run_record import NAME, RunRecord, read_run
 from quadrag.baselines.core.spec import MOST_FAILED, NONE, CallPolicy, RunSpec
 from quadrag.baselines.core.task import Corpus, load_questions, open_whole_corpus
 from quadrag.baselines.judges.certificate import lay_beside, read_certificates
+from quadrag.baselines.results.run import PROFILES
 from quadrag.baselines.runs.campaign import name_folder
 from quadrag.baselines.runs.models import open_models
 from quadrag.baselines.runs.plan import plan_judges, plan_run
@@ -19,7 +20,7 @@ from quadrag.baselines.runs.run import run
 from quadrag.baselines.systems.function import Function
 from quadrag.baselines.systems.own import OpenQuestion, pose
 from quadrag.chat.reply import FAILED, RETRIED
-from quadrag.errors import QuadragError, unknown_name
+from quadrag.errors import QuadragError
 from quadrag.labels import choose_labels
 from quadrag.records import Passage
 
@@ -91,8 +92,7 @@ def corpus(benchmark: str, *, data_dir: str | None = None, **options: Any) -> Do
     if record.corpus is None:
         raise QuadragError(f"{record.name} has no corpus; its passages come with its questions")
     for name in options:
-        if name not in record.corpus.options:
-            raise unknown_name(f"option of the corpus of {record.name}", name, record.corpus.options)
+        check(f"option of the corpus of {record.name}", name, record.corpus.options)
     opened = open_whole_corpus(record, data_dir, options)
     if lacking := opened.source.lacking:
         warnings.warn(f"the corpus is not whole: {lacking}", stacklevel=3)  # beyond the decorator
@@ -143,10 +143,8 @@ def evaluate(
         certificate: files of `quadrag certify-judge`, which say how far a judge agrees with people.
         limit: the first questions of every split alone.
         name: what to call the system; the function's own name when None, or ``lambda``.
-        out: the folder of the run. A run that stopped goes on there: questions that it answered are not asked again.
-            A finished run that no judge was asked about, or in vain, may be given to one: its answers stand.
-            When None, a folder below ``runs`` that no finished run is in, unless it was judged in vain, or `retry` or a
-            greater `max_failed` is of it.
+        out: the folder of the run; one below ``runs`` when None. A run that stopped goes on there: questions that it
+            answered are not asked again. A finished run that no judge was asked about, or in vain, may be given to one.
         profile: ``official``, as the authors' code computes, or ``corrected``, as the paper defines.
         labels: ``en`` or ``zh``, the language of the result and of its page; that of QUADRAG_LABELS, or English, when
             None.
@@ -172,15 +170,15 @@ def evaluate(
         QuadragError: a name or an option is unknown, files are missing, the judge is dead, `out` holds another run, or
             none to retry, or all of the first calls of the system failed.
     """
-    check_profile(profile)
+    check("profile", profile, PROFILES)
+    check("judge_format", judge_format or _FORMATS[0], _FORMATS)
     shown_in = choose_labels(labels)
     judges, kinds, called = [] if judge is None else _list(judge), _list(retry), name or _name_function(system)
     for one in judges:
         if not isinstance(one, str):
             raise QuadragError(f"judge is {one!r}; expected the address of a model, as http://127.0.0.1:8081/v1#MODEL")
-    for what, value, known in (("judge_format", judge_format, _FORMATS), *(("retry", one, RETRIED) for one in kinds)):
-        if value is not None and value not in known:
-            raise unknown_name(what, value, known)
+    for kind in kinds:
+        check("kind of reply in retry", kind, RETRIED)
     if not 0 <= max_failed <= 1:
         raise QuadragError(f"max_failed is {max_failed}; expected a share from 0 to 1")
     policy = CallPolicy(

@@ -4,7 +4,7 @@ Nothing is computed or laid out here: values are those of `baselines/results`, t
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property, wraps
 from math import nan
 from pathlib import Path
@@ -37,6 +37,7 @@ from quadrag.metric_record import show_key
 from quadrag.printing import GLANCE, clean, write
 
 PAGE = "report.html"  # of a run, in its folder
+ROWS = ("question", "metric")  # what a row of a table of pandas is of
 _TEXTS = ("query", "answer", "gold")
 _KINDS = dict.fromkeys(("value", "low", "high", "before", "after", "difference", "p", "p_holm"), "float64")
 _KINDS |= dict.fromkeys(("n", "n_total", "better", "worse", "equal"), "Int64")
@@ -188,14 +189,12 @@ class Evaluation(Mapping[str, Score]):
     def to_pandas(self, *, texts: bool = True, by: str = "question") -> Any:
         """Return a `pandas.DataFrame` with a row for each question or, `by` ``"metric"``, for each score.
 
-        Columns that are mostly alike in all rows stand last. Of questions they are ``id`` and ``split``; ``query``,
-        ``answer`` and ``gold``; the values that they count as in the scores, those of the headlines first, each named
-        as ``accuracy`` or, where two metrics have a key of one name, as ``rgb_accuracy.accuracy``; ``unscored``, why
-        one has none of its own, as ``raised`` with the exception: ``corrected`` counts what failed as wrong;
-        ``sample`` and ``config``. Of scores they are ``score``, its name; ``value``, the interval's ``low`` and
-        ``high``, ``n``, ``n_total`` and ``valid``; ``reason``, why there is no value, or why it says nothing of the
-        answers; ``split``; ``pooled``, whether it is over all splits; ``metric`` and ``config``; and the run's
-        ``system`` and ``folder``.
+        Of questions there are ``id``, ``split``, ``query``, ``answer``, ``gold``; the values that they count as in the
+        scores, those of the headlines first, each named as ``accuracy`` or, where two metrics have a key of one name,
+        as ``rgb_accuracy.accuracy``; ``unscored``, why one has none of its own, as ``raised`` with the exception;
+        ``sample`` and ``config``. Of scores there are ``score``, its name; the parts of `Score`, its interval as
+        ``low`` and ``high``; ``pooled``, whether it is over all splits; ``config``; and the run's ``system`` and
+        ``folder``.
 
         Args:
             texts: with query, answer and gold, read from the folder and from the benchmark's data.
@@ -204,7 +203,8 @@ class Evaluation(Mapping[str, Score]):
         Raises:
             QuadragError: `texts`, and the data are not those any more; or `by` is neither.
         """
-        if check_rows(by) == "question":
+        check("value of by", by, ROWS)
+        if by == "question":
             return self._items(texts)
         rows = []
         for name, score in self.scores.items():
@@ -321,7 +321,7 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     Raises:
         QuadragError: it holds no finished run, or several.
     """
-    check_profile(profile)
+    check("profile", profile or PROFILES[0], PROFILES)
     shown_in = choose_labels(labels)
     ((_, found),) = read_runs([str(folder)], profile)
     if len(found) > 1:
@@ -331,10 +331,10 @@ def result(folder: str | Path, profile: str | None = None, *, labels: str | None
     return Evaluation(found[0], shown_in)
 
 
-def check_profile(profile: str | None) -> None:
-    """Refuse a profile that there is not; None is whichever a run has."""
-    if profile not in (None, *PROFILES):
-        raise unknown_name("profile", str(profile), PROFILES)
+def check(what: str, value: str, known: Collection[str]) -> None:
+    """Refuse a value that is not among the known ones."""
+    if value not in known:
+        raise unknown_name(what, value, known)
 
 
 def find_name(name: str, known: Mapping[str, ScoreKey]) -> str:
@@ -367,13 +367,6 @@ def display(limit: int, verbose: bool, labels: str) -> DisplayOptions:
 
 
 # Tables.
-
-
-def check_rows(by: str) -> str:
-    """Return what a row of a table of pandas is of; QuadragError where it is neither a question nor a metric."""
-    if by not in ("question", "metric"):
-        raise unknown_name("value of by", by, ("question", "metric"))
-    return by
 
 
 def place_columns(name: str, key: ScoreKey) -> dict[str, str | bool]:

@@ -1,8 +1,7 @@
 """Show one run again, or compare several.
 
-Of several runs the first one with a value is what the others are compared with:
-differences are paired, over the questions scored in both, each with its 95%
-interval.
+Of several runs the others are compared with the first: differences are paired,
+over the questions scored in both, each with its 95% interval.
 """
 
 import argparse

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> None:
     if two and arguments.ids:
         [(_, before), (_, after)] = readers
         *_, changed = select_changed(before, after, wanted, arguments.better)
-        write(end=_list_ids([pairs[0][1] for pairs in changed], arguments.limit))
+        write(end=_list_ids([item for _, item in changed], arguments.limit))
         return
     if two:
         write(*write_changed(readers, wanted, shown, arguments.better))
@@ -89,5 +89,5 @@ def run(arguments: argparse.Namespace) -> None:
 def _list_ids(items: Sequence[Any], limit: int | None) -> str:
     from quadrag.chat.keys import known_keys
 
-    ids = dict.fromkeys(known_keys().hide(info.question.id) for info in items[:limit])
-    return "".join(f"{ident}\n" for ident in ids)
+    ids = dict.fromkeys(known_keys().hide(info.question.id) for info in items)
+    return "".join(f"{ident}\n" for ident in list(ids)[:limit])

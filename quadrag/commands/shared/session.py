@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from quadrag.commands.shared import options
 from quadrag.errors import QuadragError, one_line
-from quadrag.printing import write
+from quadrag.printing import wrap, write
 from quadrag.progress import say
 
 # Where in a spec an argument stands; those of the retrieval stand there under their own names.
@@ -148,7 +148,7 @@ def print_calls(results: Sequence[Any]) -> None:
     from quadrag.baselines.report.facts import tell_calls
 
     if lines := tell_calls(results):
-        write("", *lines)
+        write("", *(part for line in lines for part in wrap(line, 80)))
 
 
 def start_estimate(arguments: argparse.Namespace) -> Any:

@@ -28,10 +28,7 @@ def heading(label):
 def make(form, name="", columns=("noise_0", "noise_80")):
     """A grid of two columns whose texts all hold `name`; of every form."""
     lines = [Line(f"ours {name}", [cell(50.0), cell(30.5)]), Line(f"other {name}", [cell(61.0), cell(20.0)])]
-    if form == "sweep":
-        lines = [Line(f"{at}, ours {name}", [cell(10.0 + at), cell(20.0)]) for at in (2, 10)]
-        lines += [Line(f"{at}, paper {name}", [printed(12.0 + at), printed(8.0)], "published") for at in (2, 10)]
-    elif form == "heat":
+    if form == "heat":
         lines = [heading(f"field {name}"), Line(f" topic {name}", [cell(-9.0), cell(90.0)])]
         lines.append(Line(f"all {name}", [cell(0.0), cell(50.0)], rule=True))
     elif form == "forest":
@@ -51,7 +48,7 @@ def texts(image):
     return [element.text for element in image.iter("text")]
 
 
-FORMS = ("points", "curves", "sweep", "heat", "forest")
+FORMS = ("points", "curves", "heat", "forest")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -109,12 +106,6 @@ def test_curves_stand_over_the_numbers_of_their_columns_and_have_their_names():
     assert {"0", "80", "noise", "ours", "other", "paper"} <= set(texts(image))
     assert len(marks(image, "var(--s1)")) == len(marks(image, "var(--s2)")) == 2
     assert len(draw("curves", columns=("auto", "human"))[0]) == 2, "splits that are no numbers are panels"
-
-
-def test_a_sweep_is_a_panel_for_each_column_and_its_places_are_in_order():
-    panels = draw("sweep")
-    assert [title for title, _ in panels] == ["noise_0", "noise_80"]
-    assert [text for text in texts(panels[0][1]) if text in ("2", "10")][-2:] == ["2", "10"]
 
 
 def test_a_matrix_has_value_and_count_in_every_cell():

@@ -151,6 +151,20 @@ def test_a_recipe_may_switch_on_options(cli):
     assert json.loads(made.read_text())["spec"]["options"] == {"order": "per_item"}
 
 
+def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
+    with ChatServer(models=["m", "j"], text="No, it is not addressed.") as server:
+        judge = {"llm": f"{server.url}#j", "name": "k", "sampling": {"max_tokens": 7}}
+        system = {"llm": f"{server.url}#m", "name": "file", "sampling": {"top_p": 0.5, "seed": 1}}
+        said = {"system": system, "judges": [judge], "samples": 2, "limit": 3, "calls": {"concurrency": 1}}
+        Path("s.json").write_text(json.dumps(said))
+        assert cli(*RUN, "--spec", "s.json", "--ledger", "L", "--seed", "5", "--llm-name", "typed")[0] in (0, 3)
+        asked = {body["model"]: body for body in server.bodies}
+    assert (asked["m"]["top_p"], asked["m"]["seed"]) == (0.5, 5)
+    assert (asked["j"]["max_tokens"], asked["j"]["temperature"]) == (7, 0), "what is not said is as --judge has it"
+    spec = json.loads(Path("out/run.json").read_text())["spec"]
+    assert (spec["samples"], spec["limit"], spec["system"]["name"], spec["judges"][0]["name"]) == (2, 3, "typed", "k")
+
+
 # Beside runs.
 
 
