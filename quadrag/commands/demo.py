@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> None:
     write("Made-up samples, answered without a model: the numbers measure nothing.")
     from quadrag.baselines.core.benchmark import known
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import tabulate_all
+    from quadrag.baselines.reporting.all import tabulate_all
     from quadrag.baselines.runs.campaign import run_demo
 
     out = Path(arguments.out or "runs/demo")
@@ -43,9 +43,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table of the first headline of each run."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.report.summary import headline_cells
+    from quadrag.baselines.reporting.summary import headline_cells
+    from quadrag.baselines.reporting.table import Grid, Line
     from quadrag.baselines.results.selection import pick_headlines
-    from quadrag.baselines.tables.grid import Grid, Line
 
     lines = []
     for folder, result in runs:
