@@ -1,1 +1,1 @@
-"""How tables are drawn: `forms.py` says which figures stand where, `svg.py` draws them; `bar.py`: bars of cards."""
+"""How tables are drawn: `forms.py` says which figures stand where, `svg.py` draws them."""

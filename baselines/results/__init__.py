@@ -1,4 +1,4 @@
 """What a run came to, as data: scores with their status, notes by code, what is odd of its judges.
 
-Nothing here makes a sentence, but for `adapter.py`, which goes where tables are made of these values themselves.
+Nothing here makes a sentence: `reporting/messages.py` does.
 """

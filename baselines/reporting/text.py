@@ -9,10 +9,10 @@ from typing import IO, Any
 
 from quadrag.printing import is_terminal, wrap, write
 
-from ..reporting.messages import ENGLISH
 from ..results.note import Level
-from .grid import COUNT, NOTHING, Cell, Grid, Line
 from .language import pick_notes, translate_grid
+from .messages import ENGLISH
+from .table import COUNT, NOTHING, Cell, Grid, Line
 
 _WIDTH = 80  # columns of a narrow terminal
 _LABEL = 20  # columns, to which a wider label may be broken

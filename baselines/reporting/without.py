@@ -8,10 +8,10 @@ from ..results.items import exclude
 from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.selection import pool_rows
-from ..tables.cells import value_cell
-from ..tables.grid import Cell, Grid, Line
-from .run import title_of
+from .cells import value_cell
+from .run_tables import title_of
 from .summary import list_headlines, name_headlines, summary
+from .table import Cell, Grid, Line
 
 
 def tabulate_without(result: Result, findings: Sequence[Finding], profile: str) -> Grid:

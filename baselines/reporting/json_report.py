@@ -7,14 +7,14 @@ from typing import Any
 from quadrag.provenance import join
 
 from ..core.run_record import RunRecord
-from ..reporting.messages import say, say_invalid
 from ..results.note import NoteCode
 from ..results.run import Result
 from ..results.score import Status
 from ..results.selection import pool_rows
-from ..tables.cells import count_all, count_both
-from ..tables.replicas import list_reasons
-from ..tables.run_notes import note_validity
+from .cells import count_all, count_both
+from .messages import say, say_invalid
+from .replicas import list_reasons
+from .run_notes import note_validity
 from .samples import spread_samples
 
 

@@ -9,7 +9,7 @@ from ..results.note import Note, NoteCode
 from ..results.run import PROFILES
 from ..results.score import Score, Status
 from .cells import CHARACTERS, FEW
-from .grid import Line
+from .table import Line
 
 SHOWN = 0.0005  # a difference of rates that tables show
 INTERVALS = Note(NoteCode.INTERVALS, {"least": FEW})

@@ -18,7 +18,6 @@ from ..core.benchmark import load
 from ..core.run_record import RunRecord
 from ..core.spec import RAG
 from ..core.task import load_questions
-from ..reporting.messages import ENGLISH, say_item, translate
 from ..results.compare import find_doubt, list_gains
 from ..results.items import FAILED, is_ruled, read_items, short_of
 from ..results.note import Note, NoteCode
@@ -30,7 +29,8 @@ from ..runs.folder import RETRIEVED, VERDICTS
 from ..runs.questions import digest_each
 from ..scoring.served import match_gold, read_gold
 from ..systems.own import as_served
-from ..tables.cells import format_value
+from .cells import format_value
+from .messages import ENGLISH, say_item, translate
 
 BY_RULE = "decided by rule, without the judge"
 

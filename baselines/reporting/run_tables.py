@@ -12,16 +12,16 @@ from ..judges.notes import note_judges
 from ..results.run import PROFILES, Result
 from ..results.score import ALL, Status, find_by_phrase
 from ..results.selection import pool_rows
-from ..tables.cells import value_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.lines import UNDER, our_lines
-from ..tables.names import name_model, number_of
-from ..tables.notes import INTERVALS, explain_lines, note_units
-from ..tables.paper import load_tables
-from ..tables.published import Published, find_beside
-from ..tables.replicas import head_replaced, note_replicas
-from ..tables.run_notes import note_ours
+from .cells import value_cell
+from .lines import UNDER, our_lines
+from .names import name_model, number_of
+from .notes import INTERVALS, explain_lines, note_units
+from .paper_tables import load_tables
+from .published import Published, find_beside
+from .replicas import head_replaced, note_replicas
+from .run_notes import note_ours
 from .samples import tabulate_samples
+from .table import Cell, Grid, Line
 
 
 def name_run(run: RunRecord, number: str = "") -> str:

@@ -11,8 +11,8 @@ from typing import Any
 from ..results.note import Note, NoteCode
 from ..results.score import Score
 from .cells import NOTHING, RATE, count_both, value_cell
-from .grid import COUNT, Cell, Figure, Line
 from .published import Published
+from .table import COUNT, Cell, Figure, Line
 
 UNDER = Note(NoteCode.UNDER_VALUES)
 Name = Callable[[Any], Hashable]  # of a row: the column, or the line, that it stands in

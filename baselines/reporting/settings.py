@@ -21,9 +21,9 @@ from quadrag.paths import room
 from ..core.benchmark import load
 from ..core.spec import Chat, RunSpec
 from ..runs.plan import plan_recipe, read_recipe
-from ..tables.cells import NOTHING
-from ..tables.draw import print_grids
-from ..tables.grid import Cell, Grid, Line
+from .cells import NOTHING
+from .table import Cell, Grid, Line
+from .text import print_grids
 
 _SOURCES = "[P] the paper, [C] the authors' code, [M] measured, [3P] third parties, – silent"
 

@@ -8,7 +8,7 @@ from ..core.run_record import RunRecord
 from ..results.run import Result
 from ..results.selection import is_whole as is_whole
 from ..results.selection import name_whole as name_whole
-from .paper import load_tables
+from .paper_tables import load_tables
 
 Text = TypeVar("Text", bound=str)
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..reporting.messages import say, translate
 from ..results.note import Level, Note, NoteCode
-from .grid import Cell, Grid, Line
+from .messages import say, translate
+from .table import Cell, Grid, Line
 
 _OURS = " (ours)"  # behind a label of a line beside published ones
 

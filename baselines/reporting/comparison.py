@@ -13,7 +13,6 @@ from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 from ..judges.notes import note_judges
-from ..reporting.messages import say
 from ..results.compare import (
     FEW,
     Comparison,
@@ -34,10 +33,11 @@ from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
 from ..results.score import Place, Score, Status
 from ..results.selection import is_whole, pool_rows
-from ..tables.cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import note_lower, note_units
-from ..tables.run_notes import note_validity
+from .cells import ALIKE, CHARACTERS, NOTHING, difference_cell, format_value, value_cell
+from .messages import say
+from .notes import note_lower, note_units
+from .run_notes import note_validity
+from .table import Cell, Grid, Line
 
 _LONG = 1.5  # times as long as another run's answers: beyond it that is said
 _SHOWN = 3  # runs whose verdict stands above a table

@@ -19,7 +19,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import Replica
 from ..results.note import Level, Note, NoteCode, group_notes
 from ..results.run import PROFILES, Result
-from .grid import Grid, Line
+from .table import Grid, Line
 
 _RECIPE = re.compile(r"\w+-table\w+?-(.+)")  # whose last part is a row of the table
 _FEW = 3  # recipes each of which is told of in a line under a table

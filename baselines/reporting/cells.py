@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from quadrag.stats import Pair
 
 from ..results.score import Score, Status
-from .grid import NOTHING as NOTHING
-from .grid import Cell, Figure
+from .table import NOTHING as NOTHING
+from .table import Cell, Figure
 
 RATE, CHARACTERS = "rate", "characters"
 ALPHA = 0.05  # of differences that are none, the share that is taken for one

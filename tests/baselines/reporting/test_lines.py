@@ -8,19 +8,19 @@ import pytest
 from rich.cells import cell_len
 from specs import record_of
 
-from quadrag.baselines.report.run import slice_grids
+from quadrag.baselines.reporting.cells import difference_cell, value_cell
+from quadrag.baselines.reporting.lines import our_lines, printed_lines
+from quadrag.baselines.reporting.notes import explain_profiles, note_lower, note_units
+from quadrag.baselines.reporting.paper_tables import PaperTables, load_tables
+from quadrag.baselines.reporting.published import read_published, read_table
+from quadrag.baselines.reporting.run_tables import slice_grids
+from quadrag.baselines.reporting.table import Cell, Grid, Line
+from quadrag.baselines.reporting.text import align_cells, print_grids
 from quadrag.baselines.results.check import check_lacking
 from quadrag.baselines.results.note import Note, NoteCode
 from quadrag.baselines.results.run import Result
 from quadrag.baselines.results.score import Score
 from quadrag.baselines.rgb.tables import TABLES as RGB
-from quadrag.baselines.tables.cells import difference_cell, value_cell
-from quadrag.baselines.tables.draw import align_cells, print_grids
-from quadrag.baselines.tables.grid import Cell, Grid, Line
-from quadrag.baselines.tables.lines import our_lines, printed_lines
-from quadrag.baselines.tables.notes import explain_profiles, note_lower, note_units
-from quadrag.baselines.tables.paper import PaperTables, load_tables
-from quadrag.baselines.tables.published import read_published, read_table
 from quadrag.stats import Interval, Pair
 
 

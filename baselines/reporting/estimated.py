@@ -6,8 +6,8 @@ from typing import Any
 from quadrag.chat.estimate import Estimate, Stage
 
 from ..systems.estimated import JUDGE
-from ..tables.cells import NOTHING
-from ..tables.grid import Cell, Grid, Line
+from .cells import NOTHING
+from .table import Cell, Grid, Line
 
 _LENGTHS = (
     "Answers are taken to be as long as the accepted ones, verdicts as a usual one; a model that writes more, or "

@@ -13,12 +13,12 @@ from compared_runs import note_lost
 
 from quadrag import catalogue
 from quadrag.baselines.core.spec import merge
-from quadrag.baselines.report.paper import tabulate_paper
-from quadrag.baselines.report.settings import compare_settings, find_settings
+from quadrag.baselines.reporting.paper import tabulate_paper
+from quadrag.baselines.reporting.replicas import list_reasons
+from quadrag.baselines.reporting.settings import compare_settings, find_settings
 from quadrag.baselines.results.run import Result
 from quadrag.baselines.runs.finished import read_result
 from quadrag.baselines.runs.plan import plan_recipe, read_recipe, recipes
-from quadrag.baselines.tables.replicas import list_reasons
 from quadrag.hub.record import hub_record
 from quadrag.paths import room
 

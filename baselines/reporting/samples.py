@@ -13,8 +13,8 @@ from ..results.items import items_of
 from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Score
-from ..tables.cells import format_value
-from ..tables.grid import Cell, Grid, Line
+from .cells import format_value
+from .table import Cell, Grid, Line
 
 
 class Spread(NamedTuple):

@@ -7,11 +7,11 @@ from quadrag.catalogue import configs
 
 from ..results.run import PROFILES, Result
 from ..runs.finished import refuse_repeated_tasks
-from ..tables.grid import Grid
 from .comparison import refuse_apart, tabulate_comparison
 from .merged import merge_runs
 from .paper import show_paper
-from .run import tabulate_run
+from .run_tables import tabulate_run
+from .table import Grid
 
 Runs = Sequence[tuple[str, Sequence[Result]]]  # name of each, and what it came to
 

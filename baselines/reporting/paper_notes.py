@@ -10,7 +10,7 @@ from ..core.run_record import RunRecord
 from ..core.spec import RAG, UNKNOWN
 from ..results.note import Note, NoteCode
 from ..systems.extractive import EXTRACTIVE
-from .paper import load_tables
+from .paper_tables import load_tables
 from .published import Published, find_beside
 
 

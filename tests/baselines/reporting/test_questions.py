@@ -15,7 +15,7 @@ from quadrag.baselines.core.run_record import read_run, sha256
 from quadrag.baselines.core.task import load_rows
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.page import read_words
-from quadrag.baselines.report.questions import RunReader, find_phrase, note_gold, place_gold
+from quadrag.baselines.reporting.questions import RunReader, find_phrase, note_gold, place_gold
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.cli import main
 from quadrag.records import Passage, Question, read_jsonl, write_jsonl

@@ -12,7 +12,7 @@ from quadrag.paths import room
 
 from ..results.run import Result
 from ..results.score import Score
-from .grid import Grid
+from .table import Grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,9 @@ from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.parts import Conditions, Retrieval
 from quadrag.baselines.crud_rag.tables import PRINTED as SWEEPS
+from quadrag.baselines.reporting.published import find_published, read_published
 from quadrag.baselines.rgb.tables import PRINTED, find_columns
 from quadrag.baselines.runs import plan
-from quadrag.baselines.tables.published import find_published, read_published
 from quadrag.paths import room
 
 FOLDER = Path(room("baselines"))

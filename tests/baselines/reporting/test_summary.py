@@ -15,17 +15,17 @@ from specs import record_of, spec_of
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.report.all import tabulate_all
-from quadrag.baselines.report.facts import list_facts
-from quadrag.baselines.report.paper import tabulate_paper
-from quadrag.baselines.report.plain import describe_results
-from quadrag.baselines.report.run import tabulate_scores
-from quadrag.baselines.report.summary import summary
+from quadrag.baselines.reporting.all import tabulate_all
+from quadrag.baselines.reporting.facts import list_facts
+from quadrag.baselines.reporting.json_report import describe_results
+from quadrag.baselines.reporting.paper import tabulate_paper
+from quadrag.baselines.reporting.run_tables import tabulate_scores
+from quadrag.baselines.reporting.summary import summary
+from quadrag.baselines.reporting.text import print_grids
 from quadrag.baselines.results.run import Result
 from quadrag.baselines.results.score import Counts, Score, ScoreKey
 from quadrag.baselines.results.selection import MOST, pick_headlines
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.draw import print_grids
 from quadrag.hub.record import hub_record
 from quadrag.metric_record import metric_record
 from quadrag.records import write_jsonl

@@ -12,8 +12,8 @@ from compared_runs import RGB_SPLITS, ask, fail, graded, lose, run, run_splits, 
 
 import quadrag
 from quadrag.baselines.judges.certificate import discredit
-from quadrag.baselines.report.comparison import check_gate, name_runs, tabulate_comparison
-from quadrag.baselines.report.merged import merge_runs
+from quadrag.baselines.reporting.comparison import check_gate, name_runs, tabulate_comparison
+from quadrag.baselines.reporting.merged import merge_runs
 from quadrag.baselines.results.compare import Difference, Reason, compare, find_doubt, list_gains
 from quadrag.baselines.results.note import Note, NoteCode
 from quadrag.baselines.results.run import Result

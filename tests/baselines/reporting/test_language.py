@@ -7,15 +7,15 @@ from string import Formatter
 import pytest
 
 from quadrag import catalogue
-from quadrag.baselines.report.all import tabulate_all
+from quadrag.baselines.reporting.all import tabulate_all
+from quadrag.baselines.reporting.language import translate_grid
 from quadrag.baselines.reporting.messages import read_messages, say
+from quadrag.baselines.reporting.table import Cell, Grid, Line
+from quadrag.baselines.reporting.text import to_text
 from quadrag.baselines.results.note import Note, NoteCode
 from quadrag.baselines.retrieval.registry import RETRIEVERS
 from quadrag.baselines.runs.finished import read_runs
 from quadrag.baselines.runs.plan import recipes
-from quadrag.baselines.tables.draw import to_text
-from quadrag.baselines.tables.grid import Cell, Grid, Line
-from quadrag.baselines.tables.language import translate_grid
 
 HAN = re.compile("[\u4e00-\u9fff]")
 ENGLISH, CHINESE = read_messages("en"), read_messages("zh")

@@ -6,13 +6,13 @@ from dataclasses import replace
 from ..judges.notes import note_judges
 from ..results.note import Note
 from ..results.run import PROFILES, Result
-from ..tables.grid import Grid
-from ..tables.lines import UNDER
-from ..tables.notes import explain_lines
-from ..tables.paper import load_tables
-from ..tables.replicas import head_replaced, mark_replicas, note_replicas
-from .run import tabulate_run, tabulate_scores, title_of
+from .lines import UNDER
+from .notes import explain_lines
+from .paper_tables import load_tables
+from .replicas import head_replaced, mark_replicas, note_replicas
+from .run_tables import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
+from .table import Grid
 
 
 def show_paper(

@@ -8,10 +8,10 @@ from quadrag.chat.keys import known_keys
 from quadrag.metric_record import name_together, show_key
 from quadrag.stats import NOT_APPLICABLE
 
-from ..reporting.messages import ENGLISH, read_messages, say, translate
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES
 from .comparison import name_runs
+from .messages import ENGLISH, read_messages, say, translate
 from .questions import (
     ItemFilter,
     QuestionInfo,

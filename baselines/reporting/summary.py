@@ -11,17 +11,17 @@ from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
 from ..results.selection import pick_headlines, pool_rows
-from ..tables.cells import NOTHING, count_both, value_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.names import name_apart
-from ..tables.notes import note_units
-from ..tables.paper import load_tables
-from ..tables.paper_notes import note_beside, note_corpus, note_paper
-from ..tables.published import Published
-from ..tables.replicas import note_replicas
-from ..tables.run_notes import note_context, note_validity
-from .run import name_run, rows_beside, tabulate_run, title_of
+from .cells import NOTHING, count_both, value_cell
+from .names import name_apart
+from .notes import note_units
+from .paper_notes import note_beside, note_corpus, note_paper
+from .paper_tables import load_tables
+from .published import Published
+from .replicas import note_replicas
+from .run_notes import note_context, note_validity
+from .run_tables import name_run, rows_beside, tabulate_run, title_of
 from .samples import tabulate_samples
+from .table import Cell, Grid, Line
 
 
 def show_runs(
