@@ -35,8 +35,8 @@ ROOMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "client": (("quadrag/chat/**/*.py",), ("tests/quadrag/chat",)),
     "results": (
-        ("quadrag/api/*.py", "quadrag/stats/*.py", "baselines/report/**/*.py"),
-        ("tests/quadrag/api", "tests/quadrag/stats", "tests/baselines/report", "compared"),
+        ("quadrag/api/*.py", "quadrag/stats/*.py", "baselines/reporting/**/*.py"),
+        ("tests/quadrag/api", "tests/quadrag/stats", "tests/baselines/reporting", "compared"),
     ),
     "retrieval": (("baselines/retrieval/**/*.py",), ("tests/baselines/retrieval", "retrieval")),
     "data": (

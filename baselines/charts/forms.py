@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from ..tables.cells import write_number
-from ..tables.grid import Cell, Figure, Grid, Line
+from ..reporting.cells import write_number
+from ..reporting.table import Cell, Figure, Grid, Line
 from .svg import Curve, Row, Tile, draw_curves, draw_matrix, draw_rows
 
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")

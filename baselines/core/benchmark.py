@@ -19,6 +19,7 @@ from quadrag.records import Key, Passage, Question
 from .parts import Conditions, Retrieval, RetrieverSpec
 from .prompts import Message, Prompts
 
+NOT_GIVEN = "the system gave no passages"  # why nothing is ranked
 NO_JUDGE = "no judge"  # why a key is not computed
 
 

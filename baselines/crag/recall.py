@@ -14,9 +14,9 @@ from quadrag.errors import QuadragError
 from quadrag.metrics._shared.fold import fold
 from quadrag.stats import NOT_APPLICABLE, Item, Mean, summarise_all
 
-from ..tables.cells import interval_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS
+from ..reporting.cells import interval_cell
+from ..reporting.notes import INTERVALS
+from ..reporting.table import Cell, Grid, Line
 from . import webpage
 
 SHORT = 3  # characters of an answer that is likely to stand on a page by chance

@@ -14,18 +14,18 @@ from quadrag.paths import room
 from quadrag.provenance import Provenance
 
 from ..core.benchmark import load
+from ..reporting.cells import NOTHING
+from ..reporting.lines import our_lines, printed_lines
+from ..reporting.names import name_model
+from ..reporting.notes import INTERVALS
+from ..reporting.paper_notes import note_paper
+from ..reporting.paper_tables import PaperTables
+from ..reporting.published import read_table_beside
+from ..reporting.replicas import find_row, place_lines
+from ..reporting.run_notes import note_ours, note_validity
+from ..reporting.table import Cell, Grid, Line
 from ..results.note import Note, NoteCode
 from ..results.run import Result
-from ..tables.cells import NOTHING
-from ..tables.grid import Cell, Grid, Line
-from ..tables.lines import our_lines, printed_lines
-from ..tables.names import name_model
-from ..tables.notes import INTERVALS
-from ..tables.paper import PaperTables
-from ..tables.paper_notes import note_paper
-from ..tables.published import read_table_beside
-from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_ours, note_validity
 
 NAME = "crag"
 KEYS = ("accuracy", "hallucination", "missing", "truthfulness")

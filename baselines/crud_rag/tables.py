@@ -10,16 +10,16 @@ from quadrag.metric_record import show_key
 
 from ..core.benchmark import load
 from ..core.run_record import RunRecord
+from ..reporting.cells import NOTHING
+from ..reporting.lines import our_lines, printed_lines
+from ..reporting.names import name_apart, name_model
+from ..reporting.paper_notes import note_corpus, note_paper
+from ..reporting.paper_tables import PaperTables
+from ..reporting.published import Published, find_beside, read_table_beside
+from ..reporting.replicas import find_row, place_lines
+from ..reporting.run_notes import note_ours
+from ..reporting.table import Cell, Grid, Line
 from ..results.run import Result
-from ..tables.cells import NOTHING
-from ..tables.grid import Cell, Grid, Line
-from ..tables.lines import our_lines, printed_lines
-from ..tables.names import name_apart, name_model
-from ..tables.paper import PaperTables
-from ..tables.paper_notes import note_corpus, note_paper
-from ..tables.published import Published, find_beside, read_table_beside
-from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_ours
 
 NAME = "crud_rag"
 PRINTED = {  # title, and the setting that the table varies; ``retriever`` and ``llm`` are settings too

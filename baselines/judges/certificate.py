@@ -23,10 +23,10 @@ from quadrag.records import write_text
 from quadrag.stats import wilson
 from quadrag.stats.agreement import Agreement, agreement, agreement_intervals, class_figures, count_pairs
 
+from ..reporting.cells import FEW, write_number
 from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Cause, Score, Status
-from ..tables.cells import FEW, write_number
 from .ask import PROFILE, Verdicts, list_judged, read_signature
 from .labels import Item, LabelSet
 

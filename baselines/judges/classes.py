@@ -22,11 +22,11 @@ from quadrag.paths import room
 from quadrag.stats import Item, summarise_all
 
 from ..core.benchmark import load
+from ..reporting.cells import interval_cell
+from ..reporting.notes import INTERVALS
+from ..reporting.table import Cell, Grid, Line
 from ..results.note import Note, NoteCode
 from ..systems.system import Completer
-from ..tables.cells import interval_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.notes import INTERVALS
 from .corrected import Judged
 from .labels import Graded
 

@@ -15,9 +15,9 @@ from quadrag.errors import QuadragError
 from quadrag.sheet import read_sheet
 from quadrag.stats.ppi import Estimate, ppi_mean, stratified_mean
 
+from ..reporting.cells import NOTHING, write_number
 from ..reporting.messages import translate
-from ..tables.cells import NOTHING, write_number
-from ..tables.grid import Cell, Grid, Line
+from ..reporting.table import Cell, Grid, Line
 from .labels import Graded, list_lines, read_grade
 
 _UNREAD = "none"  # the stratum of items without a verdict

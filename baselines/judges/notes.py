@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..reporting.cells import ALIKE, NOTHING, write_number
+from ..reporting.table import Cell, Grid, Line
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
-from ..tables.cells import ALIKE, NOTHING, write_number
-from ..tables.grid import Cell, Grid, Line
 from .ask import read_signature
 from .certificate import Certificate, find_certificate, round_two, tell_few, unique
 from .labels import LabelSet

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import yaml
 
+from ..reporting.cells import value_cell
+from ..reporting.lines import count_line, our_lines, printed_lines
+from ..reporting.names import name_model
+from ..reporting.notes import INTERVALS, note_lower
+from ..reporting.paper_notes import note_paper
+from ..reporting.paper_tables import PaperTables
+from ..reporting.published import Published, read_table, read_table_beside
+from ..reporting.replicas import find_row, place_lines
+from ..reporting.run_notes import note_ours
+from ..reporting.table import Cell, Grid, Line
 from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import ALL, Score
-from ..tables.cells import value_cell
-from ..tables.grid import Cell, Grid, Line
-from ..tables.lines import count_line, our_lines, printed_lines
-from ..tables.names import name_model
-from ..tables.notes import INTERVALS, note_lower
-from ..tables.paper import PaperTables
-from ..tables.paper_notes import note_paper
-from ..tables.published import Published, read_table, read_table_beside
-from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_ours
 
 IN_MATRIX = ("acc", "rouge_l", "hal", "com", "utl", "nac", "f1", "em", "map", "mrr")  # the main one first
 _LABELS = yaml.safe_load(Path(__file__).with_name("labels.yaml").read_text(encoding="utf-8"))

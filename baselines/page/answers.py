@@ -16,8 +16,9 @@ from quadrag.errors import QuadragError
 from quadrag.metric_record import name_together
 from quadrag.records import dumps
 
-from ..report.comparison import name_runs
-from ..report.questions import (
+from ..reporting.comparison import name_runs
+from ..reporting.messages import ENGLISH, say
+from ..reporting.questions import (
     QuestionInfo,
     RunReader,
     find_phrase,
@@ -28,7 +29,6 @@ from ..report.questions import (
     show_value,
     spell_gold,
 )
-from ..reporting.messages import ENGLISH, say
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import record_of

@@ -19,16 +19,16 @@ from quadrag.provenance import Provenance
 from quadrag.records import write_text
 
 from ..charts.forms import draw_grid
-from ..report.comparison import name_runs
-from ..report.facts import list_facts
-from ..report.summary import summary
+from ..reporting.comparison import name_runs
+from ..reporting.facts import list_facts
+from ..reporting.language import Sentence, translate_grid, write_note
 from ..reporting.messages import translate
+from ..reporting.names import name_model
+from ..reporting.summary import summary
+from ..reporting.table import Grid
+from ..reporting.text import join_counts
 from ..results.note import Level, Note
 from ..results.run import PROFILES, Result, own_profile
-from ..tables.draw import join_counts
-from ..tables.grid import Grid
-from ..tables.language import Sentence, translate_grid, write_note
-from ..tables.names import name_model
 from .answers import collect_answers
 
 if TYPE_CHECKING:

@@ -20,6 +20,7 @@ from ..results.score import Score
 ENGLISH = "en"
 _FOLDER = Path(__file__).with_name("messages")
 _SHOWN = 4  # names in a list
+_SWITCHES = ("fresh", "unscored", "verbose", "wrong")  # of Python's arguments
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 
 
@@ -118,8 +119,9 @@ class _Params(dict[str, Any]):
 
 
 def _write_option(option: str, python: bool) -> str:
-    """Write an option: ``--max-failed`` is ``max_failed=`` in Python, ``--option gold=test`` ``gold="test"``."""
+    """Write an option: ``--max-failed`` is ``max_failed`` in Python, ``--option gold=test`` ``gold="test"``."""
     if not python:
         return option
     name, _, value = option.removeprefix("--option ").removeprefix("--").replace(" ", "=").partition("=")
-    return f'{name.replace("-", "_")}="{value}"' if value else f"{name.replace('-', '_')}="
+    name = name.replace("-", "_")
+    return f'{name}="{value}"' if value else f"{name}=True" if name in _SWITCHES else name

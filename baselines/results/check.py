@@ -12,12 +12,10 @@ from quadrag.chat.keys import known_keys
 from quadrag.metric_record import metric_record, show_key
 from quadrag.provenance import Provenance
 
-from ..core.benchmark import load
+from ..core.benchmark import NOT_GIVEN, load
 from ..core.prompts import are_own
 from ..core.run_record import RunRecord
-from ..core.spec import NONE, RAG, UNKNOWN, WHOLE
-from ..systems.extractive import EXTRACTIVE
-from ..systems.own import NOT_GIVEN
+from ..core.spec import EXTRACTIVE, NONE, RAG, UNKNOWN, WHOLE
 from .items import FAILED, SHORT
 from .judges import REFUSED
 from .note import Note, NoteCode, notes_of

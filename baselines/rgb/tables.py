@@ -8,17 +8,17 @@ from quadrag.errors import QuadragError
 
 from ..core.benchmark import NO_JUDGE
 from ..core.spec import NONE
+from ..reporting.lines import our_lines, printed_lines
+from ..reporting.names import name_model
+from ..reporting.paper_notes import note_paper
+from ..reporting.paper_tables import PaperTables
+from ..reporting.published import Published, read_table, read_table_beside
+from ..reporting.replicas import find_row, place_lines
+from ..reporting.run_notes import note_ours
+from ..reporting.table import Form, Grid, Line
 from ..results.note import Note, NoteCode
 from ..results.run import Result
 from ..results.score import Score, Status, find_by_phrase
-from ..tables.grid import Form, Grid, Line
-from ..tables.lines import our_lines, printed_lines
-from ..tables.names import name_model
-from ..tables.paper import PaperTables
-from ..tables.paper_notes import note_paper
-from ..tables.published import Published, read_table, read_table_beside
-from ..tables.replicas import find_row, place_lines
-from ..tables.run_notes import note_ours
 
 NAME = "rgb"
 PRINTED = {  # title, and the heads of the columns

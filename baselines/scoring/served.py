@@ -15,10 +15,10 @@ from quadrag.errors import one_line
 from quadrag.passages import UNNAMED
 from quadrag.records import Answer, Key, Passage, Question, document_id
 
-from ..core.benchmark import Benchmark
+from ..core.benchmark import NOT_GIVEN, Benchmark
 from ..core.spec import RunSpec
 from ..core.task import load_rows, script_options
-from ..systems.own import NOT_GIVEN, as_served
+from ..systems.own import as_served
 from .judging import Judging, Scored, score_answers
 
 LEAST = 32  # characters, blanks aside, from which a part of a text is taken for a part of it and no chance

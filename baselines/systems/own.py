@@ -22,7 +22,6 @@ from ..core.prompts import load_service_prompts
 from ..core.spec import NONE, RAG, RunSpec
 from .system import Assignment
 
-NOT_GIVEN = "the system gave no passages"  # why nothing is ranked
 UNSHOWN = "the passages shown are not known"  # why nothing is measured by them
 _ASKED = "rag_prompt"
 _ANSWERS = ("answer", "result", "response")  # where a result has its answer: ours, LangChain's, LlamaIndex's

@@ -21,7 +21,7 @@ from quadrag.api.result import (
     type_reasons,
 )
 from quadrag.baselines.page.page import write_page
-from quadrag.baselines.report.comparison import (
+from quadrag.baselines.reporting.comparison import (
     check_gate,
     comparison_table,
     explain_missing,
@@ -29,13 +29,13 @@ from quadrag.baselines.report.comparison import (
     refuse_same,
     write_difference,
 )
-from quadrag.baselines.report.question_text import write_changed
-from quadrag.baselines.report.questions import ItemFilter
 from quadrag.baselines.reporting.messages import say, say_score
+from quadrag.baselines.reporting.question_text import write_changed
+from quadrag.baselines.reporting.questions import ItemFilter
+from quadrag.baselines.reporting.table import Grid
+from quadrag.baselines.reporting.text import print_grids
 from quadrag.baselines.results import compare as results
 from quadrag.baselines.results.score import Score, ScoreKey
-from quadrag.baselines.tables.draw import print_grids
-from quadrag.baselines.tables.grid import Grid
 from quadrag.errors import QuadragError, UnknownScore
 from quadrag.printing import write
 

@@ -12,12 +12,18 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 from quadrag.baselines.judges.certificate import lay_beside
 from quadrag.baselines.page.page import make_environment, write_page
-from quadrag.baselines.report.facts import tell_kept, tell_reused
-from quadrag.baselines.report.question_text import DisplayOptions, write_items
-from quadrag.baselines.report.questions import ItemFilter, RunReader
-from quadrag.baselines.report.run import tabulate_run
-from quadrag.baselines.report.summary import show_runs
+from quadrag.baselines.reporting.cells import FEW, RATE, count_all, count_both, format_interval, format_value
+from quadrag.baselines.reporting.facts import tell_kept, tell_reused
+from quadrag.baselines.reporting.language import pick_notes, translate_grid
 from quadrag.baselines.reporting.messages import say_invalid, say_item, say_score
+from quadrag.baselines.reporting.names import number_of
+from quadrag.baselines.reporting.question_text import DisplayOptions, write_items
+from quadrag.baselines.reporting.questions import ItemFilter, RunReader
+from quadrag.baselines.reporting.run_tables import tabulate_run
+from quadrag.baselines.reporting.summary import show_runs
+from quadrag.baselines.reporting.table import Grid
+from quadrag.baselines.reporting.text import print_grids
+from quadrag.baselines.reporting.text import to_text as draw_text
 from quadrag.baselines.results import score as results
 from quadrag.baselines.results.items import FAILED, read_items
 from quadrag.baselines.results.note import Level, Note, NoteCode
@@ -25,12 +31,6 @@ from quadrag.baselines.results.run import PROFILES, Result
 from quadrag.baselines.results.score import ScoreKey, Status
 from quadrag.baselines.results.selection import is_whole, pick_headlines, pool_rows
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.cells import FEW, RATE, count_all, count_both, format_interval, format_value
-from quadrag.baselines.tables.draw import print_grids
-from quadrag.baselines.tables.draw import to_text as draw_text
-from quadrag.baselines.tables.grid import Grid
-from quadrag.baselines.tables.language import pick_notes, translate_grid
-from quadrag.baselines.tables.names import number_of
 from quadrag.errors import QuadragError, UnknownScore, one_line, unknown_name
 from quadrag.labels import LANGUAGES, choose_labels
 from quadrag.metric_record import show_key

@@ -6,7 +6,6 @@ minute, and ends with a page on which all tables stand.
 """
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,24 +25,17 @@ def run(arguments: argparse.Namespace) -> None:
     write("Made-up samples, answered without a model: the numbers measure nothing.")
     from quadrag.baselines.core.benchmark import known
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.paper import tabulate_paper
-    from quadrag.baselines.report.run import tabulate_matrices
+    from quadrag.baselines.reporting.all import tabulate_all
     from quadrag.baselines.runs.campaign import run_demo
-    from quadrag.hub.card import read_card
 
     out = Path(arguments.out or "runs/demo")
     results: list[Any] = []
-    tables: list[Any] = []
     for name in known():
         runs = run_demo(name, out)
-        ours = [result for _, result in runs]
         print_tables(arguments, [_list_headlines(name, runs)])
-        results[:0] = ours  # the page begins with what a terminal ends with
-        matrices = tabulate_matrices(ours[0], labels=arguments.labels) if len(ours) == 1 else []
-        title = read_card(name)[0]["pretty_name"]
-        made = [*tabulate_paper(name, ours), *matrices]
-        tables[:0] = [replace(grid, title=f"{title}: {grid.title}") for grid in made]
-    write_page(out / "report.html", [("demo", results)], tables, arguments.labels)
+        results[:0] = [result for _, result in runs]  # the page begins with what a terminal ends with
+    demo = [("demo", results)]
+    write_page(out / "report.html", demo, tabulate_all(demo, labels=arguments.labels), arguments.labels)
     write("", f"All tables, beside the papers' numbers: {out / 'report.html'}")
     write(f"next: quadrag run rgb noise_robustness_{arguments.labels} --llm http://HOST:PORT/v1")
 
@@ -51,9 +43,9 @@ def run(arguments: argparse.Namespace) -> None:
 def _list_headlines(name: str, runs: list[tuple[Path, Any]]) -> Any:
     """Make a table of the first headline of each run."""
     from quadrag.baselines.core.benchmark import load
-    from quadrag.baselines.report.summary import headline_cells
+    from quadrag.baselines.reporting.summary import headline_cells
+    from quadrag.baselines.reporting.table import Grid, Line
     from quadrag.baselines.results.selection import pick_headlines
-    from quadrag.baselines.tables.grid import Grid, Line
 
     lines = []
     for folder, result in runs:

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _label_values(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.corrected import tabulate_corrected, take_back
-    from quadrag.baselines.report.labelled import list_judged
+    from quadrag.baselines.reporting.labelled import list_judged
     from quadrag.metric_record import show_key
 
     graded, items = list_judged(_read_run(arguments), arguments.metric)
@@ -79,11 +79,11 @@ def _label_errors(arguments: argparse.Namespace) -> int:
     """Sort the wrong answers of a run by what went wrong; the exit code is 2 of a stopped judge, 3 of a failed one."""
     from quadrag.baselines.judges.classes import Sorted, find_classes, sort_by_judge, tabulate_classes
     from quadrag.baselines.judges.corrected import take_back
-    from quadrag.baselines.report.labelled import list_wrong
-    from quadrag.baselines.report.questions import find_metric
-    from quadrag.baselines.report.run import title_of
+    from quadrag.baselines.reporting.labelled import list_wrong
+    from quadrag.baselines.reporting.questions import find_metric
+    from quadrag.baselines.reporting.run_notes import note_validity
+    from quadrag.baselines.reporting.run_tables import title_of
     from quadrag.baselines.results.note import Level, Note, NoteCode
-    from quadrag.baselines.tables.run_notes import note_validity
     from quadrag.progress import Progress
     from quadrag.provenance import Provenance
 
@@ -151,7 +151,7 @@ def _offer(
 
 
 def _read_run(arguments: argparse.Namespace) -> Any:
-    from quadrag.baselines.report.questions import RunReader
+    from quadrag.baselines.reporting.questions import RunReader
     from quadrag.baselines.runs.finished import read_result
 
     folder = Path(arguments.folder)

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.runs.plan import judge_presets, read_recipe, recipes
 
     if arguments.recipe is not None:
-        from quadrag.baselines.report.settings import describe_settings, print_settings
+        from quadrag.baselines.reporting.settings import describe_settings, print_settings
 
         begun = [name for name in recipes() if name.startswith(f"{arguments.recipe}-")]
         named = [arguments.recipe] if arguments.recipe in recipes() else begun or [arguments.recipe]

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.report.hub import plan_results, push_results
+    from quadrag.baselines.reporting.hub import plan_results, push_results
     from quadrag.hub.push import plan_push, push
 
     results = arguments.results is not None  # given, even where it came out empty

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Show the runs, and hold them against what a pipeline asks."""
     from quadrag.baselines.judges.certificate import lay_beside, read_certificates
-    from quadrag.baselines.report.comparison import refuse_same
+    from quadrag.baselines.reporting.comparison import refuse_same
     from quadrag.baselines.runs.finished import read_runs
 
     least = dict(map(_read_least, arguments.fail_below))
@@ -69,8 +69,8 @@ def _read_least(given: str) -> tuple[str, float]:
 
 def _check(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]], least: Mapping[str, float]) -> int:
     """Hold the runs against what is asked of them, and say in a line what fails."""
-    from quadrag.baselines.report.all import merge_all
-    from quadrag.baselines.report.comparison import check_gate
+    from quadrag.baselines.reporting.all import merge_all
+    from quadrag.baselines.reporting.comparison import check_gate
     from quadrag.baselines.results.compare import compare
     from quadrag.baselines.results.run import own_profile
 
@@ -89,9 +89,9 @@ def _show(arguments: argparse.Namespace, runs: Sequence[tuple[str, Any]]) -> Non
     """Print the tables of the runs, and write the page."""
     from quadrag.baselines.audit.finding import read_findings
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import compare_all, tabulate_all
-    from quadrag.baselines.report.summary import show_runs
-    from quadrag.baselines.report.without import tabulate_without
+    from quadrag.baselines.reporting.all import compare_all, tabulate_all
+    from quadrag.baselines.reporting.summary import show_runs
+    from quadrag.baselines.reporting.without import tabulate_without
     from quadrag.baselines.results.note import Note, NoteCode
     from quadrag.baselines.results.run import own_profile
 

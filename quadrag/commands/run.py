@@ -103,10 +103,10 @@ def _run_all(arguments: argparse.Namespace, estimate: Any = None, aside: Path | 
 def _show(arguments: argparse.Namespace, stdout: IO[str], out: Path, campaign: Any) -> int:
     """Write the page of runs, and print what they came to."""
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.facts import tell_reused
-    from quadrag.baselines.report.paper import show_paper
-    from quadrag.baselines.report.run import tabulate_run
-    from quadrag.baselines.report.summary import show_runs
+    from quadrag.baselines.reporting.facts import tell_reused
+    from quadrag.baselines.reporting.paper import show_paper
+    from quadrag.baselines.reporting.run_tables import tabulate_run
+    from quadrag.baselines.reporting.summary import show_runs
 
     profiles, results = options.profiles(arguments), campaign.results
     page = None  # where it has more than the terminal

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from quadrag.baselines.report.comparison import refuse_same
+    from quadrag.baselines.reporting.comparison import refuse_same
     from quadrag.baselines.runs.files.logs import list_logs
     from quadrag.baselines.runs.files.score import sift_logs
 
@@ -67,10 +67,10 @@ def _score(arguments: argparse.Namespace, files: Sequence[Path], stdout: IO[str]
     """Score files, and print and write what they came to."""
     from quadrag.baselines.judges.certificate import lay_beside
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import gather_systems, tabulate_all
-    from quadrag.baselines.report.comparison import tabulate_comparison
-    from quadrag.baselines.report.merged import merge_runs
-    from quadrag.baselines.report.summary import show_runs
+    from quadrag.baselines.reporting.all import gather_systems, tabulate_all
+    from quadrag.baselines.reporting.comparison import tabulate_comparison
+    from quadrag.baselines.reporting.merged import merge_runs
+    from quadrag.baselines.reporting.summary import show_runs
     from quadrag.baselines.runs.files.logs import find_maker
     from quadrag.baselines.runs.files.score import name_files
 

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.report.question_text import DisplayOptions, write_changed, write_items
-    from quadrag.baselines.report.questions import ItemFilter, RunReader, select_changed
+    from quadrag.baselines.reporting.question_text import DisplayOptions, write_changed, write_items
+    from quadrag.baselines.reporting.questions import ItemFilter, RunReader, select_changed
     from quadrag.baselines.runs.finished import read_runs
 
     two = len(arguments.runs) == 2

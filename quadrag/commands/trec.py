@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    from quadrag.baselines.report import trec
+    from quadrag.baselines.reporting import trec
     from quadrag.baselines.runs.finished import run_folders
 
     folders = [part for name in arguments.runs for part in run_folders(Path(name)) or [Path(name)]]

@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     from quadrag.baselines.judges.certificate import lay_beside, read_certificates
     from quadrag.baselines.page.page import write_page
-    from quadrag.baselines.report.all import tabulate_all
-    from quadrag.baselines.report.comparison import refuse_same
+    from quadrag.baselines.reporting.all import tabulate_all
+    from quadrag.baselines.reporting.comparison import refuse_same
     from quadrag.baselines.runs.finished import read_runs
 
     alone = len(arguments.runs) == 1

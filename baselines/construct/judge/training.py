@@ -22,8 +22,8 @@ from quadrag.records import write_text
 from ...judges.ask import ask_judge, check_askable, judge_items
 from ...judges.certificate import Certificate, certify
 from ...judges.labels import Item, LabelSet
+from ...reporting.table import Cell, Grid, Line
 from ...systems.local import LocalModel
-from ...tables.grid import Cell, Grid, Line
 
 SHARES = (5, 1, 4)  # to learn from, to choose by, to be measured on (Wang et al. 2024, section 3.4)
 

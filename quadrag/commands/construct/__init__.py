@@ -103,8 +103,8 @@ def _open_models(arguments: argparse.Namespace) -> Any:
 def _estimate(request: Any) -> None:
     from quadrag.baselines.construct.account import tell_steps
     from quadrag.baselines.construct.construct import estimate
-    from quadrag.baselines.tables.draw import print_grids
-    from quadrag.baselines.tables.grid import Cell, Grid, Line
+    from quadrag.baselines.reporting.table import Cell, Grid, Line
+    from quadrag.baselines.reporting.text import print_grids
 
     stages, begin, requests = estimate(request)
     write(*tell_steps(stages), "", f"{begin:,} documents or templates to make questions from")

@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.baselines.construct.judge.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.baselines.judges.known import open_labels
     from quadrag.baselines.judges.notes import describe_labels, tabulate
-    from quadrag.baselines.tables.draw import print_grids
+    from quadrag.baselines.reporting.text import print_grids
     from quadrag.chat.ledger import Ledger
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)

@@ -66,7 +66,7 @@ def _texts(metavar: str, about: str, **more: Any) -> dict[str, Any]:
 
 
 def _count(metavar: str, about: str, least: int = 1, **more: Any) -> dict[str, Any]:
-    return {"metavar": metavar, "help": about, "type": at_least(least), **more}
+    return _text(metavar, about, type=at_least(least), **more)
 
 
 def _number(metavar: str, about: str, least: float = 0, most: float = sys.float_info.max) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def print_results(
     arguments: argparse.Namespace, stdout: IO[str], folder: Path | None, results: Sequence[Any], grids: Sequence[Any]
 ) -> None:
     """Print what runs came to as tables or as JSON, where those of several benchmarks are a list."""
-    from quadrag.baselines.report.plain import describe_results
+    from quadrag.baselines.reporting.json_report import describe_results
     from quadrag.records import dumps
 
     if not arguments.json:
@@ -133,19 +133,14 @@ def print_tables(
     arguments: argparse.Namespace, grids: Sequence[Any], verbose: bool = False, file: IO[str] | None = None
 ) -> None:
     """Print tables in the language of the labels."""
-    from quadrag.baselines.tables.draw import print_grids
+    from quadrag.baselines.reporting.text import print_grids
 
     print_grids(grids, file, verbose, arguments.labels)
 
 
-def shell_path(folder: object) -> str:
-    """Name a folder in a command."""
-    return shlex.quote(str(folder))
-
-
 def print_calls(results: Sequence[Any]) -> None:
     """Print how many calls were made, what they cost, and whose kept replies were used."""
-    from quadrag.baselines.report.facts import tell_calls
+    from quadrag.baselines.reporting.facts import tell_calls
 
     if lines := tell_calls(results):
         write("", *(part for line in lines for part in wrap(line, 80)))
@@ -161,7 +156,7 @@ def start_estimate(arguments: argparse.Namespace) -> Any:
 
 def print_estimate(arguments: argparse.Namespace, estimate: Any, stdout: IO[str]) -> None:
     """Print what was noted."""
-    from quadrag.baselines.report.estimated import describe_estimate, tabulate_estimate
+    from quadrag.baselines.reporting.estimated import describe_estimate, tabulate_estimate
     from quadrag.chat.prices import Prices
     from quadrag.records import dumps
 
@@ -192,5 +187,5 @@ def close(arguments: argparse.Namespace, folder: Path | None, results: Sequence[
     if invalid and arguments.json:
         say(invalid[0])
     if folder and len(results) == 1 and not stopped:
-        write(f"next: quadrag show {shell_path(folder)} --wrong")
+        write(f"next: quadrag show {shlex.quote(str(folder))} --wrong")
     return 2 if stopped else 3 if invalid else 0

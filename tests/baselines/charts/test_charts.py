@@ -8,7 +8,7 @@ import pytest
 from quadrag.baselines.charts.forms import draw_grid
 from quadrag.baselines.charts.svg import cut_text
 from quadrag.baselines.page.page import HERE, render_page
-from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
+from quadrag.baselines.reporting.table import Cell, Figure, Grid, Line
 
 EVIL = "<b onclick='x'>\"&amp;</b>{{1}}\x01\ud83d\u202e"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
-from quadrag.baselines.report.run import tabulate_run
+from quadrag.baselines.reporting.run_tables import tabulate_run
 from quadrag.baselines.runs.finished import read_result
 from quadrag.paths import room
 from quadrag.records import read_jsonl

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quadrag.baselines.judges.corrected import share_out
-from quadrag.baselines.report.labelled import write_gold
+from quadrag.baselines.reporting.labelled import write_gold
 from quadrag.records import read_jsonl
 
 

@@ -8,10 +8,10 @@ from specs import record_of
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.spec import Replica
 from quadrag.baselines.omnieval.tables import FIELDS, KEYS, TASKS, TOPICS, matrix_grids, tabulate
+from quadrag.baselines.reporting.names import name_model
+from quadrag.baselines.reporting.published import read_published
 from quadrag.baselines.results.run import Result
 from quadrag.baselines.results.score import Score
-from quadrag.baselines.tables.names import name_model
-from quadrag.baselines.tables.published import read_published
 from quadrag.data.builders import open_builder, rows
 
 

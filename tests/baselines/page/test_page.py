@@ -21,10 +21,10 @@ from specs import name_llm
 import quadrag
 from quadrag.baselines.page.answers import collect_answers
 from quadrag.baselines.page.page import name_page, read_words, render_page, write_page
-from quadrag.baselines.report.questions import spell_gold
+from quadrag.baselines.reporting.questions import spell_gold
+from quadrag.baselines.reporting.table import Cell, Grid, Line
 from quadrag.baselines.results.note import Level, Note, NoteCode
 from quadrag.baselines.runs.finished import read_runs
-from quadrag.baselines.tables.grid import Cell, Grid, Line
 
 RUN = ("run", "rgb", "noise_robustness_en", "--data-dir", "sample")
 

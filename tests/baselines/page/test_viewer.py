@@ -7,7 +7,7 @@ import pytest
 from viewed_answers import EVIL, MANY, count_of, counted, listed, make_answers
 
 from quadrag.baselines.page.page import HERE, SCRIPTS
-from quadrag.baselines.tables.grid import Cell, Figure, Grid, Line
+from quadrag.baselines.reporting.table import Cell, Figure, Grid, Line
 
 
 def list_all(page):

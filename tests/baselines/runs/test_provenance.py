@@ -14,7 +14,7 @@ from quadrag import catalogue
 from quadrag.baselines.core.authors import pack_authors
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.task import load_questions
-from quadrag.baselines.report.hub import plan_results
+from quadrag.baselines.reporting.hub import plan_results
 from quadrag.errors import QuadragError
 from quadrag.paths import room
 

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quadrag.baselines.core.run_record import sha256
-from quadrag.baselines.report.trec import qrels_lines, run_lines
+from quadrag.baselines.reporting.trec import qrels_lines, run_lines
 from quadrag.records import Passage, Question
 
 pytestmark = pytest.mark.pure

@@ -10,7 +10,7 @@ from chat_server import ChatServer, Rule, asked_of
 from kept_runs import record
 
 import quadrag
-from quadrag.baselines.report.hub import plan_results
+from quadrag.baselines.reporting.hub import plan_results
 from quadrag.errors import QuadragError
 from quadrag.metric_record import find_verdict, metric_record
 from quadrag.records import read_jsonl

@@ -116,8 +116,7 @@ def test_the_demo_measures_every_benchmark(cli):
     for name in ("summary", "task_1_2-snippets-kg", "all", "counterfactual_robustness_en-none"):
         assert re.search(rf"(?m)^{name} +\w+ +\d+\.\d +[\d.–]+ +\d+ of \d+$", out), name
     page = Path("kept/report.html").read_text(encoding="utf-8")
-    for title in ("RGB: .*Table 1. Noi", "CRAG: .*Table 5. Tru", "CRUD-RAG: .*Retrieval", "OmniEval: .*rouge"):
-        assert re.search(f">{title}", page), title
+    assert all(title in page for title in ("Table 1. Noise", "Table 5. Truth", "Retrieval", "omnieval"))
     assert '"id": "kg/0"' in Path("kept/crag/task_1_2-snippets-kg/retrieved.jsonl").read_text(encoding="utf-8")
     assert cli("demo", "--out", "kept")[0] == 0
 
@@ -159,7 +158,7 @@ def test_a_spec_file_says_what_no_option_does_and_gives_way_to_options(cli):
         Path("s.json").write_text(json.dumps(said))
         assert cli(*RUN, "--spec", "s.json", "--ledger", "L", "--seed", "5", "--llm-name", "typed")[0] in (0, 3)
         asked = {body["model"]: body for body in server.bodies}
-    assert (asked["m"]["top_p"], asked["m"]["seed"]) == (0.5, 5)
+    assert (asked["m"]["top_p"], asked["m"]["seed"]) == (0.5, 6), "that of the second sample"
     assert (asked["j"]["max_tokens"], asked["j"]["temperature"]) == (7, 0), "what is not said is as --judge has it"
     spec = json.loads(Path("out/run.json").read_text())["spec"]
     assert (spec["samples"], spec["limit"], spec["system"]["name"], spec["judges"][0]["name"]) == (2, 3, "typed", "k")

@@ -13,7 +13,7 @@ from hub_recorder import Recorder
 from quadrag import catalogue
 from quadrag.baselines.core.benchmark import load
 from quadrag.baselines.core.parts import Conditions
-from quadrag.baselines.report.hub import hide_places, plan_results
+from quadrag.baselines.reporting.hub import hide_places, plan_results
 from quadrag.cli import main
 from quadrag.errors import QuadragError
 from quadrag.harnesses.examination import list_configs
