@@ -13,6 +13,7 @@ from quadrag.metric_record import show_key
 from quadrag.stats import Pair
 
 from ..judges.notes import note_judges
+from ..results.check import check_lacking
 from ..results.compare import (
     FEW,
     Comparison,
@@ -165,6 +166,9 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         told += [(name, note) for note in notes]
     pairs = [one.pair for one in heads if one.pair]
     shown = [score for one in comparison.differences for score in one.scores if score]
+    apart = any(one.pair and score and one.pair.n != score.n for one in heads for score in one.scores)
+    whole = [[score for score in run.whole(profile) if not score.ran] for run in runs]
+    lacking = [score for score in whole[0] if all(score.place in {one.place for one in others} for others in whole)]
     noted = group_notes(told, called[1:])
     return [
         *(note for note in noted if note.level is Level.HEADLINE),
@@ -174,6 +178,8 @@ def check_comparison(comparison: Comparison, called: Sequence[str]) -> list[Note
         note_units(shown, profile),
         *[Note(NoteCode.CHANGES)] * any(one.changes for one in comparison.differences),
         *[Note(NoteCode.P_RULE, {"kind": "holm"} if len(pairs) > 1 else {})] * bool(pairs),
+        *[Note(NoteCode.VALUES_APART)] * apart,
+        *check_lacking(lacking),
         *note_lower(dict.fromkeys(one.place[2:] for one in comparison.differences)),
         *note_judges(runs, profile),
         Note(NoteCode.INTERVALS, {"least": FEW}),

@@ -5,6 +5,7 @@ params in braces, and under `words` what stands for an English head, label or wo
 is, and so do names. ``{--option}`` in a sentence, or as the value of a param, is an option: an argument in Python.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,7 @@ from ..results.score import Score
 ENGLISH = "en"
 _FOLDER = Path(__file__).with_name("messages")
 _SHOWN = 4  # names in a list
+_NAMES = ("judge", "model", "name", "label", "labels", "folder", "source", "said", "text", "settings")  # of params
 _SWITCHES = ("fresh", "unscored", "verbose", "wrong")  # of Python's arguments
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the quick one, where it was built
 
@@ -56,6 +58,8 @@ def say(note: Note, language: str = ENGLISH, python: bool = False) -> str:
     kind = note.params.get("kind")
     sentence = messages.notes[f"{note.code}.{kind}" if kind else note.code]
     said = sentence.format_map(_Params(note.params, language, python))
+    if python:  # an option's value may stand behind it
+        said = re.sub(r"\b(\w+)\x00(?: ([\w.]+\b))?", _write_argument, said)
     if not note.runs:
         return said
     return messages.signs["of"].format(runs=join_names(note.runs, language), said=said)
@@ -91,7 +95,12 @@ class _Params(dict[str, Any]):
     """The params of a note as they are written in a language."""
 
     def __init__(self, params: Mapping[str, Any], language: str, python: bool) -> None:
-        super().__init__({name: self._write(value, language, python) for name, value in params.items()})
+        super().__init__(
+            {
+                name: value if isinstance(value, str) and name in _NAMES else self._write(value, language, python)
+                for name, value in params.items()
+            }
+        )
         self._python = python
 
     def __missing__(self, name: str) -> str:
@@ -124,4 +133,12 @@ def _write_option(option: str, python: bool) -> str:
         return option
     name, _, value = option.removeprefix("--option ").removeprefix("--").replace(" ", "=").partition("=")
     name = name.replace("-", "_")
-    return f'{name}="{value}"' if value else f"{name}=True" if name in _SWITCHES else name
+    return f'{name}="{value}"' if value else f"{name}=True" if name in _SWITCHES else f"{name}\x00"
+
+
+def _write_argument(found: re.Match[str]) -> str:
+    """Write an argument with its value, where one follows: a number, or a text."""
+    name, value = found[1], found[2]
+    if value is None:
+        return name
+    return f"{name}={value}" if value[0].isdigit() else f'{name}="{value}"'

@@ -111,6 +111,7 @@ class NoteCode(StrEnum):
     PROFILE_DISAGREES = "profile_disagrees", Level.WARNING
     NOT_COMPARED = "not_compared"
     CHANGES = "changes"
+    VALUES_APART = "values_apart"
     P_RULE = "p_rule"
     TESTS = "tests", Level.DETAIL
 

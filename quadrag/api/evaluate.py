@@ -173,6 +173,8 @@ def evaluate(
     check("profile", profile, PROFILES)
     check("judge_format", judge_format or _FORMATS[0], _FORMATS)
     shown_in = choose_labels(labels)
+    if not callable(system):
+        raise QuadragError(f"the system is a {type(system).__name__}; expected a function of a question")
     judges, kinds, called = [] if judge is None else _list(judge), _list(retry), name or _name_function(system)
     for one in judges:
         if not isinstance(one, str):

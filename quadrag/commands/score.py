@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     named = [file for path in map(Path, arguments.answers) for file in (list_logs(path) if path.is_dir() else [path])]
     if len(named) > 1 and "ratings" in dict(arguments.option):
         raise QuadragError("ratings are of the answers of one file; score each by itself, then compare them")
-    files, broken = sift_logs([*dict.fromkeys(named)])
+    files, broken = sift_logs([*dict.fromkeys(named)], arguments.benchmark, arguments.config)
     with session.results_alone(arguments.json) as stdout:
         if estimate := session.start_estimate(arguments):
             _score_files(arguments, files, None, None, estimate)

@@ -141,28 +141,38 @@ def refuse_full(out: Path, spec: RunSpec, file: Path) -> None:
         raise QuadragError(f"{out} is there and is no empty folder; name another one with --out")
 
 
-def sift_logs(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
+def sift_logs(
+    files: Sequence[Path], benchmark: str | None = None, config: str | None = None
+) -> tuple[list[Path], list[str]]:
     """Read logs, of which one that is cut, or of no task of ours, does not keep the others from being scored.
 
-    Of a task that a model of one folder was asked again, the last log counts.
+    Of several, those of the benchmark and the config that are named count; of a task that a model of one folder was
+    asked again, the last log.
 
     Returns:
         The files that can be scored, and of each log that cannot be, why.
     """
     refused: dict[Path, QuadragError] = {}
     made: list[tuple[str, Path, set[tuple[Any, ...]]]] = []
+    named = {name: value for name, value in (("benchmark", benchmark), ("config", config)) if value}
+    others = []
     for path in files:
         try:
             if maker := find_maker(path):
+                if len(files) > 1 and not named.items() <= read_head(path).items():
+                    others.append(path)
+                    continue
                 place = (path.absolute().parent, maker.model)
                 tasks = {(*place, str(row.get("config")), str(row.get("split"))) for _, row in lines(path)}
                 made.append((maker.time, path, tasks))
         except QuadragError as error:
             refused[path] = error
+    if others and len(others) == len(files):
+        raise QuadragError(f"none of {len(files)} logs is of {' '.join(named.values())}; name another config, or none")
     if refused and len(refused) == len(files):
         raise next(iter(refused.values()))
     last = {task: path for _, path, tasks in sorted(made) for task in tasks}
     again = [path for _, path, tasks in made if any(last[task] != path for task in tasks)]
     for path in again:
         remark(f"left out, its model was asked the same again: {path}")
-    return [path for path in files if path not in refused and path not in again], [*map(str, refused.values())]
+    return [path for path in files if path not in {*refused, *again, *others}], [*map(str, refused.values())]
