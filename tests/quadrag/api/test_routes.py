@@ -1,7 +1,7 @@
 """One RAG system by three routes: as a function, by file and over HTTP. The scores are the same to the byte.
 
-The system is that of docs/own-system.md, BM25 over CRUD-RAG's corpus and a model behind a server; the service is the
-same function in ten lines of the standard library's server.
+The system is BM25 over CRUD-RAG's corpus and a model behind a server; the service is the same function in ten lines of
+the standard library's server.
 """
 
 import json
@@ -16,7 +16,6 @@ from types import SimpleNamespace
 
 import pytest
 from chat_server import ChatServer
-from pages import steps_of
 from small_servers import Quiet, serving
 
 import quadrag
@@ -24,12 +23,27 @@ from quadrag.cli import main
 
 PLACE = ("crud_rag", "summary")
 FILES = ("answers.jsonl", "items.jsonl", "scores.json", "questions.jsonl")
-(SCRIPT,) = [step.text for step in steps_of("docs/own-system.md") if "bm25s" in step.text]
+SCRIPT = """
+import bm25s, quadrag, requests
+
+corpus = list(quadrag.corpus("crud_rag", data_dir="sample", gold="test"))
+index = bm25s.BM25()
+index.index([list(document.text) for document in corpus], show_progress=False)
+
+def my_rag(question):
+    (best,), _ = index.retrieve([list(question.query)], k=8, show_progress=False)
+    found = [corpus[place] for place in best]
+    shown = "\\n".join(document.text[:500] for document in found)
+    messages = [{"role": "user", "content": f"{shown}\\n\\n{question.query}"}]
+    body = {"model": "MODEL", "messages": messages, "max_tokens": 400}
+    reply = requests.post("URL/chat/completions", json=body, timeout=120)
+    reply.raise_for_status()
+    return reply.json()["choices"][0]["message"]["content"], found
+"""
 
 
 def system_of(model):
-    """The page's code up to its last lines, which measure."""
-    return SCRIPT.partition("result =")[0].replace("http://127.0.0.1:8080/v1", model.url)
+    return SCRIPT.replace("URL", model.url)
 
 
 @pytest.fixture
@@ -42,7 +56,7 @@ def model():
 def my_rag(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = {}
-    exec(compile(system_of(model), "docs/own-system.md", "exec"), found)
+    exec(compile(system_of(model), "my_rag.py", "exec"), found)
     return found["my_rag"]
 
 
