@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
 from ..judges.notes import note_judges
+from ..results.check import is_part
 from ..results.note import Note, NoteCode
 from ..results.run import PROFILES, Result
 from ..results.score import Score, Status
@@ -90,7 +91,9 @@ def summary(results: Sequence[Result], profile: str) -> Grid:
     notes += note_context(results, shown, profile, names)
     runs = [result.run for result in results]
     notes += [*note_beside(runs), *note_judges(results, profile)]
-    notes += [*note_paper(runs[0].benchmark, list(filter(None, best))), *note_corpus(runs)] if any(best) else []
+    if any(best):
+        notes += [Note(NoteCode.PUBLISHED_SOURCE, {"kind": "part"})] * any(map(is_part, runs))
+        notes += [*note_paper(runs[0].benchmark, list(filter(None, best))), *note_corpus(runs)]
     splits = dict.fromkeys(row.key.split for rows in heads for row in rows)
     title = title_of(results[0], "".join(splits) if len(splits) == len(results) == 1 else "")
     several = f"{results[0].run.benchmark}, {name_run(results[0].run)}"

@@ -35,7 +35,7 @@ def test_every_code_has_a_sentence_with_the_same_slots_in_every_language():
 
 @pytest.mark.parametrize(
     ("python", "said"),
-    [(False, "a, b: 9 more such notes: --verbose."), (True, "a, b: 9 more such notes: verbose=.")],
+    [(False, "a, b: 9 more such notes: --verbose."), (True, "a, b: 9 more such notes: verbose=True.")],
 )
 def test_a_note_says_of_which_runs_it_is_and_names_options_as_they_are_typed(python, said):
     note = Note(NoteCode.MORE, {"count": 9}, ("a", "b"))

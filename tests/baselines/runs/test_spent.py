@@ -13,7 +13,7 @@ def test_cost_is_told_and_what_is_kept_costs_nothing(cli, server, judge):
     first = cli(*asked, "--limit", 5, "--out", "r")
     tokens = [server.prompt_tokens + judge.prompt_tokens, server.completion_tokens + judge.completion_tokens]
     spent = server.prompt_tokens + 2 * server.completion_tokens + judge.completion_tokens / 2
-    assert "tokens: {:,} in, {:,} out; cost {:.4g} EUR\n".format(*tokens, spent) in first.out
+    assert "{:,} in, {:,} out, cost {:.4g} EUR\n".format(*tokens, spent) in first.out
     before = server.prompt_tokens, server.completion_tokens
     assert cli(*asked, "--out", "r2").code == 0
     usage = json.loads(Path("r2/run.json").read_text())["usage"]["llm"]

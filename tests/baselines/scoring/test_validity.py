@@ -66,7 +66,7 @@ def test_verdicts_that_cannot_be_read_are_no_number(ask, cli, said):
     for text in (ran.out, cli("report", "r").out):
         assert re.search(r"^truthfulness +INVALID +– +\d of 10", text, re.MULTILINE)
     page = Path("r/report.html").read_text(encoding="utf-8")
-    assert "<h1>INVALID: " in page
+    assert 'class="alarm loud">INVALID' in page
     assert cli(*TEN, "--llm", "extractive", "--judge", DEAD, "--split", "nowhere", "--out", "s").code == 2
 
 
