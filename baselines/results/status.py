@@ -150,7 +150,7 @@ def check_run(scores: Sequence[Score], run: RunRecord, failures: Found) -> list[
     for (key, profile), lost in failures.items():
         code = NoteCode.FAILED_COUNTED if lost.status is Status.OK else NoteCode(lost.status.value)
         if code is not NoteCode.INVALID or profile == run.profile:
-            form = code is NoteCode.INVALID and metric_record(key.metric).verdict
+            form = code is NoteCode.INVALID and lost.cause is Cause.UNPARSABLE and metric_record(key.metric).verdict
             alike = (code, key.config, key.split, form, str(lost))
             groups.setdefault(alike, []).append((key, lost))
     notes = []

@@ -73,7 +73,7 @@ def tabulate(results: Sequence[Result], profiles: Sequence[str]) -> list[Grid]:
 
 
 def _note_columns(heads: Sequence[str], places: Sequence[Place]) -> Note:
-    names = [f"{place[-1]}, {NONE}" if place[2] == NONE else place[-1] for place in places]
+    names = [f"{place[-1]} without documents" if place[2] == NONE else place[-1] for place in places]
     columns = "; ".join(f"{head} = {name}" for head, name in zip(heads, names, strict=True))
     return Note(NoteCode.COLUMNS, {"columns": columns})
 

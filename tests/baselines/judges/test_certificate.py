@@ -68,8 +68,8 @@ def test_what_a_worthless_judge_said_is_marked(cli, certified):
 
 def test_any_other_judge_is_not_certified(cli, certified):
     unused = "The certificate of j (labels) is not used"
-    assert "judge not certified: unsure" in flat(cli("report", "runs/unsure").out)
-    assert "not certified" not in cli("report", "runs/other").out, "all its verdicts are the same, which says more"
+    assert "against people: judge unsure" in flat(cli("report", "runs/unsure").out)
+    assert "against people" not in cli("report", "runs/other").out, "all its verdicts are the same, which says more"
     assert unused in flat(cli("report", "runs/unsure", "--certificate", "c.json").out)
     cli("run", *RUN, "--out", "runs/unjudged")
     assert "certified" not in cli("report", "runs/unjudged").out
