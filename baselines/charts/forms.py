@@ -4,8 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
-from ..reporting.cells import write_number
-from ..reporting.table import Cell, Figure, Grid, Line
+from ..reporting.table import Figure, Grid, Line
 from .svg import Curve, Row, Tile, draw_curves, draw_matrix, draw_rows
 
 _NUMBER = re.compile(r"(\w*?)_?(\d+(?:\.\d+)?)")
@@ -93,15 +92,10 @@ def _forest(grid: Grid) -> Iterator[Panel]:
             rows = panels.setdefault(figure.unit, [])
             if heading and heading not in rows:
                 rows.append(heading)
-            text = _write_difference(cell, figure)
+            text = f"{cell.text} ({cell.sub})" if cell.sub else cell.text
             rows.append(Row(_name(line), "ours", figure.value, figure.interval, text, figure.sure))
     for unit, rows in panels.items():
         yield unit, partial(draw_rows, rows, difference=True)
-
-
-def _write_difference(cell: Cell, figure: Figure) -> str:
-    ends = (write_number(end, 1, "+") for end in figure.interval or ())
-    return f"{cell.text} [{', '.join(ends)}]" if figure.interval else cell.text
 
 
 _FORMS = {

@@ -14,7 +14,7 @@ EVIL = "<b onclick='x'>\"&amp;</b>{{1}}\x01\ud83d\u202e"
 
 
 def cell(value, half=4.0, n=12, sure=False):
-    return Cell(f"{value}", "", Figure(value, (value - half, value + half), n, sure))
+    return Cell(f"{value}", f"{value - half} to {value + half}", Figure(value, (value - half, value + half), n, sure))
 
 
 def printed(value):
@@ -69,7 +69,7 @@ def test_each_chart_is_an_image_with_a_name_and_its_table(form):
     for _, image in draw(form):
         assert image.attrib["role"] == "img" and image.attrib["aria-label"].startswith("Title ")
     page = render_page("t", [make(form)])
-    assert page.index("<figure") < page.index('<details class="table">') < page.index("<table")
+    assert page.index("<figure") < page.index('<details class="table"') < page.index("<table")
 
 
 def test_a_table_of_no_form_or_without_values_has_no_chart():
@@ -118,7 +118,7 @@ def test_a_difference_that_is_more_than_chance_has_a_filled_sign():
     [(_, image)] = draw("forest")
     fills = [path.attrib["fill"] for path in image.iter("path") if "transform" in path.attrib]
     assert fills == ["var(--s1)", "var(--paper)"]
-    assert {"task", "a", "b", "3.0 [+2.0, +4.0]"} <= {*texts(image)}
+    assert {"task", "a", "b", "3.0 (2.0 to 4.0)"} <= {*texts(image)}
 
 
 def test_differences_of_other_units_have_an_axis_of_their_own():
@@ -127,7 +127,7 @@ def test_differences_of_other_units_have_an_axis_of_their_own():
         line.cells[-1].figure = line.cells[-1].figure._replace(unit=unit)
     panels = draw_grid(grid)
     assert [title.rpartition(" · ")[2] for title, _ in panels] == ["percent points", "characters"]
-    assert ["3.0 [" in drawn for _, drawn in panels] == [True, False]
+    assert ["3.0 (" in drawn for _, drawn in panels] == [True, False]
 
 
 def test_a_text_is_cut_to_its_room_by_the_width_of_its_characters():
