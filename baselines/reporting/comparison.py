@@ -327,6 +327,9 @@ def check_gate(
             invalid.append(why)
     for name, value in least.items():
         for score in _match_scores(last, name, profile):
+            low, high = score.record.range
+            if (low is not None and value < low) or (high is not None and value > high):
+                raise QuadragError(f"--fail-below {name}={value:g}: {score.label} lies between {low} and {high}")
             label = f"{score.key.split}/{score.label} of {called[-1]}"
             if score.status is Status.INVALID:
                 invalid.append(f"{label} is INVALID")
