@@ -7,6 +7,7 @@ is a choice that is no JSON or comes from elsewhere.
 
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,9 +133,16 @@ def open_server(page: Labelling, port: int = 0) -> ThreadingHTTPServer:
     """Return a server for this machine alone."""
     page.render()  # what is wrong with the items is told before the page is opened
     try:
-        return ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"page": page}))
+        return _Server(("127.0.0.1", port), type("Handler", (_Handler,), {"page": page}))
     except OSError as error:
         raise QuadragError(f"port {port} cannot be had ({error.strerror}); name another with --port") from None
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of a browser that went away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

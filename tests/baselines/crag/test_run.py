@@ -39,7 +39,7 @@ def test_slices_have_values_intervals_and_sizes_that_add_up(cli):
         assert all(row["interval"][0] <= row["value"] <= row["interval"][1] for row in parts)
     assert found["all", "truthfulness", "official"]["not_run"] == "no judge"
     assert found["domain=music", "truthfulness", "official"]["not_run"] == "no judge"
-    assert "task_1_2, extractive, public: slices" in out and "question type\n" in re.sub(" +\n", "\n", out)
+    assert "question type\n" in re.sub(" +\n", "\n", out)
     assert max(map(len, out.splitlines())) <= 80
 
 
