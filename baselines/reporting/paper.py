@@ -6,13 +6,14 @@ from dataclasses import replace
 from ..judges.notes import note_judges
 from ..results.note import Note
 from ..results.run import PROFILES, Result
+from .cells import ALIKE
 from .lines import UNDER
 from .notes import explain_lines
 from .paper_tables import load_tables
 from .replicas import head_replaced, mark_replicas, note_replicas
 from .run_tables import tabulate_run, tabulate_scores, title_of
 from .samples import tabulate_samples
-from .table import Grid
+from .table import NOTHING, Cell, Grid
 
 
 def show_paper(
@@ -59,7 +60,7 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
     for head in dict.fromkeys(head_replaced(result.run) for result in results):
         group = [replace(one, scores=one.whole()) for one in results if head_replaced(one.run) == head]
         made = [replace(grid, title=head + grid.title) for grid in tabulate(group, profiles)]
-        made = [mark_replicas(grid, group, profiles[0]) for grid in made]
+        made = [mark_replicas(_clear_printed(grid), group, profiles[0]) for grid in made]
         rows = [replace(row, of=str(at)) for at, result in enumerate(group) for row in result.scores]
         for grid in made:
             grid.notes += explain_lines(grid.lines, rows)
@@ -68,3 +69,17 @@ def tabulate_paper(benchmark: str, results: Sequence[Result], profiles: Sequence
         made[-1].notes += note_judges(group, profiles[0])
         grids += made
     return grids + [grid for one in results for grid in tabulate_samples(one, profiles[0], title_of(one))]
+
+
+def _clear_printed(grid: Grid) -> Grid:
+    """Return a table without printed numbers in columns where all of ours rest on verdicts that say nothing."""
+    ours = [line.cells for line in grid.lines if line.kind == "ours" and not line.label.startswith("  ")]
+    columns = [[cell.text for cell in column if cell.text not in ("", NOTHING)] for column in zip(*ours, strict=True)]
+    marked = [bool(texts) and all(text.endswith(ALIKE) for text in texts) for texts in columns]
+    lines = [
+        replace(line, cells=[Cell(NOTHING) if bad else cell for cell, bad in zip(line.cells, marked, strict=True)])
+        if line.kind == "published"
+        else line
+        for line in grid.lines
+    ]
+    return replace(grid, lines=lines) if any(marked) else grid

@@ -15,6 +15,7 @@ from specs import record_of, spec_of
 import quadrag
 from quadrag.baselines.core.benchmark import known, load
 from quadrag.baselines.core.parts import Conditions
+from quadrag.baselines.judges.certificate import discredit
 from quadrag.baselines.reporting.all import tabulate_all
 from quadrag.baselines.reporting.facts import list_facts
 from quadrag.baselines.reporting.json_report import describe_results
@@ -241,3 +242,20 @@ def test_facts_leave_out_what_is_not_known_and_a_page_has_all_tables(campaign: P
     assert len(tabulate_all([("all", results)])) == 4
     [one] = [replace(one) for one in results if one.run.config == "noise_robustness_en"]
     assert tabulate_all([("one", [one])])[0].title.startswith("rgb noise_robustness_en, ")
+
+
+def test_no_printed_value_stands_in_the_papers_table_beside_what_is_marked() -> None:
+    inputs = record_of(benchmark="crag", config="task_1_2", splits=["public"], retriever="snippets", llm="l", judge="m")
+    place = {"benchmark": "crag", "config": "task_1_2", "split": "public", "slice": "all", "metric": "truthfulness"}
+    counts = {"interval": None, "n_total": 40, "n_scored": 40, "unscored": {}, "signature": "s", "value": 0.1}
+    rows = [place | {"key": key, "profile": "official"} | counts for key in ("accuracy", "missing")]
+    scores = [*map(Score.from_row, rows)]
+    printed: list[list[str]] = []
+    for marked in (False, True):
+        if marked:
+            scores[0] = discredit(scores[0])
+        (grid,) = tabulate_paper("crag", [Result(inputs, scores, [])], ["official"])
+        line = next(line for line in grid.lines if line.kind == "published")
+        printed.append([line.cells[at].text for at in (0, 2)])
+    (accuracy, missing), beside = printed
+    assert accuracy != "–" and beside == ["–", missing]
