@@ -244,11 +244,12 @@ def test_what_is_not_compared_is_a_row_with_the_reason():
 def test_a_run_that_is_worse_or_below_fails_the_gate():
     poor, good = measure(first, "poor", split="noise_80"), measure(every, "good", split="noise_80")
     bad = measure(lambda one: "x" if one.id == "1" else None, "bad", split="noise_80")
+    again = measure(first, "again", split="noise_80")
     quadrag.compare(poor, good).check(below={"accuracy": 0.5})
     for runs, below, code in (
         ((good, poor), {}, 4),
         ((good, poor), {"accuracy": 0.9}, 4),
-        ((poor, good), {"accuracy": 1.1}, 4),
+        ((poor, again), {"accuracy": 0.9}, 4),
         ((poor, bad), {}, 3),
     ):
         with pytest.raises(GateFailed) as failed:
@@ -256,6 +257,8 @@ def test_a_run_that_is_worse_or_below_fails_the_gate():
         assert failed.value.code == code and "\n" not in str(failed.value)
     with pytest.raises(quadrag.QuadragError, match="'acuracy'; nearest: accuracy"):
         quadrag.compare(poor, good).check(below={"acuracy": 0.5})
+    with pytest.raises(quadrag.QuadragError, match="between 0 and 1"):
+        quadrag.compare(poor, good).check(below={"accuracy": 90})
 
 
 # Three runs and more.
