@@ -93,7 +93,7 @@ def test_passages_of_another_split_are_refused_and_those_of_a_run_bring_its_retr
     run = ["run", *PLACE[:2], "--split", "noise_0", "--data-dir", "sample", "--out", str(tmp_path)]
     assert main(run) == 0
     settings = {"data_dir": "sample", "retrieved": str(tmp_path / "retrieved.jsonl")}
-    with pytest.raises(QuadragError, match="holds 12 questions of which 0 are among the 12 asked"):
+    with pytest.raises(QuadragError):
         Examination(*PLACE, {**settings, "split": "noise_20"})
     examination = Examination(*PLACE, settings)
     first = examination.questions[0]
