@@ -10,66 +10,22 @@ import hashlib
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quadrag.errors import QuadragError
-from quadrag.reading import parse_yaml
-from quadrag.records import write_jsonl, write_text
+from quadrag.reading import parse_json, parse_yaml
+from quadrag.records import dumps, read_jsonl, write_jsonl, write_text
 
 from ..asking import ask, load_prompts, text_of, texts_of
-from ..held import fault_of, find_verbatim, stands_in
-from ..recipe import Given, Recipe
-from ..search import Corpus, without_repeats
-from ..steps import Drop, Each, Row, Step, Whole, Work
+from ..checks import find_verbatim, language_of, rejection_reason, stands_in
+from ..recipe import Item, Order, Recipe, Value
+from ..search import Corpus, reject_repeats
+from ..steps import Rejected, Row, Step, Work, reject
 
 SHOWN = 40  # documents that a model sees when it lays out topics
 BEGINNING = 120  # characters of each
-
-
-def read_topics(path: Path) -> list[str]:
-    """Read topics as ``field - topic``: YAML or JSON, fields with their topics, ``energy: [solar, wind]``."""
-    try:
-        found = parse_yaml(path.read_bytes(), path, "fields with their topics")
-    except OSError as error:
-        raise QuadragError(f"cannot read {path} ({error.strerror}); expected fields with their topics") from None
-    expected = "expected fields with their topics, as `energy: [solar, wind]`"
-    if not isinstance(found, dict) or not all(isinstance(topics, list) and topics for topics in found.values()):
-        raise QuadragError(f"{path} holds no topics; {expected}")
-    names = [f"{field} - {topic}" for field, topics in found.items() for topic in topics]
-    check_names(names, str(path))
-    return names
-
-
-def check_names(names: Sequence[str], where: str) -> None:
-    """Refuse names that a file name or a table cannot bear."""
-    for name in names:
-        if name.count(" - ") != 1 or "/" in name or len(name) > 60 or not all(map(str.strip, name.split(" - "))):
-            raise QuadragError(f"{where}: {name!r} is no topic; expected a short field and topic without - and /")
-    if len(set(names)) < len(names):
-        raise QuadragError(f"{where} names a topic twice; expected each once")
-
-
-def leaves(found: Any) -> list[str]:
-    """Return the leaves of a tree of topics as a model writes it; of another form, it raises as `text_of` does."""
-    names = []
-    for field in found:
-        upper = str(field["topic_name"]).strip()
-        for topic in field["sub_topics"] or [{"topic_name": upper}]:
-            names.append(f"{upper} - {str(topic['topic_name']).strip()}")
-    names = [name for name in dict.fromkeys(names) if name.count(" - ") == 1 and "/" not in name and len(name) <= 60]
-    if not names:
-        raise ValueError("no topic")
-    return names
-
-
-def show(documents: Sequence[Row], given: Given) -> str:
-    """Return beginnings of some documents, drawn, for whoever lays out topics."""
-    drawn = given.draw("topics").sample(list(documents), min(SHOWN, len(documents)))
-    return "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
-
-
 TASKS = {
     "extractive_qa": "抽取类问答",
     "multi_hop_qa": "多跳推理类问答",
@@ -84,36 +40,74 @@ _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
 _PROMPTS = load_prompts(Path(__file__).parent)
 
 
-def steps(given: Given) -> Sequence[Step]:
-    """Return the steps; see the module."""
-    corpus = Corpus(given.corpus)
-    names: list[str] = read_topics(given.topics) if given.topics else []
-    found: list[Step] = []
+def read_topics(path: Path) -> list[str]:
+    """Read topics as ``field - topic``: YAML or JSON, fields with their topics, ``energy: [solar, wind]``."""
+    expected = "fields with their topics, as `energy: [solar, wind]`, each once, short and without - and /"
+    try:
+        found = parse_yaml(path.read_bytes(), path, expected)
+        names = [f"{field} - {topic}" for field, topics in found.items() for topic in list(topics)]
+    except OSError as error:
+        raise QuadragError(f"cannot read {path} ({error.strerror}); expected {expected}") from None
+    except (AttributeError, TypeError):
+        raise QuadragError(f"{path} holds no topics; expected {expected}") from None
+    if not names or len(set(names)) < len(names) or not all(map(_is_name, names)):
+        wrong = next((name for name in names if not _is_name(name) or names.count(name) > 1), "nothing")
+        raise QuadragError(f"{path} has {wrong!r:.80}; expected {expected}")
+    return names
+
+
+def _is_name(name: str) -> bool:
+    """Whether a file name and a table can bear a topic."""
+    return name.count(" - ") == 1 and "/" not in name and len(name) <= 60 and all(map(str.strip, name.split(" - ")))
+
+
+def _read_tree(found: Any) -> list[str]:
+    """Return the leaves of a tree of topics as a model writes it."""
+    names = []
+    for field in found:
+        upper = str(field["topic_name"]).strip()
+        for topic in field["sub_topics"] or [{"topic_name": upper}]:
+            names.append(f"{upper} - {str(topic['topic_name']).strip()}")
+    names = [name for name in dict.fromkeys(names) if _is_name(name)]
     if not names:
-        found.append(Whole("tree-shown", lambda rows: (_head(rows, given), [])))
-        found.append(Each("tree", lambda row: _lay_out(row, names), asks=2, once=True))
+        raise ValueError("no topic")
+    return names
+
+
+def steps(order: Order) -> Sequence[Step]:
+    """Return the steps; see the module."""
+    corpus = Corpus(order.corpus)
+    names: list[str] = read_topics(order.topics) if order.topics else []
+    laying_out = [
+        Step("tree-shown", lambda rows: _show_some(rows, order), together=True),
+        Step("tree", lambda row: _lay_out(row, names), requests=2, once=True),
+    ]
     return [
-        *found,
-        Each("classify", lambda row: _classify(row, names), asks=2),
-        Whole("prune", _prune),
-        Each("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
-        Each("related", lambda row: _related(row, corpus)),
-        Each("generate", _generate, asks=2, makes=MOST),
-        Each("held", held),
-        Each("inspect", _inspect, asks=2),
-        Each("held-again", held),
-        Whole("duplicates", lambda rows: without_repeats(rows, lambda row: row["made"][0]["question"])),
-        Whole("balance", lambda rows: _balance(rows, given)),
+        *([] if order.topics else laying_out),
+        Step("classify", lambda row: _classify(row, names), requests=2),
+        Step("prune", _prune, together=True),
+        Step("tasks", lambda row: [{**row, "task": task, "source": row["id"]} for task in TASKS], makes=len(TASKS)),
+        Step("related", lambda row: _related(row, corpus)),
+        Step("generate", _generate, requests=2, makes=MOST),
+        Step("held", validate),
+        Step("inspect", _inspect, requests=2),
+        Step("held-again", validate),
+        Step(
+            "duplicates",
+            lambda rows: reject_repeats(rows, lambda row: row["made"][0]["question"], "question asked before"),
+            together=True,
+        ),
+        Step("balance", lambda rows: _balance(rows, order), together=True),
     ]
 
 
-def write(rows: Sequence[Row], given: Given, out: Path) -> dict[str, int]:
+def write(rows: Sequence[Row], order: Order, out: Path) -> dict[str, int]:
     """Write questions, topics and corpus; see `Recipe.write`."""
     if not rows:
         return {}
     names = sorted({row["topic"] for row in rows})
     write_text(out / "topics.json", json.dumps(names, ensure_ascii=False, indent=1) + "\n")
-    nodes = ({"id": _node(row["id"]), "title": row["title"], "contents": row["text"]} for row in given.corpus)
+    nodes = ({"id": _node(row["id"]), "title": row["title"], "contents": row["text"]} for row in order.corpus)
     write_jsonl(out / CORPUS, nodes)
     splits: dict[str, int] = {}
     for split, file in (("auto", AUTO), ("train", "gen_datas_train_own/questions.jsonl")):
@@ -148,21 +142,22 @@ def _line(row: Row) -> Any:
     return rounds if row["task"] == "conversational_qa" else rounds[0]
 
 
-def _head(rows: list[Row], given: Given) -> list[Row]:
-    shown = show(rows, given)
+def _show_some(rows: list[Row], order: Order) -> list[Row]:
+    """Put beginnings of some documents, drawn, into the first row, for whoever lays out topics."""
+    drawn = order.draw("topics").sample(rows, min(SHOWN, len(rows)))
+    shown = "\n".join(f"- {row['title']}：{' '.join(row['text'].split())[:BEGINNING]}" for row in drawn)
     return [{**row, "shown": shown} if at == 0 else row for at, row in enumerate(rows)]
 
 
 def _lay_out(row: Row, names: list[str]) -> Work:
     if "shown" in row:
-        prompt = _PROMPTS["tree"][row["language"]]
-        names += yield from ask(prompt, {"documents": row.pop("shown")}, leaves)
+        names += yield from ask(_PROMPTS["tree"], row["language"], {"documents": row.pop("shown")}, _read_tree)
     return [row]
 
 
 def _classify(row: Row, names: Sequence[str]) -> Work:
     if not names:
-        raise Drop("no topics were laid out")
+        raise Rejected("no topics were laid out")
     listed = "; ".join(f"{number} {name}" for number, name in enumerate(names, 1))
     slots = {"topics": listed, "document": f"{row['title']}\n{row['text']}"}
 
@@ -172,25 +167,22 @@ def _classify(row: Row, names: Sequence[str]) -> Work:
             raise ValueError(f"topic {number!r}")
         return number
 
-    number = yield from ask(_PROMPTS["classify"][row["language"]], slots, read)
+    number = yield from ask(_PROMPTS["classify"], row["language"], slots, read)
     if not number:
-        raise Drop("of no topic")
+        raise Rejected("of no topic")
     return [{**row, "topic": names[number - 1]}]
 
 
-def _prune(rows: list[Row]) -> tuple[list[Row], list[tuple[Row, str]]]:
+def _prune(rows: list[Row]) -> list[Row]:
     counts = Counter(row["topic"] for row in rows)
-    rare = {topic for topic, n in counts.items() if n < RARE * len(rows)}
-    return [row for row in rows if row["topic"] not in rare], [
-        (row, "topic pruned") for row in rows if row["topic"] in rare
-    ]
+    return [row if counts[row["topic"]] >= RARE * len(rows) else reject(row, "topic pruned") for row in rows]
 
 
 def _related(row: Row, corpus: Corpus) -> list[Row]:
     documents = [(row["id"], row["text"])]
     if row["task"] in _SEVERAL:
-        found = corpus.find(row["text"][:300], 3)
-        near = [(other["id"], other["text"]) for other, _ in found if other["id"] != row["id"]]
+        near = [other for other, _ in corpus.find(row["text"][:300], 3)]
+        near = [(other["id"], other["text"]) for other in near if other["id"] != row["id"]]
         documents += near[:1]
     return [{**row, "documents": [name for name, _ in documents], "texts": [text for _, text in documents]}]
 
@@ -219,27 +211,27 @@ def _slots(row: Row) -> dict[str, str]:
 
 
 def _generate(row: Row) -> Work:
-    made = yield from ask(_PROMPTS["generate"][row["language"]], _slots(row), _read_made)
+    made = yield from ask(_PROMPTS["generate"], row["language"], _slots(row), _read_made)
     if not made:
-        raise Drop("gates: document or task does not fit")
+        raise Rejected("gates: document or task does not fit")
     if row["task"] == "conversational_qa":
         return [{**row, "made": made}]
     return [{**row, "id": f"{row['id']}/{at}", "made": [one]} for at, one in enumerate(made[:MOST])]
 
 
-def held(row: Row) -> list[Row]:
+def validate(row: Row) -> list[Row]:
     """Hold every question against its documents; its passages become their own text."""
     source = "\n".join(row["texts"])
     made = []
     for one in row["made"]:
-        if fault := fault_of(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
-            raise Drop(fault)
+        if reason := rejection_reason(one["question"], one["answer"], one["relevant_passage"], source, row["language"]):
+            raise Rejected(reason)
         if row["task"] == "extractive_qa" and not any(stands_in(answer, source) for answer in one["answer"]):
-            raise Drop("answer is not in the source")
+            raise Rejected("answer is not in the source")
         passages = [find_verbatim(passage, source) for passage in one["relevant_passage"]]
         made.append({**one, "relevant_passage": passages})
     if row["task"] == "conversational_qa" and len(made) < 2:
-        raise Drop("a conversation of one round")
+        raise Rejected("a conversation of one round")
     return [{**row, "made": made}]
 
 
@@ -255,25 +247,95 @@ def _inspect(row: Row) -> Work:
             raise ValueError("a correction of another length")
         return verdict, mended
 
-    verdict, mended = yield from ask(_PROMPTS["inspect"][row["language"]], slots, read)
+    verdict, mended = yield from ask(_PROMPTS["inspect"], row["language"], slots, read)
     if verdict == 0:
-        raise Drop("inspection: not usable")
+        raise Rejected("inspection: not usable")
     return [{**row, "made": mended or row["made"], "evaluation": verdict}]
 
 
-def _balance(rows: list[Row], given: Given) -> tuple[list[Row], list[tuple[Row, str]]]:
+def _balance(rows: list[Row], order: Order) -> list[Row]:
     """Keep of each cell of the matrix at most twice the mean of all cells, drawn, and split by document."""
     cells: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         cells[row["topic"], row["task"]].append(row)
     most = math.ceil(2 * len(rows) / len(cells)) if cells else 0
-    draw = given.draw("balance")
-    kept_ids = {id(row) for cell in cells.values() for row in draw.sample(cell, min(most, len(cell)))}
+    draw = order.draw("balance")
+    kept = {id(row) for cell in cells.values() for row in draw.sample(cell, min(most, len(cell)))}
     sources = sorted({row["source"] for row in rows})
-    given.draw("split").shuffle(sources)
+    order.draw("split").shuffle(sources)
     auto = set(sources[: math.ceil(len(sources) / 2)])
-    kept = [{**row, "split": "auto" if row["source"] in auto else "train"} for row in rows if id(row) in kept_ids]
-    return kept, [(row, "its cell is full") for row in rows if id(row) not in kept_ids]
+    return [
+        {**row, "split": "auto" if row["source"] in auto else "train"}
+        if id(row) in kept
+        else reject(row, "its cell is full")
+        for row in rows
+    ]
 
 
-RECIPE = Recipe(languages=("zh", "en"), least=100, most=20_000, steps=steps, write=write, takes=("topics",))
+# Review: of the questions of the split `auto`; what people pass is the split `human`.
+
+_NAMES = {"question": "question", "answer": "answer", "passages": "relevant_passage"}
+_TASK_OF = {name: task for task, name in TASKS.items()}
+
+
+def items(dataset: Path) -> Iterator[Item]:
+    """Yield the questions of the split `auto`, conversations as wholes."""
+    path = dataset / AUTO
+    if not path.is_file():
+        return
+    nodes = {row["id"]: row["contents"] for _, row in read_jsonl(dataset / CORPUS)}
+    for number, text in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        line = parse_json(text, f"{path}:{number}")
+        try:
+            yield _item(line, line if isinstance(line, list) else [line], nodes)
+        except (KeyError, TypeError, IndexError) as error:
+            raise QuadragError(f"{path}:{number} lacks {error}; make the dataset again") from None
+
+
+def _item(line: Any, rounds: Sequence[Row], nodes: Mapping[str, str]) -> Item:
+    first = rounds[0]
+    fields: dict[str, Value] = {
+        _name(name, at, len(rounds)): made[key] for at, made in enumerate(rounds) for name, key in _NAMES.items()
+    }
+    marks = [answer for made in rounds for answer in made["answer"]]
+    texts = [nodes[name] for name in first["relevant_node"]]
+    cell = f"{first['topic_name']} / {_TASK_OF[first['task_name']]}"
+    return Item(cell, fields, marks, texts, ", ".join(first["relevant_node"]), line, rounds)
+
+
+def _name(name: str, at: int, rounds: int) -> str:
+    return name if rounds == 1 else f"{name}_{at + 1}"
+
+
+def correct(item: Item, changed: Mapping[str, Value]) -> Any:
+    """Return a line whose every round holds against the documents; its passages are their own text."""
+    fields, rounds = {**item.fields, **changed}, item.kept
+    made = [
+        {**each, **{key: fields[_name(name, at, len(rounds))] for name, key in _NAMES.items()}}
+        for at, each in enumerate(rounds)
+    ]
+    task, language = _TASK_OF[rounds[0]["task_name"]], language_of("\n".join(item.passages))
+    (row,) = validate({"task": task, "texts": item.passages, "language": language, "made": made})
+    return row["made"] if isinstance(item.line, list) else row["made"][0]
+
+
+def write_passed(passed: Sequence[tuple[Item, Any]], dataset: Path, out: Path) -> dict[str, int]:
+    """Write the one file of the split `human`; see `Recipe.write_passed`."""
+    write_text(out / "review" / "review.jsonl", "".join(f"{dumps(line)}\n" for _, line in passed))
+    counts = {task: sum(item.cell.endswith(f" / {task}") for item, _ in passed) for task in TASKS}
+    return {f"{name}/human": n for name, n in {"all": len(passed), **counts}.items() if n}
+
+
+RECIPE = Recipe(
+    languages=("zh", "en"),
+    least=100,
+    most=20_000,
+    steps=steps,
+    write=write,
+    asks=_PROMPTS["asks"],
+    items=items,
+    correct=correct,
+    write_passed=write_passed,
+    takes=("topics",),
+    human="human_annotated",
+)

@@ -13,22 +13,7 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 # Yes-or-no questions, and those that their source does not answer.
-_EMPTY = {
-    "是",
-    "是的",
-    "对",
-    "否",
-    "不是",
-    "无",
-    "没有",
-    "不知道",
-    "无法回答",
-    "未提及",
-    "yes",
-    "no",
-    "none",
-    "unknown",
-}
+_EMPTY = set("是 是的 对 否 不是 无 没有 不知道 无法回答 未提及 yes no none unknown".split())
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURE = 40  # letters from which the identifier of languages is asked
@@ -45,13 +30,11 @@ def language_of(text: str) -> str:
         return ""
     if len(_CHINESE.findall(text[:4000])) * 5 >= len(letters):
         return "zh"
-    return _identify(text[:4000]) if len(letters) >= _SURE else "en"
-
-
-def _identify(text: str) -> str:
+    if len(letters) < _SURE:
+        return "en"
     import py3langid
 
-    return str(py3langid.classify(text)[0])
+    return str(py3langid.classify(text[:4000])[0])
 
 
 @lru_cache(maxsize=256)
@@ -91,18 +74,15 @@ def is_grounded(answer: str, text: str) -> bool:
     return sum(pair in source for pair in pairs) * 2 >= len(pairs)
 
 
-def points_at_document(question: str) -> bool:
-    """Whether a question speaks of a document that whoever is asked does not see."""
-    return _POINTS.search(question) is not None
-
-
-def fault_of(question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str) -> str | None:
-    """Say what a made question is let go for; None of a sound one."""
+def rejection_reason(
+    question: str, answers: Sequence[str], passages: Sequence[str], text: str, language: str
+) -> str | None:
+    """Return what a made question is let go for; None of a sound one."""
     if language_of(question) not in (language, ""):
         return "question in another language"
     if answers and all(answer.strip(" 。.!！").lower() in _EMPTY for answer in answers):
         return "answer says nothing"
-    if points_at_document(question):
+    if _POINTS.search(question):
         return "question speaks of the document"
     if any(len(answer) > 1 and stands_in(answer, question) for answer in answers):
         return "answer stands in the question"
