@@ -25,9 +25,8 @@ _LONGEST = 200_000  # characters of a reply that is read
 
 
 @cache
-def load_prompts(folder: Path) -> dict[str, Any]:
-    """Read ``prompts.yaml`` of a recipe: the prompts by step, as `ask` takes them, and what a review asks."""
-    path = folder / "prompts.yaml"
+def load_prompts(path: Path) -> dict[str, Any]:
+    """Read a file of a recipe: the prompts by step, as `ask` takes them, and under `asks` what a review asks."""
     prompts: dict[str, Any] = parse_yaml(path.read_bytes(), path, "prompts by step and language")
     return prompts
 

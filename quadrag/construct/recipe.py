@@ -1,14 +1,14 @@
 """What a recipe is: which documents it takes, its steps, how what came of them is written, and how people review it."""
 
 import hashlib
-import importlib
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from quadrag.errors import unknown_name
+from quadrag import catalogue
+from quadrag.errors import QuadragError
 from quadrag.records import dumps
 
 from .steps import Row, Step
@@ -93,13 +93,10 @@ class Recipe:
     human: str = "human"
 
 
-def known() -> list[str]:
-    """List the recipes, which are the folders beside this file that hold one."""
-    return sorted(path.parent.name for path in Path(__file__).parent.glob("*/recipe.py"))
-
-
 def load(name: str) -> Recipe:
-    """Return a recipe by its benchmark's name."""
-    if name not in known():
-        raise unknown_name("recipe", name, known())
-    return cast(Recipe, importlib.import_module(f".{name}.recipe", __package__).RECIPE)
+    """Return the recipe of a benchmark, which lies beside its record; QuadragError where it has none."""
+    catalogue.benchmark_name(name)
+    module = catalogue.module_beside(name, "construct")
+    if module is None:
+        raise QuadragError(f"{name} has no recipe; expected a benchmark with a module construct")
+    return cast(Recipe, module.RECIPE)

@@ -24,7 +24,7 @@ CHUNK = 300  # characters
 LOOKED_AT = 30  # chunks, for a question
 NEGATIVES = 5  # as many as the prompt shows where all are noise
 _FEW = f"fewer than {NEGATIVES} passages without the answer"
-_PROMPTS = load_prompts(Path(__file__).parent)
+_PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 # The files of each kind of lines, and the splits that they fill, by config.
 KINDS = {"base": ("", "_refine"), "int": ("_int",), "fact": ("_fact",)}
 _NOISE = [f"noise_{percent}" for percent in (0, 20, 40, 60, 80)]

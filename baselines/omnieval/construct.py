@@ -36,7 +36,7 @@ AUTO, CORPUS = "gen_datas_own/questions.jsonl", "own_nodes/corpus.jsonl"
 RARE = 0.02  # of the documents: topics that fewer have are pruned
 MOST = 2  # questions of a document for a task
 _SEVERAL = ("multi_hop_qa", "contrast_qa")  # what a second document may serve
-_PROMPTS = load_prompts(Path(__file__).parent)
+_PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 
 
 def read_topics(path: Path) -> list[str]:

@@ -23,7 +23,7 @@ from quadrag.records import write_text
 from quadrag.systems.extractive import sentences
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_PROMPTS = load_prompts(Path(__file__).parent)
+_PROMPTS = load_prompts(Path(__file__).with_suffix(".yaml"))
 # When a report was published, before its first sentence.
 _DATELINE = re.compile(r"^\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}(?::\d{2})?)?[，,]?(?:正文：)?\s*")
 _RELATED = 8  # reports that are looked at for the other documents of a question
