@@ -37,8 +37,8 @@ def ask(
     """Ask a model for JSON, once more where the reply cannot be read; then the row is let go by `Rejected`.
 
     Args:
-        prompt: its text in each language, in which each ``{name}`` is a slot. Its `fields` say what is wanted: ``text``,
-            ``texts`` or ``flag`` by name. Where `unless` names one that is null or false, the row is let go for the
+        prompt: its text in each language, in which each ``{name}`` is a slot. Its `fields` say what is wanted by name:
+            ``text``, ``texts`` or ``flag``. Where `unless` names one that is null or false, the row is let go for the
             reason `otherwise`.
         language: the one to ask in.
         slots: what they are filled with.

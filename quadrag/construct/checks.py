@@ -13,7 +13,22 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 # Yes-or-no questions, and those that their source does not answer.
-_EMPTY = set("是 是的 对 否 不是 无 没有 不知道 无法回答 未提及 yes no none unknown".split())
+_EMPTY = {
+    "是",
+    "是的",
+    "对",
+    "否",
+    "不是",
+    "无",
+    "没有",
+    "不知道",
+    "无法回答",
+    "未提及",
+    "yes",
+    "no",
+    "none",
+    "unknown",
+}
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _LETTER = re.compile(r"[^\W\d_]")
 _SURE = 40  # letters from which the identifier of languages is asked

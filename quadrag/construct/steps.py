@@ -1,8 +1,8 @@
 """A recipe's steps: what each makes of its rows, a file for each, and a count of what was rejected and why.
 
 A work that asks a model is a generator: it yields a `Request` and is handed the text of the reply. The works of many
-rows go side by side, so that their requests are one batch, and steps of single rows that follow each other are done for
-a few rows before the next ones begin: what a budget ends early is then a smaller dataset, and not the first half of one.
+rows go side by side, so that their requests are one batch, and steps of single rows that follow each other are done
+for a few rows before the next ones begin: what a budget ends early is then a smaller dataset, not half of one.
 
 Run again, a recipe makes everything anew from the replies in the ledger, the same to the byte.
 """
