@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from quadrag import cli
 from quadrag.baselines.crag.construct.table import write_forms
 from quadrag.data.builders import open_builder, rows
