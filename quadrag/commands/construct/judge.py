@@ -31,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from quadrag.chat.ledger import Ledger
-    from quadrag.judges.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.judges.known import open_labels
     from quadrag.judges.notes import describe_labels, tabulate
+    from quadrag.judges.training import CERTIFICATE, Settings, make_judge, tabulate_printed
     from quadrag.reporting.text import print_grids
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
