@@ -66,9 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     by_rule = load(arguments.recipe).by_rule
     if bool(by_rule) == (arguments.llm is not None):
-        expected = (
-            f"--llm is left out: it is made by rule, {by_rule}" if by_rule else "--llm SPEC, which makes questions"
-        )
+        expected = "no --llm, as it is made by rule" if by_rule else "--llm SPEC, which makes questions"
         raise QuadragError(f"the recipe of {arguments.recipe}: expected {expected}")
     order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
     if arguments.estimate:
