@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quadrag.hub.card import join_card, size_category
-from quadrag.reporting.table import Cell, Grid, Line
+from quadrag.reporting.table import Cell, Row, Table
 
 from .steps import Row
 
@@ -12,30 +12,30 @@ RULES = "rules"  # in place of a model's name
 _REASONS = 5  # of a step, the most frequent ones
 
 
-def tabulate_steps(stages: Sequence[Row]) -> Grid:
+def tabulate_steps(stages: Sequence[Row]) -> Table:
     """Make the table of what came into each step, what was kept, and what was dropped for which reasons."""
     lines, notes = [], []
     for stage in stages:
         counts = stage["rows"], stage["kept"], sum(stage["dropped"].values())
-        lines.append(Line(stage["step"], [Cell(f"{count:,}") for count in counts]))
+        lines.append(Row(stage["step"], [Cell(f"{count:,}") for count in counts]))
         reasons = [f"{count:,} {why}" for why, count in stage["dropped"].items()]
         if more := reasons[_REASONS:]:
             reasons[_REASONS:] = [f"{len(more):,} further reasons"]
         notes += [f"{stage['step']} dropped {'; '.join(reasons)}."] if reasons else []
-    return Grid("What became of the documents", "step", ["rows", "kept", "dropped"], lines, notes)
+    return Table("What became of the documents", "step", ["rows", "kept", "dropped"], lines, notes)
 
 
-def tabulate_splits(splits: Mapping[str, int]) -> Grid:
+def tabulate_splits(splits: Mapping[str, int]) -> Table:
     """Make the table of how many questions each split of each config has."""
-    lines = [Line(name, [Cell(f"{count:,}")]) for name, count in splits.items()]
-    return Grid("What was made", "config/split", ["questions"], lines)
+    lines = [Row(name, [Cell(f"{count:,}")]) for name, count in splits.items()]
+    return Table("What was made", "config/split", ["questions"], lines)
 
 
-def tabulate_requests(requests: Mapping[str, int]) -> Grid:
+def tabulate_requests(requests: Mapping[str, int]) -> Table:
     """Make the table of an estimate."""
-    lines = [Line(name, [Cell(f"{count:,}")]) for name, count in requests.items()]
-    lines.append(Line("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
-    return Grid("Requests at most; no model was asked", "step", ["requests"], lines)
+    lines = [Row(name, [Cell(f"{count:,}")]) for name, count in requests.items()]
+    lines.append(Row("all", [Cell(f"{sum(requests.values()):,}")], rule=True))
+    return Table("Requests at most; no model was asked", "step", ["requests"], lines)
 
 
 def format_calls(spent: Mapping[str, Any], currency: str) -> str:

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.construct.recipe import Order, load
     from quadrag.construct.steps import Generator
     from quadrag.construct.summary import RULES, format_calls, tabulate_requests, tabulate_splits, tabulate_steps
-    from quadrag.reporting.text import print_grids
+    from quadrag.reporting.text import print_tables
 
     by_rule = load(arguments.recipe).by_rule
     if bool(by_rule) == (arguments.llm is not None):
@@ -71,14 +71,14 @@ def run(arguments: argparse.Namespace) -> int:
     order = Order(model=arguments.llm or RULES, **{name: getattr(arguments, name) for name in _ORDER})
     if arguments.estimate:
         stages, n, requests = estimate(order)
-        print_grids([tabulate_steps(stages)])
+        print_tables([tabulate_steps(stages)])
         write("", f"{n:,} documents or templates to make questions from")
-        print_grids([tabulate_requests(requests)] if requests else [])
+        print_tables([tabulate_requests(requests)] if requests else [])
         return 0
     with _open_models(arguments) as models:
         made = construct(order, Generator(models.system.completer if models else None))
         spent = models.system.spent if models else None
-    print_grids([tabulate_steps(made.stages), tabulate_splits(made.splits)])
+    print_tables([tabulate_steps(made.stages), tabulate_splits(made.splits)])
     currency = Prices.load(arguments.prices).currency if arguments.prices else ""
     write("", f"made by rule, {by_rule}" if spent is None else format_calls(spent, currency))
     config = next(iter(made.splits)).partition("/")[0]

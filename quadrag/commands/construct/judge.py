@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     from quadrag.judges.known import open_labels
     from quadrag.judges.notes import describe_labels, tabulate
     from quadrag.judges.training import CERTIFICATE, Settings, make_judge
-    from quadrag.reporting.text import print_grids
+    from quadrag.reporting.text import print_tables
 
     labels = open_labels(arguments.people, arguments.metric, arguments.data_dir)
     named = ("rank", "rate", "passes", "batch", "longest", "seed")
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         made = make_judge(labels, arguments.model, arguments.out, settings, ledger)
     losses = " -> ".join(f"{loss:.3f}" for loss in made.losses)
     write(describe_labels(labels), f"{made.lessons} lessons; loss {losses}; kept: pass {made.kept}")
-    print_grids(tabulate([made.before, made.after] if made.before else [made.after]))
+    print_tables(tabulate([made.before, made.after] if made.before else [made.after]))
     write("", f"certificate: {arguments.out / CERTIFICATE}")
     write(f"next: quadrag run BENCHMARK CONFIG --judge local:{arguments.out}")
     return 0
