@@ -5,9 +5,9 @@ a sheet to this machine alone, to be labelled by keys, and writes it first where
 there is none. --people reads it back, or any CSV file with `id` and `label` of
 a random draw of the run's items.
 
-With --metric errors the wrong answers of a run of rgb are sorted by what went
-wrong, as the paper does: by people in the same way, or by a model, --judge,
-into RUN/errors.jsonl, of which --people takes a corrected copy.
+With --metric errors the wrong answers of a run are sorted by what went wrong,
+where the benchmark's paper does: by people in the same way, or by a model,
+--judge, into RUN/errors.jsonl, of which --people takes a corrected copy.
 """
 
 import argparse
@@ -32,7 +32,7 @@ EXAMPLES = (
     "quadrag label runs/a --n 100 --out sheet.csv",
     "quadrag label runs/a --n 100 --page sheet.csv",
     "quadrag label runs/a --people sheet.csv",
-    "quadrag label runs/rgb --metric errors --judge http://HOST/v1",
+    "quadrag label runs/a --metric errors --judge http://HOST/v1",
 )
 _N = 100
 _ERRORS = "errors.jsonl"
@@ -102,7 +102,7 @@ def _label_errors(arguments: argparse.Namespace) -> int:
         with opened as judge, Progress("verdicts", len(items) or 1) as progress:
             judge.on_progress = progress.update
             labels = sort_by_judge(items, classes, judge)
-            by = f"{judge.model}, our instructions ({classes.prompt_hash})"
+            by = f"{judge.model}, in our words"
     else:
         _offer(arguments, classes.graded, items, arguments.n or len(items), classes.classes)
         return 0

@@ -6,13 +6,11 @@ from typing import Any
 from quadrag.hub.card import join_card, size_category
 from quadrag.reporting.table import Cell, Row, Table
 
-from .steps import Row
-
 RULES = "rules"  # in place of a model's name
 _REASONS = 5  # of a step, the most frequent ones
 
 
-def tabulate_steps(stages: Sequence[Row]) -> Table:
+def tabulate_steps(stages: Sequence[Mapping[str, Any]]) -> Table:
     """Make the table of what came into each step, what was kept, and what was dropped for which reasons."""
     lines, notes = [], []
     for stage in stages:

@@ -4,15 +4,11 @@ The classes stand in ``errors.yaml`` of a benchmark. An answer may have several.
 sheet as of right and wrong; papers' own were given by their authors, so the words that tell a judge of them are ours.
 """
 
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-
-import yaml
 
 from quadrag import catalogue
 from quadrag.benchmark import load
@@ -20,6 +16,7 @@ from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError
 from quadrag.metrics._shared.slots import fill, quote
 from quadrag.metrics._shared.verdict_reader import split
+from quadrag.reading import parse_yaml
 from quadrag.reporting.cells import interval_cell
 from quadrag.reporting.notes import INTERVALS
 from quadrag.reporting.table import Cell, Row, Table
@@ -68,21 +65,14 @@ class Classes:
         """What people are asked, and what they may say."""
         return Graded(ERRORS, "What went wrong? Several have ; between.", dict.fromkeys(self.classes), several=True)
 
-    @property
-    def prompt_hash(self) -> str:
-        """What identifies the instructions of a judge."""
-        return hashlib.sha256(self._fill("").encode()).hexdigest()[:8]
-
     def ask(self, item: Judged) -> list[dict[str, str]]:
         """Build the one user message about a wrong answer."""
         documents = f"[{', '.join(map(quote, item.passages))}]"
         parts = {"question": quote(item.question), "accepted": quote(item.gold), "documents": documents}
         named = ",\n".join(f'"{name}": {text}' for name, text in {**parts, "answer": quote(item.answer)}.items())
-        return [{"role": "user", "content": self._fill(f"{{{named}}}")}]
-
-    def _fill(self, material: str) -> str:
         classes = "\n".join(f"- {name}: {meaning}" for name, meaning in self.classes.items())
-        return str(fill(PROMPT, {"right": self.right, "classes": classes, "material": material}))
+        slots = {"right": self.right, "classes": classes, "material": f"{{{named}}}"}
+        return [{"role": "user", "content": str(fill(PROMPT, slots))}]
 
     def read(self, reply: str) -> str | None:
         """Read a verdict: the classes in the JSON objects of a reply; None where there are none, or two differ."""
@@ -101,13 +91,13 @@ def _as_text(value: Any) -> str:
 def find_classes(benchmark: str, config: str) -> Classes:
     """Find the classes of the errors of a config; QuadragError where the paper has none."""
     path = catalogue.plugin_folder(benchmark) / "errors.yaml"
-    record = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {"tables": {}}
-    name = re.sub("_(en|zh)(_original)?$", "", config)
-    if name not in record["tables"]:
-        known = ", ".join(record["tables"]) or "a benchmark that has them, as rgb"
+    record = parse_yaml(path.read_bytes(), path, "classes of errors") if path.is_file() else {"tables": {}}
+    name = next((name for name in record["tables"] if config.startswith(name)), None)
+    if name is None:
+        known = ", ".join(record["tables"]) or "a benchmark whose paper does"
         raise QuadragError(f"the paper sorts no errors of {config}; expected a run of {known}")
     table = dict(record["tables"][name])
-    classes = {one: record["classes"][one] for one in table.pop("classes")}
+    classes = {each: record["classes"][each] for each in table.pop("classes")}
     return Classes(benchmark, classes=classes, **table)
 
 
@@ -145,31 +135,29 @@ def tabulate_classes(
     A warning names every split with more than the share `most` of verdicts that failed.
     """
     columns: list[list[Cell]] = []
-    alarms: list[Note] = []
+    notes: list[Any] = []
     left_out = []
     for split_name, n in answers.items():
         wrong = [item for item in items if item.split == split_name]
         named = [(item.asked, labels.grades[item.id].split(";")) for item in wrong if item.id in labels.grades]
         reasons = Counter(labels.reasons.get(item.id, UNSORTED) for item in wrong if item.id not in labels.grades)
-        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
         failed = reasons.total() - reasons[UNSORTED]
         if reasons:
+            counts = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
             left_out.append(f"{split_name} {counts}")
         if invalid := failed > most * len(wrong):
             lost = {"split": split_name, "failed": failed, "total": len(wrong), "reasons": dict(reasons)}
-            alarms.append(Note(NoteCode.VERDICTS_FAILED, lost))
+            notes.append(Note(NoteCode.VERDICTS_FAILED, lost))
         shown = [] if invalid else named
-        means = summarise_all(
-            [[Item(asked, float(name in names)) for asked, names in shown] for name in classes.classes]
-        )
-        shares = [interval_cell(mean.value, mean.interval, len(shown)) for mean in means]
+        values = [[Item(asked, float(name in names)) for asked, names in shown] for name in classes.classes]
+        shares = [interval_cell(mean.value, mean.interval, len(shown)) for mean in summarise_all(values)]
         columns.append([*shares, *(Cell(str(count)) for count in (n, len(wrong), len(named)))])
-    lines = [
+    rows = [
         Row(label.replace("_", " "), list(cells), rule=label == "answers")
         for label, *cells in zip([*classes.classes, "answers", "wrong", "sorted"], *columns, strict=True)
     ]
-    notes: list[Any] = ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
+    notes += ["Percent of the wrong answers that are sorted; an answer may have several classes.", INTERVALS]
     notes += [f"Without a class, and left out: {'; '.join(left_out)}."] if left_out else []
     where = f"Published: {load(classes.benchmark).paper}, table {classes.number}"
     notes.append(f"{where}: {classes.published or 'an example of each class'}.")
-    return Table(f"Table {classes.number}. Classes of errors: {title}", "class", [*answers], lines, [*alarms, *notes])
+    return Table(f"Table {classes.number}. Classes of errors: {title}", "class", [*answers], rows, notes)

@@ -79,7 +79,7 @@ def _list_graded() -> dict[str, Graded]:
 
 
 def find_graded(name: str) -> Graded:
-    """Find what a name as ``truthfulness`` or ``omnieval.acc`` stands for; QuadragError where nobody grades it."""
+    """Find what the name of a metric, or ``METRIC.KEY``, stands for; QuadragError where nobody grades it."""
     graded = next((each for full, each in _list_graded().items() if name in (full, each.name)), None)
     if graded is None:
         raise unknown_name("graded value", name, [each.name for each in _list_graded().values()])
@@ -95,7 +95,7 @@ def find_usual() -> Graded:
 
 
 def graded_keys() -> list[str]:
-    """Return all graded values as rows of items name them, ``truthfulness.accuracy``."""
+    """Return all graded values as rows of items name them, ``METRIC.KEY``."""
     return [*_list_graded()]
 
 

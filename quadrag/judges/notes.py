@@ -1,6 +1,6 @@
 """What a reader is told of judges: tables of certificates, and of a judged score how far its judge agrees with people.
 
-The tables are like OmniEval's 3, a line a judge, and CRAG's 10, a line a class.
+The tables are like those that papers print of judges: a row a judge, and a row a class.
 """
 
 import shlex
