@@ -1,6 +1,7 @@
 """What became of the documents: as tables for a screen, and as the dataset's card."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from quadrag.hub.card import join_card, size_category
@@ -45,47 +46,18 @@ def format_calls(spent: Mapping[str, Any], currency: str) -> str:
 
 def make_card(record: Mapping[str, Any], languages: Sequence[str], by_rule: str) -> str:
     """Return a dataset's README from ``construct.json``; `by_rule` is what its questions are without a model."""
-    recipe, model, licence = record["recipe"], record["model"], record["licence"]
+    from jinja2 import Template
+
+    title, licence = f"Documents of one's own, in the form of {record['recipe']}", record["licence"]
     header: dict[str, Any] = {
-        "pretty_name": f"Documents of one's own, in the form of {recipe}",
+        "pretty_name": title,
         "language": list(languages),
         "license": "other" if licence else "unknown",
         **({"license_name": licence} if licence else {}),
         "size_categories": [size_category(max(record["splits"].values()))],
         "tags": ["rag", "quadrag", "synthetic"],
     }
-    ruled = model == RULES
-    made_by = f"**Made by rule:** {by_rule}" if ruled else f"Made by the model `{model.rpartition('#')[2]}`"
-    checked = "" if ruled else " What the model wrote was held against its source by rule."
-    read = "No person has read the questions, unless a review says so."
-    if seen := record.get("reviewed"):
-        read = (
-            f"People have read the questions: of {seen['graded']:,} that were graded, by {seen['annotators']} of them, "
-            f"the {seen['passed']:,} that passed are here, corrected where they had to be."
-        )
-    steps = ["| step | rows | kept | dropped |", "|---|---|---|---|"]
-    for step in record["steps"]:
-        dropped = "; ".join(f"{count:,} {why}" for why, count in step["dropped"].items())
-        steps.append(f"| {step['step']} | {step['rows']:,} | {step['kept']:,} | {dropped} |")
-    splits = [f"| `{name.replace('/', '` | `')}` | {count:,} |" for name, count in record["splits"].items()]
-    run = f"quadrag run {recipe} {next(iter(record['splits'])).partition('/')[0]} --data-dir DATASET"
-    body = [
-        f"# {header['pretty_name']}",
-        f"Questions of the kinds that {recipe} has, in its files, made of other documents: its published results say "
-        "nothing about them.",
-        "## How it was made",
-        f"By `quadrag construct {recipe}` of quadrag {record['quadrag']}, seed {record['seed']}, from "
-        f"{record['documents']['n']:,} documents (SHA-256 of what was read: `{record['documents']['sha256']}`). "
-        f"{made_by}. Licence of the documents: {licence or 'not stated'}.",
-        "Documents with personal data were left out, as far as rules find them; names of private persons they do not."
-        f"{checked} {read}",
-        f"It stopped early: {record['stopped']}." if record["stopped"] else "",
-        "\n".join(steps),
-        "## Questions",
-        "\n".join(["| config | split | questions |", "|---|---|---|", *splits]),
-        "## How to use it",
-        f"```sh\n{run}\nquadrag prepare {recipe} --data-dir DATASET\n```",
-        f"After `prepare`, `datasets.load_dataset` loads it as `{recipe}`. `quadrag export` and `quadrag push` with "
-        "`--data-dir DATASET` make a repository of it.",
-    ]
-    return join_card(header, "\n" + "\n\n".join(part for part in body if part) + "\n")
+    text = Path(__file__).with_name("card.md.jinja").read_text(encoding="utf-8")
+    template = Template(text, trim_blocks=True, keep_trailing_newline=True)
+    body = template.render(record, title=title, ruled=record["model"] == RULES, by_rule=by_rule)
+    return join_card(header, body)

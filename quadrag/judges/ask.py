@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from quadrag.benchmark import known, load
-from quadrag.chat.prices import BudgetReached
 from quadrag.errors import QuadragError, unknown_name
 from quadrag.metric_record import metric_record
 from quadrag.metrics._shared.rgb import bounded, correct, label
@@ -137,10 +136,7 @@ def ask_judge(labels: LabelSet, judge: Completer) -> Verdicts:
     said: list[str] = []
 
     def ask(batch: list[Messages]) -> list[Any]:
-        try:
-            replies = list(judge(batch))
-        except BudgetReached as stop:
-            raise QuadragError(f"{stop}; no certificate was made") from None
+        replies = list(judge(batch))
         said.extend(reply for reply in replies if isinstance(reply, str))
         return replies
 

@@ -2,9 +2,9 @@
 
 import itertools
 import json
-import math
 import random
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +13,9 @@ from quadrag.chat.ledger import Ledger
 from quadrag.chat.reply import Failure
 from quadrag.errors import NotReady, QuadragError, tell_extra
 from quadrag.metric_record import metric_record
-from quadrag.progress import Progress
+from quadrag.printing import is_terminal
 from quadrag.records import write_text
+from quadrag.scratch import scratch
 from quadrag.systems.local import LocalModel
 
 from .ask import ask_judge, check_askable, judge_items
@@ -49,7 +50,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A trained judge: the lessons, the loss on those set aside before and after each pass, and the pass that was kept.
+    """A trained judge: the lessons, the loss on those set aside after each pass, and the pass that was kept.
 
     `before` is what was measured of the model before on unseen labels, None where no verdict of it could be read, and
     `after` what of the judge.
@@ -139,61 +140,62 @@ def _list_requests(labels: LabelSet) -> list[Any]:
     return requests
 
 
-Coded = tuple[list[int], list[int]]  # the tokens of a prompt, and those of the verdict
-
-
 def train(
     model: str, learn: Sequence[Lesson], choose: Sequence[Lesson], out: Path, settings: Settings
 ) -> tuple[list[float], int]:
     """Train an adapter of a model by LoRA, and write it, and the model with it merged, to a folder.
 
-    Returns the loss on the lessons `choose`, before and after each pass, and the pass that was kept: the one with the
-    least, the last where there is none to choose by.
+    Returns the loss on the lessons `choose` after each pass, and the pass that was kept: the one with the least, the
+    last where there is none to choose by.
     """
     if not learn:
         raise QuadragError("no label to learn from; a rule decides all of them, or there are too few")
     try:
         import peft
-        import torch
         import transformers
     except ImportError as error:
         raise NotReady(f"training a judge needs {error.name}; {tell_extra('judge')}") from None
-    torch.manual_seed(settings.seed)
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(model)
         base = transformers.AutoModelForCausalLM.from_pretrained(model, dtype="auto")
     except (OSError, ValueError) as error:
         raise QuadragError(f"cannot load {model} ({' '.join(str(error).split())[:300]})") from None
-    config = peft.LoraConfig(
-        task_type="CAUSAL_LM", r=settings.rank, lora_alpha=2 * settings.rank, target_modules="all-linear"
-    )
-    adapted: Any = peft.get_peft_model(base.to("cuda" if torch.cuda.is_available() else "cpu"), config)
-    weights = {name: weight for name, weight in adapted.named_parameters() if weight.requires_grad}
-    optimizer = torch.optim.AdamW(weights.values(), lr=settings.rate)
+    tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    transformers.set_seed(settings.seed)
+    adapter = {"r": settings.rank, "lora_alpha": 2 * settings.rank, "target_modules": "all-linear"}
+    adapted: Any = peft.get_peft_model(base, peft.LoraConfig(task_type="CAUSAL_LM", **adapter))
     coded, aside = ([_encode(tokenizer, lesson, settings.longest) for lesson in part] for part in (learn, choose))
-    losses, kept, best = [_measure_loss(adapted, aside, settings.batch)], 0, {}
-    with Progress("training", settings.passes * math.ceil(len(coded) / settings.batch)) as progress:
-        for number in range(1, settings.passes + 1):
-            adapted.train()
-            for step, batch in enumerate(_batches(adapted, coded, settings.batch, f"{settings.seed}:{number}"), 1):
-                adapted(**batch).loss.backward()
-                optimizer.step()
-                optimizer.zero_grad()
-                progress.update((number - 1) * math.ceil(len(coded) / settings.batch) + step)
-            losses.append(_measure_loss(adapted, aside, settings.batch))
-            if not aside or losses[-1] == min(losses[1:]):
-                kept, best = number, {name: weight.detach().clone() for name, weight in weights.items()}
-    with torch.no_grad():
-        for name, weight in weights.items():
-            weight.copy_(best[name])
+    with scratch(out / "passes") as passes:
+        each_pass = "epoch" if aside else "no"
+        arguments = transformers.TrainingArguments(
+            output_dir=str(passes),
+            num_train_epochs=settings.passes,
+            per_device_train_batch_size=settings.batch,
+            per_device_eval_batch_size=settings.batch,
+            learning_rate=settings.rate,
+            lr_scheduler_type="constant",
+            weight_decay=0.01,
+            seed=settings.seed,
+            eval_strategy=each_pass,
+            save_strategy=each_pass,
+            load_best_model_at_end=bool(aside),
+            report_to=[],
+            disable_tqdm=not is_terminal(sys.stderr),
+            logging_strategy="no",
+        )
+        collate = transformers.DataCollatorForSeq2Seq(tokenizer)
+        trainer = transformers.Trainer(adapted, arguments, collate, train_dataset=coded, eval_dataset=aside or None)
+        trainer.remove_callback(transformers.PrinterCallback)
+        trainer.train()
+    losses = [line["eval_loss"] for line in trainer.state.log_history if "eval_loss" in line]
     adapted.save_pretrained(out / ADAPTER)
     adapted.merge_and_unload().save_pretrained(out)
     tokenizer.save_pretrained(out)
-    return losses, kept
+    return losses, losses.index(min(losses)) + 1 if losses else settings.passes
 
 
-def _encode(tokenizer: Any, lesson: Lesson, longest: int) -> Coded:
-    """Return the tokens of a prompt, as a run sends it, and those of the verdict with its end."""
+def _encode(tokenizer: Any, lesson: Lesson, longest: int) -> dict[str, list[int]]:
+    """Return the tokens of a prompt, as a run sends it, and of the verdict with its end, which alone is learned."""
     if tokenizer.chat_template:
         encoded = tokenizer.apply_chat_template(lesson.chat, add_generation_prompt=True, return_dict=True)
     else:
@@ -203,32 +205,5 @@ def _encode(tokenizer: Any, lesson: Lesson, longest: int) -> Coded:
     room = longest - len(verdict)
     if len(prompt) > room:
         prompt = prompt[: room // 2] + prompt[len(prompt) - (room - room // 2) :]
-    return prompt, verdict
-
-
-def _batches(model: Any, coded: Sequence[Coded], size: int, seed: str) -> Iterator[dict[str, Any]]:
-    """Yield what a model takes of so many lessons, in an order of the seed; what is not learned has target -100."""
-    import torch
-
-    order = list(range(len(coded)))
-    random.Random(seed).shuffle(order)
-    for start in range(0, len(order), size):
-        pairs = [coded[at] for at in order[start : start + size]]
-        width = max(len(prompt) + len(verdict) for prompt, verdict in pairs)
-        rows = [(prompt + verdict, [-100] * len(prompt) + verdict) for prompt, verdict in pairs]
-        blank = [width - len(ids) for ids, _ in rows]
-        batch = {
-            "input_ids": [ids + [0] * n for (ids, _), n in zip(rows, blank, strict=True)],
-            "attention_mask": [[1] * len(ids) + [0] * n for (ids, _), n in zip(rows, blank, strict=True)],
-            "labels": [targets + [-100] * n for (_, targets), n in zip(rows, blank, strict=True)],
-        }
-        yield {name: torch.tensor(values, device=model.device) for name, values in batch.items()}
-
-
-def _measure_loss(model: Any, coded: Sequence[Coded], size: int) -> float:
-    import torch
-
-    model.eval()
-    with torch.no_grad():
-        losses = [(float(model(**batch).loss), len(batch["input_ids"])) for batch in _batches(model, coded, size, "0")]
-    return sum(loss * n for loss, n in losses) / len(coded) if coded else 0.0
+    ids = prompt + verdict
+    return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": [-100] * len(prompt) + verdict}
