@@ -97,7 +97,8 @@ def _label_errors(arguments: argparse.Namespace, reader: Any) -> int:
         with opened as judge, Progress("verdicts", len(items) or 1) as progress:
             judge.on_progress = progress.update
             labels, by = sort_by_judge(items, classes, judge), judge.model
-        lines = ({"id": item.id, "label": labels.grades.get(item.id)} for item in items)
+        grades, reasons = labels.grades, labels.reasons
+        lines = ({"id": each.id, "label": grades.get(each.id), "reason": reasons.get(each.id)} for each in items)
         write_jsonl(Path(arguments.folder) / _ERRORS, lines)
         if labels.failed > len(items) * call_policy(arguments).max_failed:
             counts = ", ".join(f"{n} {reason}" for reason, n in Counter(labels.reasons.values()).items())
