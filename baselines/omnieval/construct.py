@@ -180,9 +180,8 @@ def _prune(rows: list[Row]) -> list[Row]:
 def _related(row: Row, corpus: Corpus) -> list[Row]:
     documents = [(row["id"], row["text"])]
     if row["task"] in _SEVERAL:
-        near = [other for other, _ in corpus.find(row["text"][:300], 3)]
-        near = [(other["id"], other["text"]) for other in near if other["id"] != row["id"]]
-        documents += near[:1]
+        others = [other for other, _ in corpus.find(row["text"][:300], 3) if other["id"] != row["id"]]
+        documents += [(other["id"], other["text"]) for other in others[:1]]
     return [{**row, "documents": [name for name, _ in documents], "texts": [text for _, text in documents]}]
 
 

@@ -44,9 +44,10 @@ def _sets() -> Mapping[str, tuple[KnownSet, Mapping[RemoteFile, Mapping[str, str
     sets = {}
     for benchmark in catalogue.benchmarks():
         module = catalogue.module_beside(benchmark, "label_sets")
+        path = catalogue.plugin_folder(benchmark) / "label_sets.csv"
         for name, known in module.LABEL_SETS.items() if module else ():
             files = {}
-            with Path(str(module.__file__)).with_suffix(".csv").open(encoding="utf-8", newline="") as rows:
+            with path.open(encoding="utf-8", newline="") as rows:
                 for row in csv.DictReader(rows):
                     url = f"{_HOST}/{row['repository']}/{row['commit']}/{row['path']}"
                     own, size = row["path"].rpartition("/")[2], int(row["bytes"])

@@ -87,16 +87,18 @@ class Sheet:
         if many:
             _check_many(template, values)
         forms = _COMPUTED[template.compute or template.type](values, unit, self._today)
-        hidden = [write_forms(value)[0] for value in values] if template.type in ("set", "multi-hop") else []
-        if any(
-            stands_in(text, ask(template, groups)) for text in [*hidden, *([] if template.type == "set" else forms)]
-        ):
+        hidden = [] if template.type == "set" else list(forms)
+        if template.type in ("set", "multi-hop"):
+            hidden += [write_forms(value)[0] for value in values]
+        asked = ask(template, groups)
+        if any(stands_in(text, asked) for text in hidden):
             raise Rejected("the question gives the answer away")
         return forms
 
-    def _follow(self, template: Template, thing: Thing) -> tuple[list[Value], str | None]:
+    def _follow(self, template: Template, thing: Thing) -> tuple[list[Any], str | None]:
         """Return the values along a path, and the unit of the last."""
-        kind, values = template.of, []
+        kind: str = template.of
+        values: list[Any] = []
         for column in template.path[:-1]:
             (name,) = _values(thing, column, one=True)
             values.append(name)
@@ -105,8 +107,8 @@ class Sheet:
             if group is None or len(group.things) != 1:
                 raise Rejected("several things of that description" if group else f"no {kind} of that name")
             thing = group.things[0]
-        column = self.templates.kinds[kind].all_columns[template.path[-1]]
-        return [*values, *_values(thing, template.path[-1], one=True)], column.unit
+        unit = self.templates.kinds[kind].all_columns[template.path[-1]].unit
+        return [*values, *_values(thing, template.path[-1], one=True)], unit
 
     def dynamism(self, template: Template) -> str:
         """Return how fast the answer changes: as the template says, else as the fastest column that it rests on."""
@@ -131,7 +133,7 @@ def ask(template: Template, groups: Sequence[Group]) -> str:
 
 
 def _sum(things: Sequence[Thing]) -> Any:
-    return sum(thing[POPULARITY][0] for thing in things)  # type: ignore[misc]
+    return sum(thing[POPULARITY][0] for thing in things)
 
 
 def _values(thing: Thing, column: str, one: bool) -> Sequence[Any]:

@@ -16,7 +16,7 @@ from quadrag.sheet import read_sheet
 
 from .templates import NAME, POPULARITY, Column, Kind
 
-Value = str | Decimal | datetime.date
+Value = Any  # a text, a number as Decimal, or a date
 Thing = dict[str, tuple[Value, ...]]  # by column; no value where the cell is empty
 Table = dict[str, list[Thing]]  # by kind
 
@@ -126,5 +126,5 @@ def _plain(value: Decimal) -> str:
 
 def write_lists(values: Sequence[Value]) -> list[str]:
     """Return several values as one answer, in their order: with commas, and with a last "and"."""
-    texts = [write_forms(value)[0] for value in sorted(values)]  # type: ignore[type-var]
+    texts = [write_forms(value)[0] for value in sorted(values)]
     return [", ".join(texts), f"{', '.join(texts[:-1])} and {texts[-1]}"]

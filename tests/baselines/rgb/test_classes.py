@@ -134,7 +134,9 @@ def test_people_fill_in_a_sheet(integrated: Any) -> None:
 def test_a_sheet_holds_no_formula_no_key_and_nothing_that_a_terminal_obeys(cli: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789abcdef")
     answers = ["=HYPERLINK(1)", "@x", "a\x1b[31m red\ud83d", "key sk-0123456789abcdef", "-1", "x" * 9, "", "b\r\nc"]
-    rows = [{"id": number, "sample": sample, "answer": (answers * 2)[number]} for number in range(12) for sample in (0, 1)]
+    rows = [
+        {"id": number, "sample": sample, "answer": (answers * 2)[number]} for number in range(12) for sample in (0, 1)
+    ]
     Path("a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     config = ("--benchmark", "rgb", "--config", "noise_robustness_zh", "--split", "noise_40", "--data-dir", "sample")
     assert cli("score", "a.jsonl", *config, "--out", "R").code == 0

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from quadrag import cli
-from quadrag.judges.training import make_lessons, split_by_case
 from quadrag.errors import QuadragError
 from quadrag.judges.labels import Item, find_graded, read_labels
+from quadrag.judges.training import make_lessons, split_by_case
 
 
 def write_labels(path: Path, n: int) -> Path:
